@@ -8,13 +8,6 @@
 #include "cuda/kernels/kraken2.h"
 #include "cuda/kernels/match_short.h"
 
-size_t kh_gpu_query_match_room(void)
-{
-	const kh_small_caps caps = kh_small_large();
-
-	return kh_small_words(&caps) * sizeof(uint64_t);
-}
-
 int kh_gpu_query_match_local(uint64_t *bytes)
 {
 	*bytes = 0;
@@ -71,30 +64,20 @@ static uint32_t choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool a
 			if (pos < next)
 				continue;
 			next = all ? pos : pos + k;
-			if (n < x->cap_seeds)
+			if (n < KH_MATCH_SEEDS)
 				x->pos[mate][n] = pos;
 			n++;
 		}
 	return n;
 }
 
-static void look_up(kh_small *x, const kh_small_job *j, uint32_t mate, uint32_t seed)
+static kh_small_list look_up(const kh_small *x, const kh_small_job *j, uint32_t mate, uint32_t seed,
+			     uint64_t *to, uint32_t cap)
 {
-	kh_matching *m = &x->m;
-	kh_found *f = &m->found[mate];
-	const uint32_t have = f->n_candidates;
-	const uint64_t key = kh_small_key(&j->s.mate[mate], f->pos[seed], m->db->sampling.k);
-	const kh_small_list l = kh_small_bins(m->db, seed, key, f->candidate + have,
-					      m->cap_candidates - have);
+	const kh_match_db *db = x->m.db;
+	const uint64_t key = kh_small_key(&j->s.mate[mate], x->pos[mate][seed], db->sampling.k);
 
-	if (!l.whole)
-		return;
-	if (have + l.n > m->cap_candidates) {
-		m->full |= KH_FULL_CANDIDATES;
-		return;
-	}
-	f->n_candidates = have + l.n;
-	kh_seed_add(&f->known, seed);
+	return kh_small_bins(db, seed, key, to, cap);
 }
 
 static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
@@ -104,19 +87,31 @@ static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
 
 	j->s.mate[mate].asked = n;
 	kh_places_begin(f, x->pos[mate], n);
-	if (f->n > x->cap_seeds)
-		x->m.full |= KH_FULL_CANDIDATES;
-	for (uint32_t i = 0; i < f->n && !x->m.full; i++)
-		look_up(x, j, mate, i);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const kh_small_list l = look_up(x, j, mate, i, NULL, 0);
+
+		x->length[i] = l.whole && l.n < KH_LIST_OVER ? (uint8_t)l.n : KH_LIST_OVER;
+	}
+	kh_places_pass_over(x->length, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (x->length[i] == KH_LIST_OVER)
+			continue;
+		look_up(x, j, mate, i, f->candidate + f->n_candidates, x->length[i]);
+		f->n_candidates += x->length[i];
+		kh_seed_add(&f->known, i);
+	}
 }
 
-/* Compares number i of all.  False: a room is too small. */
-static bool compare(const kh_gpu_query *q, kh_small *x, uint32_t i)
+/* Compares number i of all. */
+static void compare(const kh_gpu_query *q, uint32_t i)
 {
-	kh_matching *m = &x->m;
+	kh_small x;
+	kh_matching *m = &x.m;
 	kh_small_job j = kh_gpu_item(q, i);
 	bool again = true;
 
+	memset(&x, 0xa5, sizeof x);
+	kh_small_init(&x, &q->text);
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		kh_mate *a = &j.s.mate[mate];
 
@@ -125,25 +120,19 @@ static bool compare(const kh_gpu_query *q, kh_small *x, uint32_t i)
 		if (a->len > 0)
 			kh_text_read(m->read[mate], a->bases, a->amb, a->at, a->len);
 	}
-	for (int all = !j.s.only; all < 2 && again && !m->full; all++) {
+	for (int all = !j.s.only; all < 2 && again; all++) {
 		kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < 2; mate++)
-			ask(x, &j, mate, all != 0);
-		for (uint32_t mate = 0; mate < 2 && !m->full; mate++)
+			ask(&x, &j, mate, all != 0);
+		for (uint32_t mate = 0; mate < 2; mate++)
 			kh_places_regions(m, &j.s, mate);
-		again = !m->full && kh_match_segment(m, &j.s);
+		again = kh_match_segment(m, &j.s);
 	}
-	if (!m->full)
-		kh_gpu_give(q, x, &j, i);
-	return !m->full;
+	kh_gpu_give(q, &x, &j, i);
 }
 
 static void compare_all(const kh_gpu_query *q)
 {
-	const kh_small_caps caps = kh_small_usual();
-	uint64_t room[KH_SMALL_WORDS];
-	kh_small x;
-
 	for (uint32_t i = 0; i < q->n + q->n_slices; i++) {
 		if (i < q->n && kh_gpu_is_long(q, i)) {
 			if (q->found)
@@ -156,25 +145,8 @@ static void compare_all(const kh_gpu_query *q)
 
 		if (end == KH_SHORT_AGAIN)
 			end = kh_short_compare(q, &q->text, i, true);
-		if (end == KH_SHORT_DONE)
-			continue;
-		memset(room, 0xa5, sizeof room);
-		kh_small_init(&x, &q->text, &caps, room);
-		if (!compare(q, &x, i))
-			q->left[q->counts[KH_GPU_LEFT]++] = i;
-	}
-}
-
-static void compare_left(const kh_gpu_query *q)
-{
-	const kh_small_caps caps = kh_small_large();
-	kh_small x;
-
-	for (uint32_t k = 0; k < q->counts[KH_GPU_LEFT]; k++) {
-		memset(q->rooms, 0xa5, kh_gpu_query_match_room());
-		kh_small_init(&x, &q->text, &caps, q->rooms);
-		if (!compare(q, &x, q->left[k]))
-			kh_gpu_give_up(q, q->left[k]);
+		if (end != KH_SHORT_DONE)
+			compare(q, i);
 	}
 }
 
@@ -183,7 +155,6 @@ int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 	if (q->text.text) {
 		mark_all(q);
 		compare_all(q);
-		compare_left(q);
 		for (uint32_t k = 0; k < q->n_longs && !q->found; k++)
 			kh_gpu_sum(q, &q->text, &q->longs[k]);
 	} else {

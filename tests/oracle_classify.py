@@ -225,7 +225,7 @@ class Classifier:
 class TextRule:
     """All constants of the comparison with text stand here."""
     WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 8, 14, 6, 64
-    SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
+    SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
     SPAN, APART, PART_SCORE, NEAR = 1008, 20, 20, 64
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
@@ -334,8 +334,8 @@ class TextClassifier:
             regions[-1].append(candidate)
         return [(length - self.loss(length, seeds, lists, region), region) for region in regions]
 
-    def compare(self, mate, seq, seeds, region, places, part=False):
-        """adds the places of a region"""
+    def compare(self, mate, seq, seeds, region, places, room, part=False):
+        """adds the places of a region, of a mate that has so many at most"""
         reads, new, k = (plain(seq), reverse_complement(plain(seq))), [], self.db.k
         for b, i in region:
             starts = seeds[i][0], len(seq) - k - seeds[i][0]
@@ -348,7 +348,7 @@ class TextClassifier:
             for at in range(self.db.stride * (b - first), self.db.stride * (b - first + 1)):
                 for strand, read in enumerate(reads):
                     start = starts[strand]
-                    if self.texts[target][at:at + k] == read[start:start + k]:
+                    if self.texts[target][at:at + k] == read[start:start + k] and self.count(places, mate) < room:
                         most = max((fit[3] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
                         fit = self.stretch(target, read, at - start, 0, len(read))
                         far = self.with_ends(target, read, at - start, fit, part) if 4 * fit[0] >= most else fit[:3]
@@ -368,67 +368,120 @@ class TextClassifier:
 
     def lists_of(self, seeds):
         """{number of a seed: its bins}, of those that are not passed over"""
-        lists, n = {}, 0
+        lists = {}
         for i, (_, key) in enumerate(seeds[:self.rule.SEEDS]):
             found = self.db.find(key)
             if found is None:
                 lists[i] = []
-            elif found[1] is None and n + len(found[0]) <= self.rule.CANDIDATES:
+            elif found[1] is None:
                 lists[i] = found[0]
-                n += len(found[0])
+        while sum(map(len, lists.values())) > self.rule.CANDIDATES:
+            del lists[max(lists, key=lambda i: (len(lists[i]), i))]
         return lists
 
-    def first_places(self, mates, seeds, slack, part):
-        """(places, regions that were not compared) where each mate could be best"""
-        places, left = {}, []
+    @staticmethod
+    def count(places, mate):
+        return sum(p[0] == mate for p in places)
+
+    def weight(self, region, beside):
+        """candidates of a region, and of the first one beside it of the other mate"""
+        near, here = self.rule.SPAN // self.db.stride + 1, region[0][0]
+        for other in beside:
+            if other[0][0] >= max(0, here - near):
+                return len(region) + (len(other) if other[0][0] <= here + near else 0)
+        return len(region)
+
+    def first_places(self, mates, seeds, slack, part, some):
+        """(places, regions that were not compared, and the greatest weight in a crowd) where each mate could be best"""
+        places, left, crowd = {}, [], [0, 0]
+        regions = [self.regions(len(seq), of[:self.rule.SEEDS], self.lists_of(of)) for seq, of in zip(mates, seeds)]
+        every = [[region for _, region in of] for of in regions] + [[]]
+        room = self.rule.PLACES if len(mates) == 1 and not part else self.rule.PLACES // 2
         for mate, seq in enumerate(mates):
-            regions = self.regions(len(seq), seeds[mate][:self.rule.SEEDS], self.lists_of(seeds[mate]))
-            while regions:
-                most = max(regions, key=lambda r: r[0])[0]
-                best = self.best_place(places, mate)
-                if most <= 0 or most + slack < best:
+            of = regions[mate]
+            left.append(of)
+            while of:
+                most = max(of, key=lambda r: r[0])[0]
+                if most <= 0 or most + slack < self.best_place(places, mate):
                     break
-                for region in (r for r in regions if r[0] == most):
-                    self.compare(mate, seq, seeds[mate], region[1], places, part)
-                regions = [r for r in regions if r[0] != most]
-            left.append(regions)
-        return places, left
+                if self.take(mate, seq, seeds[mate], of, most, places, room, part):
+                    crowd[mate] = max(self.weight(region, every[1 - mate]) for region in every[mate])
+                    self.crowd(mate, seq, seeds[mate], of, every[1 - mate], places, room, slack, part, some)
+                    break
+            if crowd[mate] and some:
+                break
+        return places, left, crowd, every, room
+
+    def take(self, mate, seq, seeds, regions, least, places, room, part):
+        """compares regions that could have such a score; True, and nothing is done: there are too many"""
+        wanted = [r for r in regions if r[0] >= least]
+        if len(wanted) > room - self.count(places, mate):
+            return True
+        for region in wanted:
+            self.compare(mate, seq, seeds, region[1], places, room, part)
+            regions.remove(region)
+        return False
+
+    def crowd(self, mate, seq, seeds, regions, beside, places, room, slack, part, some):
+        """compares the heaviest regions"""
+        while not some and self.count(places, mate) < room:
+            may = [r for r in regions if r[0] >= self.best_place(places, mate) - slack]
+            if not may:
+                break
+            heaviest = max(may, key=lambda r: self.weight(r[1], beside))
+            self.compare(mate, seq, seeds, heaviest[1], places, room, part)
+            regions.remove(heaviest)
 
     @staticmethod
     def best_place(places, mate):
         return max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
 
     def look(self, mates, whole, slack, part=False):
-        """(claims, places, done) of a segment with all its seeds, or some"""
+        """(claims, places, taxa of species in a crowd, done) of a segment with all its seeds, or some"""
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
-        places, left = self.first_places(mates, asked, slack, part)
+        some = sum(map(len, asked)) < sum(map(len, every))
+        places, left, crowd, regions, room = self.first_places(mates, asked, slack, part, some)
+        if some and any(crowd):
+            return {}, {}, set(), False
         claims = self.claims(places)
-        best = [self.best_place(places, mate) for mate in range(len(mates))]
-        if len(mates) > 1 and all(best):
+        best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
+        if len(mates) > 1 and best[0] and best[1]:
             score = self.best(claims)[0][0]
-            for mate, other in ((0, 1), (1, 0)):
-                for region in left[mate]:
-                    if region[0] >= score - slack - best[other]:
-                        self.compare(mate, mates[mate], asked[mate], region[1], places)
+            for mate in (0, 1):
+                if not crowd[mate] and self.take(mate, mates[mate], asked[mate], left[mate], score - slack - best[1 - mate],
+                                                 places, room, part):
+                    crowd[mate] = max(self.weight(region, regions[1 - mate]) for region in regions[mate])
             claims = self.claims(places)
-        done = sum(map(len, asked)) == sum(map(len, every))
-        if not done and claims:
+        if some and any(crowd):
+            return {}, {}, set(), False
+        best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
+        if some and claims:
             score = self.best(claims)[0][0]
-            best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
-            done = all(score - slack > len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
+            some = any(score - slack <= len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
                        + best[1 - mate] for mate, seq in enumerate(mates) if seq)
-        return claims, places, done
+        return claims, places, (best, left, crowd, regions), not some
+
+    def crowded(self, score, best, left, crowd, regions):
+        """species of regions that were not compared, and could be as good as the best claim"""
+        found = set()
+        for mate, of in enumerate(left):
+            for most, region in of:
+                weight = self.weight(region, regions[1 - mate])
+                if weight == crowd[mate] and most + (best[1 - mate] if weight > len(region) else 0) >= score:
+                    found.add(self.species(self.db.stretch_of(region[0][0])))
+        return found
 
     def settled(self, mates, part=False, slack=0):
+        """(claims, places, species in a crowd)"""
         if part:
-            claims, places, done = self.look(mates, True, self.rule.SLACK, True)
+            claims, places, crowd, done = self.look(mates, True, self.rule.SLACK, True)
         else:
-            claims, places, done = self.look(mates, False, slack)
+            claims, places, crowd, done = self.look(mates, False, slack)
         if not done:
-            claims, places, _ = self.look(mates, True, slack)
+            claims, places, crowd, _ = self.look(mates, True, slack)
         if len(mates) > 1 and all(mates) and claims:
             self.rescue(places, mates, claims)
-        return claims, places
+        return claims, places, self.crowded(self.best(claims)[0][0], *crowd) if claims else set()
 
     @staticmethod
     def both(a, b, less=0):
@@ -530,18 +583,19 @@ class TextClassifier:
 
     def whole(self, mates, slack=0):
         """(call, hits, {species: hits} of those that are near, where the best one lies)"""
-        claims, places = self.settled(mates, slack=slack)
+        claims, places, crowd = self.settled(mates, slack=slack)
         n = sum(len(self.seeds(seq, True)[0]) for seq in mates)
         if not claims or n == 0:
             return None, 0, {}, None
         best, where = self.best(claims)
         hits = self.hits(mates, where, places)
         near = {s: self.hits(mates, w, places) for s, (what, w) in claims.items() if what[0] >= best[0] - slack}
+        near = {} if crowd else near
         (_, _, lies), target, *_ = where[min(where)]
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
             return (None, *about)
-        taxon = self.tree.lca({s for s in claims if claims[s][0][0] == best[0]})
+        taxon = self.tree.lca({s for s in claims if claims[s][0][0] == best[0]} | crowd)
         # matches and bases compared, and bases, of the mates and of each alone
         fits = [(len(mates[mate]), fit[2], fit[1]) for mate, (*_, fit) in where.items()]
         fits.append((sum(fit[0] for fit in fits), -best[2], best[1]))
@@ -552,7 +606,7 @@ class TextClassifier:
     def parts(self, mates):
         rule, total = self.rule, {}
         for part in self.parts_of(mates):
-            claims, places = self.settled(part, True)
+            claims, places, _ = self.settled(part, True)
             for species, (what, where) in claims.items():
                 if what[0] >= rule.PART_SCORE:
                     had = total.get(species, (0, 0, 0, 0))

@@ -58,6 +58,7 @@ check "made-up pairs" "$PYTHON3" "$tests/make_world.py" pairs 200 made_1.fq made
 check "300 strains" "$PYTHON3" "$tests/make_world.py" strains 300 strains "$data"
 check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 sisters "$data" 4
 check "280 species" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 280
+check "120 species" "$PYTHON3" "$tests/make_world.py" strains 120 crowd "$data" 120
 
 for scheme in syncmer minhash; do
 	check "$scheme: build" build --db $scheme.khdb --set scheme=$scheme $genomes
@@ -114,6 +115,11 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 		check "text of strains, $most places: reads" calls text.khdb sisters/reads.fq
 		check "text of strains, $most places: made-up reads" calls text.khdb made.fq
 	done
+	# reads have more places than are compared
+	check "text of many species: build" "$kmerhash" build -q --db text.khdb --set text --taxonomy crowd/taxonomy crowd/refs.fa
+	check "text of many species: reads" calls text.khdb crowd/reads.fq
+	check "text of many species: made-up reads" calls text.khdb made.fq
+	check "text of many species: made-up pairs" calls text.khdb made_1.fq made_2.fq
 	for stride in 64 512; do
 		check "text, bins of $stride: build" build --db text.khdb --set text --set stride=$stride $genomes
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes

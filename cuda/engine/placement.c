@@ -119,8 +119,8 @@ int kh_cuda_spare(size_t bytes, kh_err *err)
 /* Bytes of a device that look-ups take: of each queue, or of the rounds of all of them. */
 static uint64_t scratch(const struct room *r)
 {
-	if (r->e->db->text)
-		return r->e->queues * kh_gpu_query_match_room();
+	if (r->e->db->text)             /* text is compared in what a kernel has */
+		return 0;
 	return r->e->placement == KH_PLACE_HOST ? kh_rounds_bytes(r->e)
 						: r->e->queues * kh_cuda_scratch_bytes(r->e);
 }

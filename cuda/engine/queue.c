@@ -42,7 +42,6 @@ struct kh_task_queue {
 	unsigned first, n;              /* under way */
 	unsigned roomy;                 /* so many tasks are to have more room */
 	kh_cuda_scratch scratch;        /* of the second kernel */
-	kh_gpu_buf rooms;               /* the same where text is compared */
 	kh_cuda_host host;
 };
 
@@ -71,7 +70,6 @@ void kh_cuda_queue_close(kh_task_queue *l)
 			cudaEventDestroy(f->done);
 	}
 	kh_cuda_scratch_close(&l->scratch);
-	kh_gpu_drop(&l->rooms);
 	if (l->stream)
 		cudaStreamDestroy(l->stream);
 	if (l->back)
@@ -140,9 +138,7 @@ static int queue_make(kh_task_queue *l, size_t block_size, kh_err *err)
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
 		rc = flight_open(l, &l->flight[i], block_size, err);
 	/* rounds of an exchange have their own */
-	if (!rc && l->e->db->text)
-		return kh_gpu_room_exact(&l->rooms, kh_gpu_query_match_room(), err);
-	if (!rc && !l->e->rounds)
+	if (!rc && !l->e->db->text && !l->e->rounds)
 		rc = kh_cuda_scratch_open(&l->scratch, l->e, l->stream, err);
 	return rc;
 }
@@ -231,7 +227,6 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			   .mark = f->mark.p,
 			   .n_words = (uint32_t)lay->words,
 			   .part = f->part.p,
-			   .rooms = l->rooms.p,
 			   .rule = l->e->rule,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),

@@ -125,7 +125,7 @@ static size_t notes_room(size_t slices)
 
 int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err)
 {
-	int rc = kh_gpu_room(&b->fragments, (3 * n + l->n_slices) * sizeof(uint32_t), err);
+	int rc = kh_gpu_room(&b->fragments, 3 * n * sizeof(uint32_t), err);
 
 	if (rc || l->text)
 		return rc;

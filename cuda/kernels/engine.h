@@ -111,8 +111,7 @@ typedef struct kh_gpu_counters {
 
 /* Numbers that kernels count in device memory. */
 enum {
-	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks (match.cu: to that
-					 * with large rooms), */
+	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks, */
 	KH_GPU_LEFT_TAKEN,              /*   and those of them, and long ones, that it has begun */
 	KH_GPU_FOUND,                   /* places in `found` */
 	KH_GPU_SLICES_LEFT,             /* slices left to blocks */
@@ -139,9 +138,8 @@ enum kh_gpu_pass {
 	KH_GPU_LISTS
 };
 
-/* A claim of a part of a long fragment, and a part: n of them, or UINT32_MAX: there are more, or it
- * is not known. */
-#define KH_GPU_PART_CLAIMS 16
+/* A claim of a part of a long fragment, and a part: n of them. */
+#define KH_GPU_PART_CLAIMS (KH_MATCH_PLACES / 2)
 typedef struct kh_gpu_part_claim {
 	uint32_t species;
 	int32_t score;
@@ -205,8 +203,7 @@ typedef struct kh_gpu_query {
 	kh_match_db text;
 	uint32_t *mark;                 /* n_words + 1: which k-mers are features */
 	kh_gpu_part *part;              /* n_slices, which are parts then */
-	uint32_t *again, *rest;         /* n each; left: n + n_slices */
-	void *rooms;                    /* kh_gpu_query_match_room() */
+	uint32_t *again, *rest;         /* n each */
 	/* n, or NULL: not wanted.  The taxa that fragments without a call get by translated seeds,
 	 * KH_NO_TAXON, or KH_GPU_CALL_LEFT */
 	uint32_t *genus;
@@ -218,8 +215,7 @@ int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream);
 /* translate.cu: fragments without a call looked at by translated seeds. */
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
-/* Bytes of q->rooms; and local memory that all its threads on the current device take at most. */
-size_t kh_gpu_query_match_room(void);
+/* Bytes of local memory that all its threads on the current device take at most. */
 int kh_gpu_query_match_local(uint64_t *bytes);
 /* What kh_gpu_query_run launches, one after the other: fragments of one segment by warps; slices by
  * warps; then, by blocks, the slices that are left, and last the fragments that are left and the

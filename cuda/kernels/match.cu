@@ -6,12 +6,11 @@
  *	mark    which k-mers are seeds, word by word
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
- *	match   a warp a fragment, or a part of a long one: what is left of these (match_warp.cuh),
- *	        in small rooms, in shared memory
- *	left    those for which that was too little, in large ones, in memory of the queue
+ *	match   a warp a fragment, or a part of a long one: what is left of these (match_warp.cuh)
  *	sum     the calls of long fragments, by the claims of their parts
  *
- * What needs still more is left to the host: its call has the taxon KH_GPU_CALL_LEFT.
+ * Long fragments of very many species are left to the host: their call has the taxon
+ * KH_GPU_CALL_LEFT.
  */
 #include "cuda/kernels/match_short.h"
 #include "cuda/kernels/match_warp.cuh"
@@ -19,9 +18,8 @@
 
 namespace {
 
-constexpr unsigned BLOCK = 128, WARPS = BLOCK / 32, SHORT_BLOCK = 64;
-constexpr unsigned MATCH_EACH = 4;      /* blocks of warps on a multiprocessor */
-constexpr unsigned LARGE_BLOCKS = 64;   /* of warps with large rooms */
+constexpr unsigned BLOCK = 64, WARPS = BLOCK / 32;
+constexpr unsigned MATCH_EACH = 8;      /* blocks of warps on a multiprocessor */
 
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
  * record that lie inside it are right. */
@@ -44,10 +42,10 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 }
 
 template <bool ALL_SEEDS>
-__global__ void __launch_bounds__(SHORT_BLOCK) short_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
-	const uint32_t at = blockIdx.x * SHORT_BLOCK + threadIdx.x;
+	const uint32_t at = blockIdx.x * BLOCK + threadIdx.x;
 
 	if (threadIdx.x == 0)
 		db = q.text;
@@ -68,25 +66,20 @@ __global__ void __launch_bounds__(SHORT_BLOCK) short_kernel(const __grid_constan
 
 /* The fragments are those of q.rest; or all, if the features found are wanted, which threads do not
  * look for.  Of a long fragment, which features its parts have found is not kept. */
-__device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_match *w,
-			  uint64_t *room, uint32_t i)
+__device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_match *w, uint32_t i)
 {
-	const kh_small_caps caps = kh_small_usual();
-
 	if (i < q.n && q.found && kh_gpu_is_long(&q, i)) {
 		if (lane_id() == 0)
 			kh_gpu_leave_to_host(&q, i);
 		return;
 	}
-	if (!compare(&q, db, &caps, w, room, i) && lane_id() == 0)
-		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
+	compare(&q, db, w, i);
 }
 
 __global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
 	__shared__ warp_match work[WARPS];
-	__shared__ uint64_t room[WARPS][KH_SMALL_WORDS];
 	const uint32_t warp = threadIdx.x / 32;
 	const uint32_t rest = q.found ? q.n : q.counts[KH_GPU_REST];
 
@@ -101,34 +94,8 @@ __global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh
 		at = __shfl_sync(ALL, at, 0);
 		if (at >= rest + q.n_slices)
 			break;
-		match_one(q, &db, &work[warp], room[warp],
+		match_one(q, &db, &work[warp],
 			  at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
-	}
-}
-
-__global__ void __launch_bounds__(BLOCK) left_kernel(const __grid_constant__ kh_gpu_query q)
-{
-	__shared__ kh_match_db db;
-	__shared__ warp_match work[WARPS];
-	const kh_small_caps caps = kh_small_large();
-	const uint32_t warp = threadIdx.x / 32;
-	uint64_t *room = (uint64_t *)q.rooms +
-			 (size_t)(blockIdx.x * WARPS + warp) * kh_small_words(&caps);
-	const uint32_t n = q.counts[KH_GPU_LEFT];
-
-	if (threadIdx.x == 0)
-		db = q.text;
-	__syncthreads();
-	for (;;) {
-		uint32_t at = 0;
-
-		if (lane_id() == 0)
-			at = atomicAdd(&q.counts[KH_GPU_LEFT_TAKEN], 1);
-		at = __shfl_sync(ALL, at, 0);
-		if (at >= n)
-			break;
-		if (!compare(&q, &db, &caps, &work[warp], room, q.left[at]) && lane_id() == 0)
-			kh_gpu_give_up(&q, q.left[at]);
 	}
 }
 
@@ -173,34 +140,26 @@ extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 
 	mark_any(q, stream);
 	if (!q->found) {
-		const uint32_t n = (q->n + SHORT_BLOCK - 1) / SHORT_BLOCK;
+		const uint32_t n = (q->n + BLOCK - 1) / BLOCK;
 
-		short_kernel<false><<<n, SHORT_BLOCK, 0, stream>>>(*q);
-		short_kernel<true><<<n, SHORT_BLOCK, 0, stream>>>(*q);
+		short_kernel<false><<<n, BLOCK, 0, stream>>>(*q);
+		short_kernel<true><<<n, BLOCK, 0, stream>>>(*q);
 	}
 	match_kernel<<<blocks < most ? blocks : most, BLOCK, 0, stream>>>(*q);
-	left_kernel<<<LARGE_BLOCKS, BLOCK, 0, stream>>>(*q);
 	if (q->n_longs > 0 && !q->found)
 		sum_kernel<<<(q->n_longs + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(*q);
 	return cudaGetLastError();
 }
 
-extern "C" size_t kh_gpu_query_match_room(void)
-{
-	const kh_small_caps caps = kh_small_large();
-
-	return (size_t)LARGE_BLOCKS * WARPS * kh_small_words(&caps) * sizeof(uint64_t);
-}
-
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)
 {
 	void (*const kernel[])(kh_gpu_query) = { short_kernel<false>, short_kernel<true>,
-						 match_kernel, left_kernel, sum_kernel };
+						 match_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
 	cudaError_t e = cudaSuccess;
 	size_t most = 0;
 
-	for (int i = 0; i < 5 && e == cudaSuccess; i++) {
+	for (int i = 0; i < 4 && e == cudaSuccess; i++) {
 		cudaFuncAttributes a;
 
 		e = cudaFuncGetAttributes(&a, kernel[i]);

@@ -119,13 +119,10 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 		const kh_gpu_part_claim c = { v->species, v->score, v->matches, v->columns,
 					      v->hits };
 
-		if (v->score < KH_MATCH_PART)
-			continue;
-		if (n < KH_GPU_PART_CLAIMS)
-			p->claim[n] = c;
-		n++;
+		if (v->score >= KH_MATCH_PART)
+			p->claim[n++] = c;
 	}
-	p->n = n <= KH_GPU_PART_CLAIMS ? n : UINT32_MAX;
+	p->n = n;
 }
 
 /* Gives what number i of all was found to be. */
@@ -138,16 +135,7 @@ static KH_HD void kh_gpu_give(const kh_gpu_query *q, const kh_small *x, const kh
 		kh_gpu_give_part(q, x, j, i);
 }
 
-/* Number i of all needs more room than there is: it is left to the host. */
-static KH_HD void kh_gpu_give_up(const kh_gpu_query *q, uint32_t i)
-{
-	if (i < q->n)
-		kh_gpu_leave_to_host(q, i);
-	else
-		q->part[i - q->n].n = UINT32_MAX;
-}
-
-/* Adds up the claims of a fragment's parts.  False: some are not known, or there is no room. */
+/* Adds up the claims of a fragment's parts.  False: there is no room. */
 static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_gpu_long *l, kh_claims *sum,
 				   uint32_t *features)
 {
@@ -155,8 +143,6 @@ static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_gpu_long *l, 
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
 		const kh_gpu_part *p = &q->part[k];
 
-		if (p->n == UINT32_MAX)
-			return false;
 		*features += p->kmers;
 		for (uint32_t c = 0; c < p->n; c++) {
 			const kh_gpu_part_claim *x = &p->claim[c];

@@ -65,13 +65,8 @@ __device__ void add_place(warp_match *w, uint32_t mate, uint32_t strand, int64_t
 	const uint32_t n = m->n_place, before = f->stretch;
 	kh_spot p;
 
-	if (n == m->cap_place) {
-		__syncwarp();
-		if (lane_id() == 0)
-			m->full |= KH_FULL_PLACES;
-		__syncwarp();
+	if (f->n_places == kh_places_most(&w->j.s))
 		return;
-	}
 	p.number = kh_place_number(mate, strand, at);
 	p.target = kh_match_target(m->db, bin);
 	const kh_laid l = kh_places_laid(m, &w->j.s, &p);
@@ -87,6 +82,7 @@ __device__ void add_place(warp_match *w, uint32_t mate, uint32_t strand, int64_t
 		f->best = fit.score > f->best ? fit.score : f->best;
 		m->place[n] = p;
 		m->n_place = n + 1;
+		f->n_places++;
 	}
 	__syncwarp();
 }
@@ -128,8 +124,9 @@ __device__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
 	const uint32_t before = m->n_place, end = r->from + r->n, k = m->db->sampling.k;
 	const uint32_t len = w->j.s.mate[mate].len;
 
+	__syncwarp();
 	if (lane_id() == 0)
-		r->compared = true;
+		r->loss = KH_REGION_COMPARED;
 	for (uint32_t from = r->from; from < end;) {
 		const uint32_t i = from + lane_id();
 		bool away = false;
@@ -147,7 +144,7 @@ __device__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
 			from += 32;
 			continue;
 		}
-		if (m->full || m->n_place - before >= KH_MATCH_DIAGONALS)
+		if (m->n_place - before >= KH_MATCH_DIAGONALS)
 			break;
 		from += kh_lowest_bit(mask);
 		const uint64_t c = f->candidate[from++];
@@ -167,7 +164,7 @@ __device__ uint32_t places_of(const warp_match *w, uint32_t mate, const kh_regio
 	const kh_found *f = &m->found[mate];
 	uint32_t n = 0;
 
-	for (uint32_t i = r->from; i < r->from + r->n && n < 2; i++) {
+	for (uint32_t i = r->from; i < (uint32_t)r->from + r->n && n < 2; i++) {
 		const uint64_t c = f->candidate[i];
 		const uint32_t bin = kh_candidate_bin(c);
 		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
@@ -219,7 +216,7 @@ __device__ void fit_ends_of(const warp_match *w, unsigned lanes, kh_spot *p)
 }
 
 /* Compares the mate in a region of each lane that has one, as compare_region would in their order;
- * false: one of these has several places, and nothing was done. */
+ * false: one of these has several places, or they have too many, and nothing was done. */
 __device__ bool compare_many(warp_match *w, uint32_t mate, kh_region *r)
 {
 	kh_matching *m = &w->x.m;
@@ -228,9 +225,9 @@ __device__ bool compare_many(warp_match *w, uint32_t mate, kh_region *r)
 	const uint32_t n = r ? places_of(w, mate, r, &p) : 0;
 	const unsigned has = __ballot_sync(ALL, n > 0);
 	const uint32_t at = m->n_place + kh_count_bits(has & lanes_below());
-	const uint32_t end = m->n_place + kh_count_bits(has);
 
-	if (__any_sync(ALL, n > 1))
+	if (__any_sync(ALL, n > 1) ||
+	    kh_count_bits(has) > kh_places_most(&w->j.s) - f->n_places)
 		return false;
 	if (n > 0) {
 		const kh_laid l = kh_places_laid(m, &w->j.s, &p);
@@ -245,77 +242,114 @@ __device__ bool compare_many(warp_match *w, uint32_t mate, kh_region *r)
 
 	__syncwarp();
 	if (r)
-		r->compared = true;
-	if (n > 0 && end <= m->cap_place)
+		r->loss = KH_REGION_COMPARED;
+	if (n > 0)
 		m->place[at] = p;
 	if (lane_id() == 0) {
 		f->stretch = longest;
 		f->best = best > f->best ? best : f->best;
-		if (end > m->cap_place)
-			m->full |= KH_FULL_PLACES;
-		else
-			m->n_place = end;
+		f->n_places += kh_count_bits(has);
+		m->n_place += kh_count_bits(has);
 	}
 	__syncwarp();
 	return true;
 }
 
+/* --- regions in turn ------------------------------------------------------------------- */
 /* The least loss of a region that was not compared. */
 __device__ uint32_t least_loss(const kh_found *f)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = KH_REGION_COMPARED;
 
 	for (uint32_t i = lane_id(); i < f->n_regions; i += 32)
-		if (!f->region[i].compared && f->region[i].loss < least)
-			least = f->region[i].loss;
+		least = f->region[i].loss < least ? f->region[i].loss : least;
 	return __reduce_min_sync(ALL, least);
 }
 
-/* Compares the mate in regions that were not compared and have a loss from `least` to `most`; was
- * there one? */
-__device__ bool compare_regions(warp_match *w, uint32_t mate, uint32_t least, int64_t most)
+/* As kh_places_heaviest. */
+__device__ kh_region *heaviest(kh_found *f, uint32_t len, uint32_t slack)
 {
-	kh_matching *m = &w->x.m;
-	kh_found *f = &m->found[mate];
-	bool some = false;
+	uint32_t most = 0;              /* weight << 16 | 65535 - number */
 
-	for (uint32_t first = 0; first < f->n_regions; first += 32) {
+	for (uint32_t i = lane_id(); i < f->n_regions; i += 32) {
+		const kh_region r = f->region[i];
+		const uint32_t x = (uint32_t)r.weight << 16 | (UINT16_MAX - i);
+
+		if (kh_region_may(&r, len, (int64_t)f->best - slack) && x > most)
+			most = x;
+	}
+	most = __reduce_max_sync(ALL, most);
+	return most > 0 ? &f->region[UINT16_MAX - (most & UINT16_MAX)] : NULL;
+}
+
+/* As kh_places_crowd. */
+__device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
+{
+	const kh_mates *s = &w->j.s;
+	const uint32_t len = s->mate[mate].len;
+	kh_found *f = &w->x.m.found[mate];
+	uint32_t most = 0;
+
+	for (uint32_t i = lane_id(); i < f->n_regions; i += 32) {
+		kh_region *r = &f->region[i];
+
+		r->weight = (uint16_t)(r->n + kh_places_beside(&w->x.m, mate, r));
+		most = r->weight > most ? r->weight : most;
+	}
+	most = __reduce_max_sync(ALL, most);
+	__syncwarp();
+	if (lane_id() == 0)
+		f->crowd = most;
+	__syncwarp();
+	while (!kh_mates_have_more(s) && f->n_places < kh_places_most(s)) {
+		kh_region *r = heaviest(f, len, slack);
+
+		if (!r)
+			break;
+		compare_region(w, mate, r);
+	}
+}
+
+/* As kh_places_from. */
+__device__ bool compare_from(warp_match *w, uint32_t mate, int64_t score, uint32_t slack)
+{
+	const uint32_t len = w->j.s.mate[mate].len;
+	kh_found *f = &w->x.m.found[mate];
+	uint32_t n = 0;
+
+	for (uint32_t i = lane_id(); i < f->n_regions; i += 32)
+		n += kh_region_may(&f->region[i], len, score);
+	n = __reduce_add_sync(ALL, n);
+	if (n > kh_places_most(&w->j.s) - f->n_places) {
+		compare_crowd(w, mate, slack);
+		return true;
+	}
+	for (uint32_t first = 0; first < f->n_regions && n > 0; first += 32) {
 		const uint32_t i = first + lane_id();
-		bool wanted = false;
-
-		if (i < f->n_regions) {
-			const kh_region r = f->region[i];
-
-			wanted = !r.compared && r.loss >= least && (int64_t)r.loss <= most;
-		}
+		const bool wanted = i < f->n_regions && kh_region_may(&f->region[i], len, score);
 		unsigned mask = __ballot_sync(ALL, wanted);
 
-		if (kh_count_bits(mask) >= MANY_REGIONS && !m->full &&
-		    compare_many(w, mate, wanted ? &f->region[i] : NULL)) {
-			some = true;
+		if (kh_count_bits(mask) >= MANY_REGIONS &&
+		    compare_many(w, mate, wanted ? &f->region[i] : NULL))
 			continue;
-		}
-		for (; mask != 0 && !m->full; mask &= mask - 1) {
-			some = true;
+		for (; mask != 0; mask &= mask - 1)
 			compare_region(w, mate, &f->region[first + kh_lowest_bit(mask)]);
-		}
 	}
-	return some;
+	return n > 0;
 }
 
 /* As kh_places_best. */
 __device__ void compare_best(warp_match *w, uint32_t mate, uint32_t slack)
 {
-	const kh_matching *m = &w->x.m;
-	const kh_found *f = &m->found[mate];
+	const kh_found *f = &w->x.m.found[mate];
 	const uint32_t len = w->j.s.mate[mate].len;
 
-	while (!m->full) {
+	while (!f->crowd) {
 		const uint32_t loss = least_loss(f);
 
 		if (loss >= len || len - loss + slack < f->best)
 			break;
-		compare_regions(w, mate, loss, loss);
+		compare_from(w, mate, (int64_t)len - loss, slack);
 	}
 }
 

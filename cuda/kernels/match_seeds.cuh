@@ -8,7 +8,7 @@
 
 namespace {
 
-/* What a warp works on, but for the rooms of x. */
+/* What a warp works on. */
 struct warp_match {
 	kh_small x;
 	kh_small_job j;
@@ -53,7 +53,7 @@ __device__ void read_mate(warp_match *w, uint32_t mate)
  * number. */
 __device__ uint32_t choose_seeds(warp_match *w, uint32_t mate, bool all)
 {
-	const uint32_t k = w->x.m.db->sampling.k, cap = w->x.cap_seeds, base = 32 * lane_id();
+	const uint32_t k = w->x.m.db->sampling.k, cap = KH_MATCH_SEEDS, base = 32 * lane_id();
 	uint32_t *pos = w->x.pos[mate], n = 0;
 	const kh_mate *a = &w->j.s.mate[mate];
 	uint32_t marks = base < a->len ? kh_small_marks(w->j.mark, a, k, lane_id()) : 0;
@@ -77,32 +77,46 @@ __device__ uint32_t choose_seeds(warp_match *w, uint32_t mate, bool all)
 	return n;
 }
 
-/* Adds the bins of seeds from `first` on, one for each lane. */
-__device__ void look_up_seeds(warp_match *w, uint32_t mate, uint32_t first)
+/* Looks up a seed of a mate, whose bins are written from `to` on, `cap` of them at most. */
+__device__ kh_small_list look_up_seed(const warp_match *w, uint32_t mate, uint32_t seed,
+				      uint64_t *to, uint32_t cap)
 {
-	kh_matching *m = &w->x.m;
-	kh_found *f = &m->found[mate];
-	const uint32_t seed = first + lane_id(), begin = f->n_candidates;
-	const bool has = seed < f->n;
-	uint64_t key = 0, one = 0;
-	kh_small_list l = { 0, false };
+	const kh_match_db *db = w->x.m.db;
+	const uint32_t pos = w->x.pos[mate][seed];
 
-	if (has) {
-		key = kh_small_key(&w->j.s.mate[mate], f->pos[seed], m->db->sampling.k);
-		l = kh_small_bins(m->db, seed, key, &one, 1);
+	return kh_small_bins(db, seed, kh_small_key(&w->j.s.mate[mate], pos, db->sampling.k), to,
+			     cap);
+}
+
+/* Finds the lengths of the lists of n seeds; their sum. */
+__device__ uint32_t find_lengths(warp_match *w, uint32_t mate, uint32_t n)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = lane_id(); i < n; i += 32) {
+		const kh_small_list l = look_up_seed(w, mate, i, NULL, 0);
+		const bool taken = l.whole && l.n < KH_LIST_OVER;
+
+		w->x.length[i] = taken ? (uint8_t)l.n : KH_LIST_OVER;
+		sum += taken ? l.n : 0;
 	}
-	const uint32_t n = l.whole ? l.n : 0, at = begin + sum_before(n);
-	const uint32_t end = __shfl_sync(ALL, at + n, 31);
-	const unsigned known = __ballot_sync(ALL, l.whole);
+	return __reduce_add_sync(ALL, sum);
+}
 
-	if (end <= m->cap_candidates && n == 1)
-		f->candidate[at] = one;
-	if (end <= m->cap_candidates && n > 1)
-		kh_small_bins(m->db, seed, key, f->candidate + at, n);
+/* Adds the bins of seeds from `first` on, one for each lane, but for those that are passed over. */
+__device__ void add_lists(warp_match *w, uint32_t mate, uint32_t first)
+{
+	kh_found *f = &w->x.m.found[mate];
+	const uint32_t seed = first + lane_id(), begin = f->n_candidates;
+	const uint32_t length = seed < f->n ? w->x.length[seed] : KH_LIST_OVER;
+	const uint32_t n = length == KH_LIST_OVER ? 0 : length, at = begin + sum_before(n);
+	const uint32_t end = __shfl_sync(ALL, at + n, 31);
+	const unsigned known = __ballot_sync(ALL, length != KH_LIST_OVER);
+
+	if (n > 0)
+		look_up_seed(w, mate, seed, f->candidate + at, n);
 	__syncwarp();
-	if (lane_id() == 0 && end > m->cap_candidates) {
-		m->full |= KH_FULL_CANDIDATES;
-	} else if (lane_id() == 0) {
+	if (lane_id() == 0) {
 		f->n_candidates = end;
 		f->known.bit[first / 64] |= (uint64_t)known << first % 64;
 	}
@@ -112,20 +126,23 @@ __device__ void look_up_seeds(warp_match *w, uint32_t mate, uint32_t first)
 /* Looks up seeds of a mate. */
 __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 {
-	kh_matching *m = &w->x.m;
-	kh_found *f = &m->found[mate];
+	kh_found *f = &w->x.m.found[mate];
 	const uint32_t n = choose_seeds(w, mate, all);
 
 	__syncwarp();    /* all lanes have read what the seeds before gave */
 	if (lane_id() == 0) {
 		w->j.s.mate[mate].asked = n;
 		kh_places_begin(f, w->x.pos[mate], n);
-		if (f->n > w->x.cap_seeds)
-			m->full |= KH_FULL_CANDIDATES;
 	}
 	__syncwarp();
-	for (uint32_t first = 0; first < f->n && !m->full; first += 32)
-		look_up_seeds(w, mate, first);
+	const uint32_t sum = find_lengths(w, mate, f->n);
+
+	__syncwarp();
+	if (lane_id() == 0 && sum > KH_MATCH_CANDIDATES)
+		kh_places_pass_over(w->x.length, f->n);
+	__syncwarp();
+	for (uint32_t first = 0; first < f->n; first += 32)
+		add_lists(w, mate, first);
 }
 
 /* --- regions -------------------------------------------------------------------------- */
@@ -193,7 +210,7 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 		const unsigned mask = __ballot_sync(ALL, begins);
 
 		if (begins)
-			f->region[n + kh_count_bits(mask & lanes_below())].from = i;
+			f->region[n + kh_count_bits(mask & lanes_below())].from = (uint16_t)i;
 		n += kh_count_bits(mask);
 	}
 	__syncwarp();
@@ -208,9 +225,8 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 			f->unseen = loss;
 			f->n_regions = n;
 		} else {
-			r->n = end - from;
-			r->loss = loss;
-			r->compared = false;
+			r->n = (uint16_t)(end - from);
+			r->loss = (uint16_t)loss;
 		}
 	}
 	__syncwarp();

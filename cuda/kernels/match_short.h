@@ -394,7 +394,8 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	end = kh_short_claim(db, &j.s, f, place, &claims);
 	if (end == KH_SHORT_DONE)
 		q->call[i] = kh_small_decide(db, place, &claims, &j.s, claims.n ? &claim : NULL,
-					     f[0].kmers + f[1].kmers, q->rule.confidence,
+					     kh_extent_empty(), f[0].kmers + f[1].kmers,
+					     q->rule.confidence,
 					     q->candidates ? &q->candidates[i] : NULL);
 	return end;
 }

@@ -16,79 +16,48 @@
 namespace {
 
 /* --- claims --------------------------------------------------------------------------- */
-/* As kh_places_sort: a lane finds where its places belong. */
+/* As kh_places_sort: a lane finds where its place belongs. */
 __device__ void sort_places(kh_matching *m)
 {
-	constexpr uint32_t EACH = KH_SMALL_PLACES / 32;
-	const uint32_t n = m->n_place;
-	kh_spot mine[EACH];
-	uint32_t rank[EACH] = { 0 };
+	const uint32_t n = m->n_place, i = lane_id();
+	kh_spot mine;
+	uint32_t rank = 0;
 
 	if (n < 2)
 		return;
-#pragma unroll
-	for (uint32_t k = 0; k < EACH; k++)
-		if (32 * k + lane_id() < n)
-			mine[k] = m->place[32 * k + lane_id()];
-	for (uint32_t i = 0; i < n; i++) {
-		const uint64_t number = m->place[i].number;
+	if (i < n)
+		mine = m->place[i];
+	for (uint32_t k = 0; k < n && i < n; k++) {
+		const uint64_t number = m->place[k].number;
 
-#pragma unroll
-		for (uint32_t k = 0; k < EACH; k++)
-			rank[k] += number < mine[k].number ||
-				   (number == mine[k].number && i < 32 * k + lane_id());
+		rank += number < mine.number || (number == mine.number && k < i);
 	}
 	__syncwarp();
-#pragma unroll
-	for (uint32_t k = 0; k < EACH; k++)
-		if (32 * k + lane_id() < n)
-			m->place[rank[k]] = mine[k];
+	if (i < n)
+		m->place[rank] = mine;
 	__syncwarp();
 }
 
-/* As kh_claims_of: the lanes look at claims. */
-__device__ uint32_t claim_of(kh_matching *m, uint32_t species)
+/* Makes claims of all places, one by each lane, whose species this is.  False: some are of the same
+ * species; nothing was done. */
+__device__ bool claim_each(kh_matching *m, uint32_t n, uint32_t species)
 {
-	kh_claims *c = &m->here;
-	uint32_t n = UINT32_MAX;
-
-	for (uint32_t first = 0; first < c->n && n == UINT32_MAX; first += 32) {
-		const uint32_t i = first + lane_id();
-		const unsigned is = __ballot_sync(ALL, i < c->n && c->v[i].species == species);
-
-		n = is ? first + kh_lowest_bit(is) : UINT32_MAX;
-	}
-	__syncwarp();
-	if (n == UINT32_MAX && lane_id() == 0)
-		n = kh_claims_new(c, species);
-	__syncwarp();
-	return __shfl_sync(ALL, n, 0);
-}
-
-/* Makes claims of places from `first` on, one by each lane, whose species this is.  False: some of
- * them are of the same species, or one has a claim; nothing was done. */
-__device__ bool claim_anew(kh_matching *m, uint32_t first, uint32_t end, uint32_t species)
-{
-	kh_claims *c = &m->here;
-	const uint32_t mine = first + lane_id(), n = c->n, at = n + lane_id();
+	const uint32_t i = lane_id();
 	bool had = false;
 
-	for (uint32_t i = first; i < end; i++)
-		had |= __shfl_sync(ALL, species, (int)(i - first)) == species && i < mine;
-	for (uint32_t i = 0; i < n; i++)
-		had |= c->v[i].species == species;
-	if (__any_sync(ALL, mine < end && had) || n + end - first > c->cap)
+	for (uint32_t k = 0; k < n; k++)
+		had |= __shfl_sync(ALL, species, (int)k) == species && k < i;
+	if (__any_sync(ALL, i < n && had))
 		return false;
-	__syncwarp();
-	if (mine < end) {
-		const kh_claim x = kh_claim_of_place(m, mine);
+	if (i < n) {
+		const kh_claim x = kh_claim_of_place(m, i);
 
-		c->v[at] = x;
-		c->alone[at].best[0] = x.mates & 1 ? mine + 1 : 0;
-		c->alone[at].best[1] = x.mates & 1 ? 0 : mine + 1;
+		m->here.v[i] = x;
+		m->here.alone[i].best[0] = x.mates & 1 ? i + 1 : 0;
+		m->here.alone[i].best[1] = x.mates & 1 ? 0 : i + 1;
 	}
-	if (lane_id() == 0)
-		c->n = n + end - first;
+	if (i == 0)
+		m->here.n = n;
 	__syncwarp();
 	return true;
 }
@@ -101,28 +70,17 @@ __device__ void make_claims(kh_matching *m)
 		kh_claims_forget(&m->here);
 	sort_places(m);
 	__syncwarp();
-	const uint32_t all = m->n_place, second = kh_places_second(m);
+	const uint32_t n = m->n_place, second = kh_places_second(m);
+	const uint32_t species = lane_id() < n ? kh_claim_of_place(m, lane_id()).species : 0;
 
-	for (uint32_t first = 0; first < all; first += 32) {
-		const uint32_t mine = first + lane_id(), end = first + 32 < all ? first + 32 : all;
-		const uint32_t species = mine < all ? kh_claim_of_place(m, mine).species : 0;
+	/* places of both mates may have a part in a claim */
+	if ((second == n || second == 0) && claim_each(m, n, species))
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t x = __shfl_sync(ALL, species, (int)i);
 
-		/* places of both mates may have a part in a claim */
-		if ((second == all || second == 0) && claim_anew(m, first, end, species))
-			continue;
-		for (uint32_t i = first; i < end; i++) {
-			const uint32_t n = claim_of(m, __shfl_sync(ALL, species, (int)(i - first)));
-
-			if (n == UINT32_MAX) {
-				if (lane_id() == 0)
-					m->full |= KH_FULL_CLAIMS;
-				__syncwarp();
-				return;
-			}
-			if (lane_id() == 0)
-				kh_claims_add(m, n, i, second);
-			__syncwarp();
-		}
+		if (lane_id() == 0)
+			kh_claims_add(m, kh_claims_of(&m->here, x), i, second);
 	}
 	if (lane_id() == 0)
 		kh_claim_apart(m);
@@ -137,20 +95,21 @@ __device__ void compare_mates(warp_match *w)
 	const kh_found *f = m->found;
 	bool more = false;
 
-	for (uint32_t i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < 2; i++) {
 		if (f[i].n_regions > 0)
 			compare_best(w, i, slack);
-	if (!m->full)
-		make_claims(m);
-	if (m->full || f[0].best == 0 || f[1].best == 0 || m->here.n == 0)
+		if (f[i].crowd && kh_mates_have_more(&w->j.s))
+			return;
+	}
+	make_claims(m);
+	if (f[0].best == 0 || f[1].best == 0 || m->here.n == 0)
 		return;
 	const int64_t score = (int64_t)kh_match_best(&m->here)->score - slack;
 	const int64_t from[2] = { score - f[1].best, score - f[0].best };
 
 	for (uint32_t i = 0; i < 2; i++)
-		if (!m->full)
-			more |= compare_regions(w, i, 0, w->j.s.mate[i].len - from[i]);
-	if (more && !m->full)
+		more |= !f[i].crowd && compare_from(w, i, from[i], slack);
+	if (more)
 		make_claims(m);
 }
 
@@ -212,7 +171,7 @@ __device__ void rescue_mate(warp_match *w)
 		return;
 	const int32_t near = best->score - KH_RESCUE_NEAR;
 
-	for (uint32_t i = 0; i < KH_RESCUE_MOST && !m->full; i++) {
+	for (uint32_t i = 0; i < KH_RESCUE_MOST; i++) {
 		p = kh_places_next_best(m, p);
 		if (p == UINT32_MAX || m->place[p].fit.score < KH_RESCUE_SCORE ||
 		    (int32_t)m->place[p].fit.score < near)
@@ -280,6 +239,24 @@ __device__ void count_hits(warp_match *w)
 }
 
 /* --- a fragment ----------------------------------------------------------------------- */
+/* As kh_match_crowd, for all mates. */
+__device__ void find_crowd(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const kh_claim *best = kh_match_best(&m->here);
+	kh_extent e = kh_extent_empty();
+
+	for (uint32_t mate = 0; best && w->j.s.only && mate < 2; mate++)
+		for (uint32_t i = lane_id(); m->found[mate].crowd && i < m->found[mate].n_regions;
+		     i += 32)
+			e = kh_match_crowded(m, &w->j.s, mate, i, best->score, e);
+	e.lo = __reduce_min_sync(ALL, e.lo);
+	e.hi = __reduce_max_sync(ALL, e.hi);
+	if (lane_id() == 0)
+		m->crowd = e;
+	__syncwarp();
+}
+
 /* As kh_match_segment. */
 __device__ bool compare_segment(warp_match *w)
 {
@@ -290,27 +267,24 @@ __device__ bool compare_segment(warp_match *w)
 		m->n_place = 0;
 	__syncwarp();
 	compare_mates(w);
-	if (m->full)
-		return false;
-	if (a[0].asked + a[1].asked < a[0].seeds + a[1].seeds && kh_match_unseen(m, &w->j.s))
+	if (kh_mates_have_more(&w->j.s) && kh_match_unseen(m, &w->j.s))
 		return true;
 	if (a[0].len > 0 && a[1].len > 0)
 		rescue_mate(w);
-	if (!m->full)
-		count_hits(w);
+	find_crowd(w);
+	count_hits(w);
 	return false;
 }
 
-/* Compares number i of all, in the rooms that begin at `room`.  False: these are too small. */
-__device__ bool compare(const kh_gpu_query *q, const kh_match_db *db, const kh_small_caps *caps,
-			warp_match *w, uint64_t *room, uint32_t i)
+/* Compares number i of all. */
+__device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match *w, uint32_t i)
 {
 	kh_matching *m = &w->x.m;
 	bool again = true;
 
 	__syncwarp();
 	if (lane_id() == 0) {
-		kh_small_init(&w->x, db, caps, room);
+		kh_small_init(&w->x, db);
 		w->j = kh_gpu_item(q, i);
 		kh_places_begin(&m->found[1], w->x.pos[1], 0);
 		m->found[1].n_regions = 0;
@@ -321,21 +295,18 @@ __device__ bool compare(const kh_gpu_query *q, const kh_match_db *db, const kh_s
 
 	for (uint32_t mate = 0; mate < mates; mate++)
 		read_mate(w, mate);
-	for (int all = !w->j.s.only; all < 2 && again && !m->full; all++) {
+	for (int all = !w->j.s.only; all < 2 && again; all++) {
 		if (lane_id() == 0)
 			kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < mates; mate++)
 			ask_seeds(w, mate, all != 0);
-		for (uint32_t mate = 0; mate < mates && !m->full; mate++)
+		for (uint32_t mate = 0; mate < mates; mate++)
 			make_regions(w, mate);
-		again = !m->full && compare_segment(w);
+		again = compare_segment(w);
 	}
 	__syncwarp();
-	if (m->full)
-		return false;
 	if (lane_id() == 0)
 		kh_gpu_give(q, &w->x, &w->j, i);
-	return true;
 }
 
 } /* namespace */

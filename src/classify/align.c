@@ -126,38 +126,6 @@ static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_spot 
 	return c->score - second;
 }
 
-/* Makes room for all places of one region more. */
-static int grow_places(kh_matching *m, kh_err *err)
-{
-	const size_t more = KH_MATCH_DIAGONALS + 2 * (size_t)m->db->sampling.stride;
-	size_t cap = m->cap_place + (size_t)KH_RESCUE_MOST;
-	const int rc = kh_grow((void **)&m->place, &cap, m->n_place + more + KH_RESCUE_MOST,
-			       sizeof *m->place, err);
-
-	m->cap_place = (uint32_t)(cap - KH_RESCUE_MOST);
-	return rc;
-}
-
-/* Compares a mate, which has this score, where it could have nearly as much, so that the margin is
- * of all that there is. */
-static int compare_near(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t score,
-			kh_err *err)
-{
-	kh_found *f = &m->found[mate];
-	int rc = KH_OK;
-
-	for (uint32_t i = 0; i < f->n_regions && !rc; i++) {
-		kh_region *r = &f->region[i];
-
-		if (r->compared || s->mate[mate].len + KH_ALIGN_MARGIN < r->loss + score)
-			continue;
-		rc = grow_places(m, err);
-		if (!rc)
-			kh_places_compare(m, s, mate, r);
-	}
-	return rc;
-}
-
 /* Which record of the fragment a mate, or a part, is of. */
 static uint32_t record_of(const kh_aligner *a, const kh_mates *s, uint32_t mate, uint64_t *offset)
 {
@@ -182,10 +150,12 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 
 	for (int i = 0; i < 2; i++)
 		at[i] = m->place[c->mates >> i & 1 ? c->place[i] : 0];
-	for (uint32_t i = 0; i < 2 && s->only && !rc; i++)
-		if (c->mates >> i & 1)
-			rc = compare_near(m, s, i, at[i].fit.score, err);
-	margin = margin_of(m, c, at);
+	/* the margin is of all places that could have nearly as much, too */
+	for (uint32_t i = 0; i < 2 && s->only; i++)
+		if (c->mates >> i & 1 && !m->found[i].crowd)
+			kh_places_from(m, s, i, (int64_t)at[i].fit.score - KH_ALIGN_MARGIN,
+				       KH_ALIGN_MARGIN);
+	margin = kh_extent_any(m->crowd) ? 0 : margin_of(m, c, at);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		if (!(c->mates >> i & 1))
 			continue;

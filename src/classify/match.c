@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "classify/align_in.h"
 #include "classify/classify_in.h"
-#include "classify/match_score.h"
+#include "classify/match_call.h"
 
 /* Keys, and where their k-mers begin in their mates. */
 struct kh_seeds {
@@ -53,18 +53,6 @@ static int seeds_room(struct kh_seeds *s, size_t more, kh_err *err)
 }
 
 /* --- rooms --------------------------------------------------------------------------- */
-static int places_room(kh_matching *m, uint32_t n, kh_err *err)
-{
-	kh_spot *p = kh_array((size_t)n + KH_RESCUE_MOST, sizeof *p, err);
-
-	if (!p)
-		return KH_ENOMEM;
-	free(m->place);
-	m->place = p;
-	m->cap_place = n;
-	return KH_OK;
-}
-
 static int claims_room(kh_claims *c, uint32_t n, kh_err *err)
 {
 	size_t v = c->cap, alone = c->cap;
@@ -92,41 +80,22 @@ static void claims_free(kh_claims *c)
 
 static int rooms_new(kh_matcher *x, size_t species, kh_err *err)
 {
-	enum { PLACES = 256, CLAIMS = 64 };
 	kh_matching *m = &x->m;
-	int rc = claims_new(&m->here, species, err);
 
-	if (!rc)
-		rc = claims_new(&x->sum, species, err);
-	if (!rc)
-		rc = claims_room(&m->here, CLAIMS, err);
-	if (!rc)
-		rc = places_room(m, PLACES, err);
 	m->db = &x->db;
-	m->cap_candidates = KH_MATCH_CANDIDATES;
+	if (claims_new(&x->sum, species, err) || claims_room(&m->here, KH_MATCH_PLACES, err))
+		return KH_ENOMEM;
+	m->place = kh_array(KH_MATCH_PLACES + KH_RESCUE_MOST, sizeof *m->place, err);
 	m->sorted = kh_array(KH_MATCH_CANDIDATES, sizeof *m->sorted, err);
 	for (int i = 0; i < 2; i++) {
 		kh_found *f = &m->found[i];
 
 		f->candidate = kh_array(KH_MATCH_CANDIDATES, sizeof *f->candidate, err);
 		f->region = kh_array(KH_MATCH_CANDIDATES, sizeof *f->region, err);
-		if (!m->sorted || !f->candidate || !f->region)
+		if (!m->place || !m->sorted || !f->candidate || !f->region)
 			return KH_ENOMEM;
 	}
-	return rc;
-}
-
-/* Makes room where there was none for a segment. */
-static int rooms_grow(kh_matching *m, kh_err *err)
-{
-	int rc = KH_OK;
-
-	if (m->full & KH_FULL_PLACES)
-		rc = places_room(m, 2 * m->cap_place, err);
-	if (!rc && m->full & KH_FULL_CLAIMS)
-		rc = claims_room(&m->here, m->here.cap + 1, err);
-	m->full = 0;
-	return rc;
+	return KH_OK;
 }
 
 static void rooms_free(kh_matcher *x)
@@ -228,10 +197,11 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	if (!best || s->mate[0].seeds + s->mate[1].seeds == 0)
 		return;
 	x->call.hits = best->hits;
-	if (x->wanted)
+	if (x->wanted && !kh_extent_any(m->crowd))
 		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here,
 							    kh_claim_bin(m, best), true);
-	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best);
+	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
+					m->crowd);
 }
 
 static void call_long(kh_matcher *x, size_t number)
@@ -294,15 +264,18 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 /* The regions of a mate, whose seeds that were looked up are those from number `seed` on. */
 static void make_regions(kh_matcher *x, const kh_mates *s, uint32_t mate, size_t seed)
 {
-	const uint32_t *end = x->bins.end + seed;
+	const uint32_t *end = x->bins.end + seed, *bin = x->bins.bin;
+	const uint32_t before = seed > 0 ? x->bins.end[seed - 1] : 0;
 	kh_found *f = &x->m.found[mate];
+	uint8_t len[KH_MATCH_SEEDS];
 
 	kh_places_begin(f, x->ask.pos + seed, s->mate[mate].asked);
-	for (uint32_t i = 0; i < f->n; i++) {
-		const uint32_t from = seed + i > 0 ? x->bins.end[seed + i - 1] : 0;
-
-		kh_places_list(&x->m, f, i, x->bins.bin + from, end[i] - from);
-	}
+	for (uint32_t i = 0, from = before; i < f->n; from = end[i++])
+		len[i] = kh_places_length(bin + from, end[i] - from);
+	kh_places_pass_over(len, f->n);
+	for (uint32_t i = 0, from = before; i < f->n; from = end[i++])
+		if (len[i] != KH_LIST_OVER)
+			kh_places_list(f, i, bin + from, len[i]);
 	kh_places_regions(&x->m, s, mate);
 }
 
@@ -318,18 +291,13 @@ static int settle_segment(kh_matcher *x, const kh_mates *s, size_t *seed, bool *
 
 		if (a->len > 0)
 			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
+		make_regions(x, s, i, *seed);
+		*seed += a->asked;
 	}
-	do {
-		rc = rooms_grow(m, err);
-		kh_claims_forget(&m->here);
-		make_regions(x, s, 0, *seed);
-		make_regions(x, s, 1, *seed + s->mate[0].asked);
-		*again = !rc && kh_match_segment(m, s);
-	} while (!rc && m->full);
-	*seed += s->mate[0].asked + s->mate[1].asked;
-	if (!rc && !*again)
-		rc = take_claims(x, s, err);
 	kh_claims_forget(&m->here);
+	*again = kh_match_segment(m, s);
+	if (!*again)
+		rc = take_claims(x, s, err);
 	return rc;
 }
 

@@ -15,7 +15,8 @@
  *	match_segment.h what is compared at a time
  *	match_place.h   candidates, regions, the places that are compared
  *	match_hits.h    the seeds that a compared place has
- *	match_score.h   how well each species fits, the mate that has no place, the call
+ *	match_score.h   how well each species fits, the mate that has no place
+ *	match_call.h    the call
  *	match_small.h   a fragment compared by a kernel, in rooms of fixed size
  */
 #ifndef KH_CLASSIFY_MATCH_H

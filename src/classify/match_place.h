@@ -20,22 +20,43 @@ static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t ask
 	f->n = asked < (uint32_t)KH_MATCH_SEEDS ? asked : (uint32_t)KH_MATCH_SEEDS;
 	f->n_candidates = 0;
 	f->known = kh_seed_none();
-	f->best = f->stretch = 0;
+	f->best = f->stretch = f->n_places = 0;
+	f->crowd = 0;
 }
 
-/* A list that is whole and for which there is room becomes candidates. */
-static KH_HD void kh_places_list(kh_matching *m, kh_found *f, uint32_t seed, const uint32_t *bin,
-				 uint32_t n)
+/* The length of a list; KH_LIST_OVER: it is not whole. */
+static KH_HD uint8_t kh_places_length(const uint32_t *bin, uint32_t n)
 {
-	if (f->n_candidates + n > KH_MATCH_CANDIDATES)
-		return;
 	for (uint32_t j = 0; j < n; j++)
 		if (bin[j] == KH_SEED_MANY)
+			return KH_LIST_OVER;
+	return (uint8_t)(n < KH_LIST_OVER ? n : KH_LIST_OVER);
+}
+
+/* Passes over lists that are not whole, and, as long as the others have more bins than a mate may
+ * have candidates, over the longest one, of equal ones the last: their lengths become
+ * KH_LIST_OVER. */
+static KH_HD void kh_places_pass_over(uint8_t *len, uint32_t n)
+{
+	for (;;) {
+		uint32_t sum = 0, longest = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			if (len[i] == KH_LIST_OVER)
+				continue;
+			sum += len[i];
+			longest = len[longest] == KH_LIST_OVER || len[i] >= len[longest] ? i
+											 : longest;
+		}
+		if (sum <= KH_MATCH_CANDIDATES)
 			return;
-	if (f->n_candidates + n > m->cap_candidates) {
-		m->full |= KH_FULL_CANDIDATES;
-		return;
+		len[longest] = KH_LIST_OVER;
 	}
+}
+
+/* The bins of a list become candidates. */
+static KH_HD void kh_places_list(kh_found *f, uint32_t seed, const uint32_t *bin, uint32_t n)
+{
 	for (uint32_t j = 0; j < n; j++)
 		f->candidate[f->n_candidates++] = (uint64_t)bin[j] << 32 | seed;
 	kh_seed_add(&f->known, seed);
@@ -126,9 +147,8 @@ static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f,
 static KH_HD void kh_places_region(const kh_matching *m, const kh_found *f, uint32_t len,
 				   kh_region *r, uint32_t n)
 {
-	r->n = n;
-	r->loss = kh_places_loss_of(m, f, len, r->from, n);
-	r->compared = false;
+	r->n = (uint16_t)n;
+	r->loss = (uint16_t)kh_places_loss_of(m, f, len, r->from, n);
 }
 
 static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
@@ -143,7 +163,7 @@ static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint
 		while (j < f->n_candidates && kh_candidate_bin(f->candidate[j]) -
 						      kh_candidate_bin(f->candidate[j - 1]) <= far)
 			j++;
-		r->from = i;
+		r->from = (uint16_t)i;
 		kh_places_region(m, f, len, r, j - i);
 	}
 }
@@ -159,6 +179,12 @@ static KH_HD void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t 
 }
 
 /* --- places ------------------------------------------------------------------------------- */
+/* How many a mate may have, or a part. */
+static KH_HD uint32_t kh_places_most(const kh_mates *s)
+{
+	return s->only && s->mate[1].len == 0 ? KH_MATCH_PLACES : KH_MATCH_PLACES / 2;
+}
+
 /* The mate of a place, and the place's target, to be compared. */
 static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, const kh_spot *p)
 {
@@ -179,10 +205,8 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	kh_spot p;
 	kh_laid l;
 
-	if (m->n_place == m->cap_place) {
-		m->full |= KH_FULL_PLACES;
+	if (f->n_places == kh_places_most(s))
 		return;
-	}
 	p.number = kh_place_number(mate, strand, at);
 	p.target = kh_match_target(m->db, bin);
 	l = kh_places_laid(m, s, &p);
@@ -193,6 +217,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 		kh_text_fit_ends(&l, at, !s->only, &p.fit);
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
+	f->n_places++;
 	m->place[m->n_place++] = p;
 }
 
@@ -284,8 +309,8 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 	const kh_found *f = &m->found[mate];
 	const uint32_t before = m->n_place;
 
-	r->compared = true;
-	for (uint32_t i = r->from; i < r->from + r->n && !m->full; i++) {
+	r->loss = KH_REGION_COMPARED;
+	for (uint32_t i = r->from; i < (uint32_t)r->from + r->n; i++) {
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
 		const kh_stands x =
 			kh_places_stands(m, s, mate, f->pos[(uint32_t)f->candidate[i]]);
@@ -300,63 +325,127 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 /* The least loss of a region that was not compared. */
 static KH_HD uint32_t kh_places_least_loss(const kh_found *f)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = KH_REGION_COMPARED;
 
 	for (uint32_t i = 0; i < f->n_regions; i++)
-		if (!f->region[i].compared && f->region[i].loss < least)
-			least = f->region[i].loss;
+		least = f->region[i].loss < least ? f->region[i].loss : least;
 	return least;
 }
 
-/* Compares the mate in regions that could be as good as its best one, less `slack`. */
+/* --- too many regions --------------------------------------------------------------------- */
+static KH_HD uint32_t kh_region_bin(const kh_found *f, const kh_region *r)
+{
+	return kh_candidate_bin(f->candidate[r->from]);
+}
+
+/* The candidates of the other mate's region beside a region, if there is one. */
+static KH_HD uint32_t kh_places_beside(const kh_matching *m, uint32_t mate, const kh_region *r)
+{
+	const kh_found *f = &m->found[!mate];
+	const uint32_t near = KH_MATCH_SPAN / m->db->sampling.stride + 1;
+	const uint32_t bin = kh_region_bin(&m->found[mate], r), from = bin > near ? bin - near : 0;
+	uint32_t lo = 0;
+
+	/* the first one that is not in front of that */
+	for (uint32_t n = f->n_regions; n > 0;) {
+		const uint32_t half = n / 2;
+
+		if (kh_region_bin(f, &f->region[lo + half]) < from) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo < f->n_regions && kh_region_bin(f, &f->region[lo]) <= bin + near
+		       ? f->region[lo].n : 0;
+}
+
+/* Could a region have such a score? */
+static KH_HD bool kh_region_may(const kh_region *r, uint32_t len, int64_t score)
+{
+	return r->loss != KH_REGION_COMPARED && (int64_t)len - r->loss >= score;
+}
+
+/* The region with most candidates, its own and those beside it, that could be as good as the best
+ * place, less `slack`; NULL: there is none. */
+static KH_HD kh_region *kh_places_heaviest(kh_found *f, uint32_t len, uint32_t slack)
+{
+	kh_region *most = NULL;
+
+	for (uint32_t i = 0; i < f->n_regions; i++) {
+		kh_region *r = &f->region[i];
+
+		if (kh_region_may(r, len, (int64_t)f->best - slack) &&
+		    (!most || r->weight > most->weight))
+			most = r;
+	}
+	return most;
+}
+
+/* Are there seeds that were not looked up? */
+static KH_HD bool kh_mates_have_more(const kh_mates *s)
+{
+	return s->mate[0].asked + s->mate[1].asked < s->mate[0].seeds + s->mate[1].seeds;
+}
+
+/* There are too many regions for all to be compared: the heaviest are, when all seeds are known. */
+static KH_HD void kh_places_crowd(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
+{
+	const uint32_t len = s->mate[mate].len;
+	kh_found *f = &m->found[mate];
+	kh_region *r;
+
+	for (uint32_t i = 0; i < f->n_regions; i++) {
+		r = &f->region[i];
+		r->weight = (uint16_t)(r->n + kh_places_beside(m, mate, r));
+		f->crowd = r->weight > f->crowd ? r->weight : f->crowd;
+	}
+	while (!kh_mates_have_more(s) && f->n_places < kh_places_most(s) &&
+	       (r = kh_places_heaviest(f, len, slack)) != NULL)
+		kh_places_compare(m, s, mate, r);
+}
+
+/* Compares the mate in regions that could have such a score, if there is room for them; was there
+ * one? */
+static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mate, int64_t score,
+				 uint32_t slack)
+{
+	const uint32_t len = s->mate[mate].len;
+	kh_found *f = &m->found[mate];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n_regions; i++)
+		n += kh_region_may(&f->region[i], len, score);
+	if (n > kh_places_most(s) - f->n_places) {
+		kh_places_crowd(m, s, mate, slack);
+		return true;
+	}
+	for (uint32_t i = 0; i < f->n_regions && n > 0; i++)
+		if (kh_region_may(&f->region[i], len, score))
+			kh_places_compare(m, s, mate, &f->region[i]);
+	return n > 0;
+}
+
+/* Compares the mate in regions that could be as good as its best one, less `slack`: those first
+ * that could be best. */
 static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
 	uint32_t loss;
 
-	while (!m->full && (loss = kh_places_least_loss(f)) < len && len - loss + slack >= f->best)
-		for (uint32_t i = 0; i < f->n_regions && !m->full; i++)
-			if (!f->region[i].compared && f->region[i].loss == loss)
-				kh_places_compare(m, s, mate, &f->region[i]);
-}
-
-/* Compares the mate in those that could have such a score; is there one? */
-static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mate, int64_t score)
-{
-	kh_found *f = &m->found[mate];
-	bool any = false;
-
-	for (uint32_t i = 0; i < f->n_regions && !m->full; i++)
-		if (!f->region[i].compared &&
-		    (int64_t)s->mate[mate].len - f->region[i].loss >= score) {
-			any = true;
-			kh_places_compare(m, s, mate, &f->region[i]);
-		}
-	return any;
+	while (!f->crowd && (loss = kh_places_least_loss(f)) < len &&
+	       len - loss + slack >= f->best)
+		kh_places_from(m, s, mate, (int64_t)len - loss, slack);
 }
 
 /* --- their order -------------------------------------------------------------------------- */
-#ifndef __CUDACC__
-static inline int kh_places_by_number(const void *a, const void *b)
-{
-	const kh_spot *x = (const kh_spot *)a, *y = (const kh_spot *)b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-#endif
-
-/* Puts places in order.  Equal ones stay as they are; kernels have no room for many. */
+/* Puts places in order.  Equal ones stay as they are. */
 static KH_HD void kh_places_sort(kh_matching *m)
 {
 	kh_spot *p = m->place;
 
-#ifndef __CUDACC__
-	if (m->n_place > 32) {
-		qsort(p, m->n_place, sizeof *p, kh_places_by_number);
-		return;
-	}
-#endif
 	for (uint32_t i = 1; i < m->n_place; i++) {
 		const kh_spot x = p[i];
 		uint32_t j = i;

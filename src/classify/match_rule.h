@@ -8,20 +8,24 @@
  *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
  *	            that do not overlap are looked up; the others only if a place that has none of
  *	            these could still be the best
- *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted
+ *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted.  The
+ *	            longest lists are passed over where there would be more
  *	regions     candidates whose bins follow each other closely.  Each seed that a region lacks,
  *	            and that does not overlap another one, costs the read a mismatch there, so the
  *	            score has an upper bound: the length less kh_match_loss.  Regions are compared
- *	            in classes of equal bounds, the greatest first, while they could still win
- *	places      up to KH_MATCH_DIAGONALS of a region: where the text has one of its seeds, the
- *	            mate lies along it and is compared (text/text.h); only this reads the text
+ *	            in classes of equal bounds, the greatest first, while they could still win.  A
+ *	            mate is crowded where a class has too many: then all seeds are looked up, and
+ *	            the regions with most candidates are compared
+ *	places      up to KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
+ *	            has one of its seeds, the mate lies along it and is compared (text/text.h); only
+ *	            this reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;
  *	            a mate without a place is sought beside the other one
- *	call        the LCA of the species with the best score, as deep as matches and
- *	            mismatches allow; of several parts, by the sums of these scores.  As features
- *	            it counts k-mers at every few bases (rule.h), and those of them that the text
- *	            has where the best species lies: so the second pass sees identities, whatever
- *	            was looked up
+ *	call        the LCA of the species with the best score, and of those in a crowd that may be
+ *	            as good, as deep as matches and mismatches allow; of several parts, by the
+ *	            sums of these scores.  As features it counts k-mers at every few bases (rule.h),
+ *	            and those of them that the text has where the best species lies: so the second
+ *	            pass sees identities, whatever was looked up
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H
@@ -32,8 +36,9 @@
  * genomes (species and strains left out, 0 to 10 % from the reference), those for long ones on such
  * with 5 to 20 % of errors, nearly half of them insertions and deletions. */
 enum {
-	KH_MATCH_SEEDS = 192,           /* of a mate; a multiple of 64 */
-	KH_MATCH_CANDIDATES = 4096,     /* of a mate */
+	KH_MATCH_SEEDS = 128,           /* of a mate; a multiple of 64 */
+	KH_MATCH_CANDIDATES = 256,      /* of a mate */
+	KH_MATCH_PLACES = 32,           /* of a read by itself, or of both mates; a lane has one */
 	KH_MATCH_DIAGONALS = 8,         /* of a region */
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
 	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */

@@ -1,4 +1,4 @@
-/* match_score.h - how well each species fits, and the call that follows: match_rule.h   [HD] */
+/* match_score.h - how well each species fits: match_rule.h   [HD] */
 #ifndef KH_CLASSIFY_MATCH_SCORE_H
 #define KH_CLASSIFY_MATCH_SCORE_H
 
@@ -182,10 +182,6 @@ static KH_HD void kh_match_claims(kh_matching *m)
 	for (uint32_t i = 0; i < m->n_place; i++) {
 		const uint32_t n = kh_claims_of(&m->here, kh_claim_of_place(m, i).species);
 
-		if (n == UINT32_MAX) {
-			m->full |= KH_FULL_CLAIMS;
-			return;
-		}
 		kh_claims_add(m, n, i, second);
 	}
 	kh_claim_apart(m);
@@ -285,7 +281,7 @@ static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
 		return;
 	const int32_t near = best->score - KH_RESCUE_NEAR;
 
-	for (uint32_t i = 0; i < KH_RESCUE_MOST && !m->full; i++) {
+	for (uint32_t i = 0; i < KH_RESCUE_MOST; i++) {
 		p = kh_places_next_best(m, p);
 		if (p == UINT32_MAX || m->place[p].fit.score < KH_RESCUE_SCORE ||
 		    (int32_t)m->place[p].fit.score < near)
@@ -295,62 +291,11 @@ static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
 	}
 }
 
-/* --- the call ----------------------------------------------------------------------- */
-/* The LCA of the species with such a score and more. */
-static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, int64_t score)
-{
-	const kh_bins *b = &db->bins;
-	kh_extent e = kh_extent_empty();
-
-	for (uint32_t i = 0; i < c->n; i++)
-		if (c->v[i].score >= score)
-			e = kh_extent_add(e, b->taxon[b->n_targets + c->v[i].species]);
-	return kh_tree_lca(&db->tree, e.lo, e.hi);
-}
-
-/* The bin where a place begins. */
-static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_spot *p)
-{
-	const int64_t at = kh_place_at(p), begin = (int64_t)kh_match_begin(db, p->target);
-
-	return (uint32_t)((at > begin ? at : begin) / db->sampling.stride);
-}
-
-static KH_HD uint32_t kh_claim_bin(const kh_matching *m, const kh_claim *c)
-{
-	return kh_place_bin(m->db, &m->place[c->place[c->mates & 1 ? 0 : 1]]);
-}
-
+/* --- what is of interest ------------------------------------------------------------ */
 /* How far below the best one's scores are of interest. */
 static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 {
 	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
-}
-
-/* The candidates of a fragment: species with nearly as many hits as the best, which has `bin`. */
-static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
-						uint32_t bin, bool only)
-{
-	const kh_bins *b = &db->bins;
-	kh_candidates to = kh_candidates_none();
-	uint32_t h[KH_CANDIDATES], h1 = 0;
-	int n = 0;
-
-	for (uint32_t i = 0; i < c->n; i++)
-		h1 = c->v[i].hits > h1 ? c->v[i].hits : h1;
-	for (uint32_t i = 0; i < c->n; i++) {
-		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
-		const uint32_t s = db->tree.species[x];
-
-		if (!kh_candidate_near(c->v[i].hits, h1, only))
-			continue;
-		if (s == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, s, c->v[i].hits))
-			return kh_candidates_none();
-	}
-	for (int i = 0; i < n; i++)
-		to.drop[i] = (uint8_t)(h1 - h[i]);
-	to.bin = bin;
-	return to;
 }
 
 /* Are the hits of a claim counted: of the best one's species, or of all that are near? */
@@ -370,54 +315,6 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const k
 			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
 }
 
-/* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
-static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
-				 const kh_claim *best, bool *species, bool *genus)
-{
-	uint64_t bases = 0;
-
-	for (int i = 0; i < 2; i++)
-		bases += best->mates & 1u << i ? s->mate[i].len : 0;
-	*species = kh_claim_names_species(best, bases);
-	*genus = kh_claim_names_genus(best);
-	for (int i = 0; i < 2 && best->mates == 3; i++) {
-		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
-
-		*species |= kh_claim_names_species(&one, s->mate[i].len);
-		*genus |= kh_claim_names_genus(&one);
-	}
-}
-
-/* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
-static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_spot *places,
-				     const kh_claims *claims, const kh_mates *s,
-				     const kh_claim *best)
-{
-	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
-	bool species, genus;
-	uint32_t taxon;
-
-	if (best->score < (int32_t)db->least[kh_log2(seeds)])
-		return KH_NO_TAXON;
-	kh_match_names(db, places, s, best, &species, &genus);
-	taxon = kh_claims_lca(db, claims, best->score);
-	if (db->tree.species[taxon] != KH_NO_TAXON && species)
-		return taxon;
-	return genus ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;
-}
-
-/* That of a fragment of several parts, which has so many bases, by the sums of their scores. */
-static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_claims *sum,
-					  const kh_claim *best, uint64_t bases)
-{
-	uint32_t taxon;
-
-	if (best->score < (int32_t)db->least[31] || !kh_claim_names_long(best, bases))
-		return KH_NO_TAXON;
-	taxon = kh_claims_lca(db, sum, best->score - best->score / KH_MATCH_NEAR);
-	return db->tree.species[taxon] != KH_NO_TAXON ? taxon : kh_rule_raise(&db->tree, taxon);
-}
-
 /* --- a segment ---------------------------------------------------------------------- */
 /* Compares the mates of a segment where they could be best, and makes claims of that. */
 static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
@@ -427,25 +324,54 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 	const kh_claim *best;
 	bool more = false;
 
-	for (uint32_t i = 0; i < 2 && !m->full; i++)
+	for (uint32_t i = 0; i < 2; i++) {
 		kh_places_best(m, s, i, slack);
-	if (!m->full)
-		kh_match_claims(m);
+		if (f[i].crowd && kh_mates_have_more(s))
+			return;
+	}
+	kh_match_claims(m);
 	/* a species may be best by both mates, and by none of them */
-	if (m->full || f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
+	if (f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
 		return;
 	const int64_t score = (int64_t)best->score - slack;
 	const int64_t from[2] = { score - f[1].best, score - f[0].best };
 
-	for (uint32_t i = 0; i < 2 && !m->full; i++)
-		more |= kh_places_from(m, s, i, from[i]);
-	if (m->full || !more)
+	for (uint32_t i = 0; i < 2; i++)
+		more |= !f[i].crowd && kh_places_from(m, s, i, from[i], slack);
+	if (!more)
 		return;
 	kh_claims_forget(&m->here);
 	kh_match_claims(m);
 }
 
-/* Could a place that has none of the seeds which were looked up be as good as the best one? */
+/* Adds the species, as a taxon, of a region of a crowded mate, if that was not compared, though
+ * none is heavier, and could be as good as the best claim: alone, or with the other mate, if that
+ * has a region beside it. */
+static KH_HD kh_extent kh_match_crowded(const kh_matching *m, const kh_mates *s, uint32_t mate,
+					uint32_t region, int64_t best, kh_extent e)
+{
+	const kh_bins *b = &m->db->bins;
+	const kh_found *f = &m->found[mate];
+	const kh_region *r = &f->region[region];
+	const int64_t other = r->weight > r->n ? m->found[!mate].best : 0;
+
+	if (r->weight != f->crowd || !kh_region_may(r, s->mate[mate].len, best - other))
+		return e;
+	return kh_extent_add(e, b->taxon[b->species[kh_match_target(m->db, kh_region_bin(f, r))]]);
+}
+
+static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_mates *s, int64_t best)
+{
+	kh_extent e = kh_extent_empty();
+
+	for (uint32_t mate = 0; mate < 2; mate++)
+		for (uint32_t i = 0; m->found[mate].crowd && i < m->found[mate].n_regions; i++)
+			e = kh_match_crowded(m, s, mate, i, best, e);
+	return e;
+}
+
+/* Could a place that has none of the seeds which were looked up be as good as the best one, or do
+ * these not tell which regions to compare? */
 static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
@@ -457,26 +383,26 @@ static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 		if (s->mate[i].len > 0 && score <= most + m->found[!i].best)
 			return true;
 	}
-	return !best;
+	return !best || m->found[0].crowd || m->found[1].crowd;
 }
 
 /* Makes claims in m->here of a segment whose regions are known, and counts the hits of those that
  * matter.  True: some seeds were not asked for, and what was is not enough. */
 static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 {
-	const uint32_t n = s->mate[0].seeds + s->mate[1].seeds;
 	const kh_claim *best;
 
 	m->n_place = 0;
+	m->crowd = kh_extent_empty();
 	kh_match_compare(m, s);
-	if (m->full)
-		return false;
-	if (s->mate[0].asked + s->mate[1].asked < n && kh_match_unseen(m, s))
+	if (kh_mates_have_more(s) && kh_match_unseen(m, s))
 		return true;
 	if (s->mate[0].len > 0 && s->mate[1].len > 0)
 		kh_match_rescue_mate(m, s);
 	best = kh_match_best(&m->here);
-	if (best && !m->full)
+	if (best && s->only)
+		m->crowd = kh_match_crowd(m, s, best->score);
+	if (best)
 		kh_match_count_hits(m, s, best);
 	return false;
 }

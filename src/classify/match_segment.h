@@ -1,7 +1,7 @@
 /*
  * match_segment.h - what is compared with text at a time, and what is found of it   [HD]
  *
- * match_place.h makes places of a segment's seeds, match_score.h claims of these, and the call; for
+ * match_place.h makes places of a segment's seeds, match_score.h claims of these; for
  * the CPU (match.c) and for kernels.
  */
 #ifndef KH_CLASSIFY_MATCH_SEGMENT_H
@@ -48,10 +48,14 @@ typedef struct kh_mates {
 
 /* Candidates whose bins follow each other closely. */
 typedef struct kh_region {
-	uint32_t from, n;
-	uint32_t loss;                  /* the mate's score is below its length by that, or more */
-	bool compared;
+	uint16_t from, n;
+	uint16_t loss;                  /* the mate's score is below its length by that, or more; or
+					 * KH_REGION_COMPARED */
+	uint16_t weight;                /* in a crowd: candidates, and those of the other mate's
+					 * region beside it */
 } kh_region;
+
+#define KH_REGION_COMPARED UINT16_MAX
 
 /* What a mate has found. */
 typedef struct kh_found {
@@ -63,8 +67,11 @@ typedef struct kh_found {
 	kh_region *region;              /* as many as candidates at most */
 	uint32_t n_regions;
 	uint32_t unseen;                /* loss of a place that has none of the seeds */
+	uint32_t n_places;
 	uint32_t best;                  /* the greatest score of a place, */
 	uint32_t stretch;               /* and of its best stretch */
+	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
+					 * the greatest weight of them */
 } kh_found;
 
 /* A mate laid along the text. */
@@ -89,23 +96,18 @@ typedef struct kh_claims {
 	uint32_t *of;
 } kh_claims;
 
-/* What there was no room for. */
-enum { KH_FULL_CANDIDATES = 1, KH_FULL_PLACES = 2, KH_FULL_CLAIMS = 4 };
-
-/* A segment that is compared.  Rooms are the caller's; where one is full, nothing of the segment
- * counts, and it is to be compared again with a larger one.  In a kernel rooms are so small that
- * some segments are left to the CPU. */
+/* A segment that is compared, in rooms of the caller. */
 typedef struct kh_matching {
 	const kh_match_db *db;
 	kh_oriented read[2][2];         /* mates; strands */
 	kh_found found[2];
-	uint32_t cap_candidates;        /* of each mate */
-	uint64_t *sorted;               /* NULL, or room for as many, by way of which they are
-					 * sorted */
-	kh_spot *place;
-	uint32_t n_place, cap_place;    /* behind the last one there is room for KH_RESCUE_MOST */
+	uint64_t *sorted;               /* NULL, or room for the candidates of a mate, by way of
+					 * which they are sorted */
+	kh_spot *place;                 /* behind the last one there is room for KH_RESCUE_MOST */
+	uint32_t n_place;
 	kh_claims here;
-	uint32_t full;
+	kh_extent crowd;                /* species, as taxa, of regions that were not compared, and
+					 * could be as good as the best claim */
 } kh_matching;
 
 static KH_HD uint64_t kh_place_number(uint32_t mate, uint32_t strand, int64_t at)

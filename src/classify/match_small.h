@@ -1,37 +1,13 @@
 /*
- * match_small.h - a fragment compared with text in rooms of fixed size   [HD]
+ * match_small.h - a fragment compared with text by a kernel   [HD]
  *
- * What kernels need beside match_score.h: they do the same as match.c does for a segment, but for
- * how seeds are looked up, and rooms that are small.  Nearly all fragments of one segment fit; what
- * does not is left to the CPU.
+ * What kernels need beside match_call.h: they do the same as match.c does for a segment, but for
+ * how seeds are looked up.
  */
 #ifndef KH_CLASSIFY_MATCH_SMALL_H
 #define KH_CLASSIFY_MATCH_SMALL_H
 
-#include "classify/match_score.h"
-
-enum { KH_SMALL_PLACES = 96 };          /* of larger rooms; a multiple of 32 */
-
-/* How large rooms are: so small that many fragments have them at a time, and larger ones for what
- * does not fit. */
-typedef struct kh_small_caps {
-	uint32_t seeds, candidates;     /* of a mate */
-	uint32_t places, claims;
-} kh_small_caps;
-
-static KH_HD kh_small_caps kh_small_usual(void)
-{
-	const kh_small_caps c = { 64, 32, 16, 8 };
-
-	return c;
-}
-
-static KH_HD kh_small_caps kh_small_large(void)
-{
-	const kh_small_caps c = { KH_MATCH_SEEDS, 512, KH_SMALL_PLACES, 48 };
-
-	return c;
-}
+#include "classify/match_call.h"
 
 /* A fragment of one segment, or a part of one.  Bit i of `mark` says whether the k-mer at base i of
  * the packed sequences is a feature, if it lies inside its record. */
@@ -42,50 +18,31 @@ typedef struct kh_small_job {
 
 typedef struct kh_small {
 	kh_matching m;
-	uint32_t *pos[2];
-	uint32_t cap_seeds;
+	uint32_t pos[2][KH_MATCH_SEEDS];
+	uint8_t length[KH_MATCH_SEEDS];         /* of a mate's lists */
+	uint64_t candidate[2][KH_MATCH_CANDIDATES];
+	kh_region region[2][KH_MATCH_CANDIDATES];
+	kh_spot place[KH_MATCH_PLACES + KH_RESCUE_MOST];
+	kh_claim claim[KH_MATCH_PLACES];
+	kh_alone alone[KH_MATCH_PLACES];
 } kh_small;
 
-/* 8 bytes that rooms take; at most so many, for a constant. */
-static KH_HD uint32_t kh_small_words(const kh_small_caps *c)
-{
-	return c->seeds + 2 * c->candidates + 2 * c->candidates * 2 +
-	       (c->places + KH_RESCUE_MOST) * 4 + c->claims * 5;
-}
-
-enum { KH_SMALL_WORDS = 64 + 6 * 32 + (16 + KH_RESCUE_MOST) * 4 + 8 * 5 };
-
-static_assert(sizeof(kh_region) == 16 && sizeof(kh_spot) == 32 && sizeof(kh_claim) == 32 &&
-	      sizeof(kh_alone) == 8, "kh_small_words counts them so");
-
-/* Begins with rooms in the words from `at` on. */
-static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db, const kh_small_caps *c,
-				uint64_t *at)
+static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db)
 {
 	kh_matching *m = &x->m;
 
 	m->db = db;
-	x->cap_seeds = c->seeds;
 	for (int i = 0; i < 2; i++) {
-		x->pos[i] = (uint32_t *)at;
-		at += c->seeds / 2;
-		m->found[i].candidate = at;
-		at += c->candidates;
-		m->found[i].region = (kh_region *)at;
-		at += 2 * c->candidates;
+		m->found[i].candidate = x->candidate[i];
+		m->found[i].region = x->region[i];
 	}
-	m->cap_candidates = c->candidates;
 	m->sorted = NULL;               /* a warp sorts them in place */
-	m->place = (kh_spot *)at;
-	m->cap_place = c->places;
-	at += (c->places + KH_RESCUE_MOST) * 4;
-	m->here.v = (kh_claim *)at;
-	at += c->claims * 4;
-	m->here.alone = (kh_alone *)at;
+	m->place = x->place;
+	m->here.v = x->claim;
+	m->here.alone = x->alone;
 	m->here.n = 0;
-	m->here.cap = c->claims;
+	m->here.cap = KH_MATCH_PLACES;
 	m->here.of = NULL;
-	m->full = 0;
 }
 
 /* Is a fragment whose mates have so many bases one segment? */
@@ -192,8 +149,8 @@ static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, u
  * if it is not NULL: what it could be.  `best`: of the claims, or NULL, of these places. */
 static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *places,
 				     const kh_claims *claims, const kh_mates *s,
-				     const kh_claim *best, uint32_t kmers, uint32_t confidence,
-				     kh_candidates *wanted)
+				     const kh_claim *best, kh_extent crowd, uint32_t kmers,
+				     uint32_t confidence, kh_candidates *wanted)
 {
 	kh_call c = { KH_NO_TAXON, kmers, 0, 0 };
 
@@ -203,8 +160,8 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *place
 		const kh_spot *p = &places[best->place[best->mates & 1 ? 0 : 1]];
 
 		c.hits = best->hits;
-		c.taxon = kh_match_taxon(db, places, claims, s, best);
-		if (wanted)
+		c.taxon = kh_match_taxon(db, places, claims, s, best, crowd);
+		if (wanted && !kh_extent_any(crowd))
 			*wanted = kh_claims_candidates(db, claims, kh_place_bin(db, p), true);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
@@ -218,8 +175,8 @@ static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uin
 	const kh_matching *m = &x->m;
 	const uint32_t kmers = kh_places_kmers(m, &j->s, 0) + kh_places_kmers(m, &j->s, 1);
 
-	return kh_small_decide(m->db, m->place, &m->here, &j->s, kh_match_best(&m->here), kmers,
-			       confidence, wanted);
+	return kh_small_decide(m->db, m->place, &m->here, &j->s, kh_match_best(&m->here), m->crowd,
+			       kmers, confidence, wanted);
 }
 
 /* The same of a fragment of several parts, by the sums of their claims. */

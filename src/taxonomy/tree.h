@@ -66,4 +66,9 @@ static KH_HD kh_extent kh_extent_add(kh_extent e, uint32_t taxon)
 	return e;
 }
 
+static KH_HD int kh_extent_any(kh_extent e)
+{
+	return e.lo <= e.hi;
+}
+
 #endif

@@ -1,0 +1,107 @@
+/* match_call.h - the call that follows from how well each species fits: match_rule.h   [HD] */
+#ifndef KH_CLASSIFY_MATCH_CALL_H
+#define KH_CLASSIFY_MATCH_CALL_H
+
+#include "classify/match_score.h"
+
+/* The LCA of the species with such a score and more, and of others. */
+static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, int64_t score,
+				    kh_extent e)
+{
+	const kh_bins *b = &db->bins;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->v[i].score >= score)
+			e = kh_extent_add(e, b->taxon[b->n_targets + c->v[i].species]);
+	return kh_tree_lca(&db->tree, e.lo, e.hi);
+}
+
+/* The bin where a place begins. */
+static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_spot *p)
+{
+	const int64_t at = kh_place_at(p), begin = (int64_t)kh_match_begin(db, p->target);
+
+	return (uint32_t)((at > begin ? at : begin) / db->sampling.stride);
+}
+
+static KH_HD uint32_t kh_claim_bin(const kh_matching *m, const kh_claim *c)
+{
+	return kh_place_bin(m->db, &m->place[c->place[c->mates & 1 ? 0 : 1]]);
+}
+
+/* The candidates of a fragment: species with nearly as many hits as the best, which has `bin`. */
+static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
+						uint32_t bin, bool only)
+{
+	const kh_bins *b = &db->bins;
+	kh_candidates to = kh_candidates_none();
+	uint32_t h[KH_CANDIDATES], h1 = 0;
+	int n = 0;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		h1 = c->v[i].hits > h1 ? c->v[i].hits : h1;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
+		const uint32_t s = db->tree.species[x];
+
+		if (!kh_candidate_near(c->v[i].hits, h1, only))
+			continue;
+		if (s == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, s, c->v[i].hits))
+			return kh_candidates_none();
+	}
+	for (int i = 0; i < n; i++)
+		to.drop[i] = (uint8_t)(h1 - h[i]);
+	to.bin = bin;
+	return to;
+}
+
+/* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
+static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
+				 const kh_claim *best, bool *species, bool *genus)
+{
+	uint64_t bases = 0;
+
+	for (int i = 0; i < 2; i++)
+		bases += best->mates & 1u << i ? s->mate[i].len : 0;
+	*species = kh_claim_names_species(best, bases);
+	*genus = kh_claim_names_genus(best);
+	for (int i = 0; i < 2 && best->mates == 3; i++) {
+		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
+
+		*species |= kh_claim_names_species(&one, s->mate[i].len);
+		*genus |= kh_claim_names_genus(&one);
+	}
+}
+
+/* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
+static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_spot *places,
+				     const kh_claims *claims, const kh_mates *s,
+				     const kh_claim *best, kh_extent crowd)
+{
+	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
+	bool species, genus;
+	uint32_t taxon;
+
+	if (best->score < (int32_t)db->least[kh_log2(seeds)])
+		return KH_NO_TAXON;
+	kh_match_names(db, places, s, best, &species, &genus);
+	taxon = kh_claims_lca(db, claims, best->score, crowd);
+	if (db->tree.species[taxon] != KH_NO_TAXON && species)
+		return taxon;
+	return genus ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;
+}
+
+/* That of a fragment of several parts, which has so many bases, by the sums of their scores. */
+static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_claims *sum,
+					  const kh_claim *best, uint64_t bases)
+{
+	uint32_t taxon;
+
+	if (best->score < (int32_t)db->least[31] || !kh_claim_names_long(best, bases))
+		return KH_NO_TAXON;
+	taxon = kh_claims_lca(db, sum, best->score - best->score / KH_MATCH_NEAR,
+			      kh_extent_empty());
+	return db->tree.species[taxon] != KH_NO_TAXON ? taxon : kh_rule_raise(&db->tree, taxon);
+}
+
+#endif
