@@ -47,8 +47,8 @@ static void test_reserve(void **state)
 	unlink("a.txt");
 }
 
-/* Much that is written where room was reserved in memory, by several threads: within the room, across
- * its end and behind it, at places that are no pages. */
+/* Much that is written where room was reserved in memory, by several threads: within the room,
+ * across its end and behind it, at places that are no pages. */
 static void test_fill(void **state)
 {
 	enum { ROOM = 40 << 20, PART = 9 << 20, PARTS = 6 };
