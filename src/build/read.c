@@ -54,9 +54,8 @@ static int add_digests(struct worker *w, const kh_block_pieces *s, uint32_t stri
 	return rc;
 }
 
-/* Takes room for the database while references are read, about as much as it will have: where the
- * files are in memory, to find it takes a third of the time of writing.  If something is wrong with
- * that, writing will say so. */
+/* Takes room for the database while references are read, about as much as it will have: to find it
+ * takes a third of the time of writing.  If something is wrong with that, writing will say so. */
 static void reserve(struct build *b)
 {
 	const uint64_t step = UINT64_C(64) << 20, bytes = b->sum->estimate.file;
@@ -121,11 +120,15 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 }
 
 /* Is room for the database to be taken while references are read?  Not where pairs take memory of
- * the host meanwhile, which the file may lie in. */
+ * the host meanwhile, which the file lies in, too; and as strains that are alike may make the file
+ * far smaller than estimated, only if there is memory for all and as much again. */
 static bool reserves(const struct build *b)
 {
-	return kh_comm_self(b->o->comm) == 0 && b->sum->estimate.known && !b->o->dry_run &&
-	       !b->on.choice.backend->on_host;
+	const kh_build_estimate *e = &b->sum->estimate;
+
+	return kh_comm_self(b->o->comm) == 0 && e->known && !b->o->dry_run &&
+	       !b->on.choice.backend->on_host && e->device_spills == 0 &&
+	       e->other + 2 * e->file < e->left.bytes;
 }
 
 static void show_parts(const struct build *b)

@@ -33,9 +33,8 @@ int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
 /* Sets where kh_out_write goes on. */
 int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
-/* Takes room for so many more bytes, from the start of the file on, so that it need not be found
- * while they are written; what was not written is given back by kh_out_commit. Where the file lies
- * in memory, that many threads then write.  False: the file system cannot, or has not so much. */
+/* Takes room for so many more bytes of a file in memory, from its start on (reserve.h), which that
+ * many threads then write; what was not written is given back by kh_out_commit. */
 bool kh_out_reserve(kh_out *o, uint64_t bytes, unsigned threads);
 /* Makes sure that what has been written is on disk before anything written later. */
 int kh_out_sync(kh_out *o, kh_err *err);

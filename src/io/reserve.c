@@ -1,6 +1,7 @@
 #include <config.h>
 #include "io/reserve.h"
 
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,15 +12,23 @@
 #include "base/threads.h"
 
 enum {
-	TMPFS = 0x01021994,
 	MOST = 6,               /* threads; more are no faster */
 	MUCH = 8 << 20,         /* bytes for which threads are worth it */
 	SLICE = 1 << 20
 };
 
+/* What is asked for is an estimate, and may be many times what will be written. */
+static bool has_room(const kh_reserve *r, int fd, uint64_t bytes)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+	       (r->bytes + bytes) * 2 <= (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+}
+
 bool kh_reserve_take(kh_reserve *r, int fd, uint64_t bytes, unsigned threads)
 {
-	if (!kh_system_reserve(fd, r->bytes, bytes))
+	if (!has_room(r, fd, bytes) || !kh_system_reserve(fd, r->bytes, bytes))
 		return false;
 	r->bytes += bytes;
 	r->threads = threads < MOST ? threads : MOST;
@@ -51,14 +60,12 @@ static int fill_slices(void *arg, unsigned worker, kh_err *err)
 	return KH_OK;
 }
 
-/* Does the file lie in memory, and is it so long, if need be from now on? */
-static bool is_ready(int fd, off_t end)
+/* Is the file so long, if need be from now on? */
+static bool reaches(int fd, off_t end)
 {
-	struct statfs fs;
 	struct stat st;
 
-	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS && fstat(fd, &st) == 0 &&
-	       (st.st_size >= end || ftruncate(fd, end) == 0);
+	return fstat(fd, &st) == 0 && (st.st_size >= end || ftruncate(fd, end) == 0);
 }
 
 /* What is reserved has its pages, so a copy cannot fail. */
@@ -67,7 +74,7 @@ bool kh_reserve_fill(const kh_reserve *r, int fd, const void *p, size_t n)
 	const off_t at = r->threads > 1 && n >= MUCH ? lseek(fd, 0, SEEK_CUR) : -1;
 	kh_err err = { 0, "" };
 
-	if (at < 0 || (uint64_t)at + n > r->bytes || !is_ready(fd, at + (off_t)n))
+	if (at < 0 || (uint64_t)at + n > r->bytes || !reaches(fd, at + (off_t)n))
 		return false;
 	const size_t before = (size_t)(at % sysconf(_SC_PAGESIZE));
 	char *map = mmap(NULL, before + n, PROT_READ | PROT_WRITE, MAP_SHARED, fd,

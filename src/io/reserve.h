@@ -1,9 +1,8 @@
 /*
- * reserve.h - room in a file that is taken before the bytes are there
+ * reserve.h - room in a file in memory that is taken before the bytes are there
  *
- * It then need not be found while they are written.  Where the file lies in memory, several threads
- * write: a file system lets one thread write to a file at a time, but pages of a map are made by
- * many side by side.
+ * It then need not be found while they are written, and several threads write: a file system lets
+ * one thread write to a file at a time, but pages of a map are made by many side by side.
  */
 #ifndef KH_IO_RESERVE_H
 #define KH_IO_RESERVE_H
@@ -17,7 +16,8 @@ typedef struct kh_reserve {
 	unsigned threads;               /* that may write there */
 } kh_reserve;
 
-/* Takes so many more bytes; false: the file system cannot, or has not so much. */
+/* Takes so many more bytes; false: the file does not lie in memory, or its file system would have
+ * less than twice as much left for others as is taken. */
 bool kh_reserve_take(kh_reserve *r, int fd, uint64_t bytes, unsigned threads);
 /* Writes n bytes where the file stands; false: none were, so write() is to do it. */
 bool kh_reserve_fill(const kh_reserve *r, int fd, const void *p, size_t n);
