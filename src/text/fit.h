@@ -124,15 +124,14 @@ static KH_HD void kh_text_add_matches(kh_text_sum *s, uint32_t from, uint32_t to
 	}
 }
 
-static KH_HD void kh_text_add_mismatch(kh_text_sum *s, uint32_t at)
+/* Adds n mismatches, of which the first one is at column `at`. */
+static KH_HD void kh_text_add_mismatches(kh_text_sum *s, uint32_t at, uint32_t n)
 {
-	s->wrong++;
-	if (s->now > 1) {
-		s->now--;
-		return;
-	}
-	s->now = s->wrong = 0;
-	s->from = at + 1;
+	const bool on = s->now > n;
+
+	s->from = on ? s->from : at + n;
+	s->wrong = on ? s->wrong + n : 0;
+	s->now = on ? s->now - n : 0;
 }
 
 typedef struct kh_text_columns {
@@ -163,23 +162,30 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 }
 
 /* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
- * the text, or that begins in front of it.  Only columns on the target count. */
+ * the text, or that begins in front of it.  Only columns on the target count.  Where a read does
+ * not belong most columns do not match, so they are taken by runs. */
 static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t done = c.from;
 	kh_text_sum s = { 0, c.from, 0, { 0, 0, 0, 0, 0 } };
 
-	for (uint32_t i = done; i < c.to; i = (i / 32 + 1) * 32)
-		for (uint64_t x = kh_text_wrong(l, at, i); x != 0; x &= x - 1) {
-			const uint32_t column = i / 32 * 32 + kh_text_lowest(x);
+	for (uint32_t i = done; i < c.to; i = (i / 32 + 1) * 32) {
+		const uint32_t word = i / 32 * 32, left = c.to - word;
+		uint64_t x = kh_text_wrong(l, at, i) & kh_text_first(left < 32 ? left : 32);
 
-			if (column >= c.to)
-				break;
-			kh_text_add_matches(&s, done, column);
-			kh_text_add_mismatch(&s, column);
-			done = column + 1;
+		x |= x << 1;            /* both bits of a base: so a run is one of bits, too */
+		while (x != 0) {
+			const uint32_t first = kh_text_lowest(x);
+			const uint64_t behind = x + (x & (0 - x));
+			const uint32_t end = behind != 0 ? kh_text_lowest(behind) : 32;
+
+			kh_text_add_matches(&s, done, word + first);
+			kh_text_add_mismatches(&s, word + first, end - first);
+			done = word + end;
+			x &= behind;
 		}
+	}
 	if (done < c.to)
 		kh_text_add_matches(&s, done, c.to);
 	return s.best;
@@ -231,6 +237,8 @@ static KH_HD bool kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t firs
 	if (to - from <= KH_ASIDE_COLUMNS && begin >= (int64_t)l->begin && end <= (int64_t)l->end) {
 		uint8_t sum[2 * KH_END_ASIDE];
 
+		if (first > 0 && !kh_text_may_lie_aside(l, at, from, to))
+			return false;
 		if (!kh_text_sums(l, at, from, to, sum) && first > 0)
 			return false;
 		if (first == 0)
