@@ -1,18 +1,18 @@
 /*
  * match_short.h - what a thread of match.cu does by itself: the short way of most fragments   [HD]
  *
- * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, and
- * no other one could be as good; or there is none at all.  A thread decides these, as match_score.h
- * would, with rooms for a few candidates and one place of each mate.  It asks first for seeds that
- * do not overlap, and for all if these do not suffice, as the CPU does.  All that is not so simple
- * is left to a warp.
+ * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or at
+ * two on both sides of a gap, and no other one could be as good; or there is none at all.  A thread
+ * decides these, as match_score.h would, with rooms for a few candidates and these places.  It asks
+ * first for seeds that do not overlap, and for all if these do not suffice, as the CPU does.  All
+ * that is not so simple is left to a warp.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
 
 #include "cuda/kernels/match_item.h"
 
-enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 16 };
+enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 24, KH_SHORT_PLACES = 2 };
 
 /* DONE: the fragment has its call; AGAIN: some seeds were not asked for, and what was is not
  * enough; LEFT: it is not as simple as that. */
@@ -26,10 +26,13 @@ typedef struct kh_short_rooms {
 	uint8_t from[KH_SHORT_CANDIDATES + 1];
 } kh_short_rooms;
 
-/* What a mate has found. */
+/* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
+ * that are worse have no part in the call, unless by them mates are beside each other. */
 typedef struct kh_short_found {
-	uint32_t n_places;              /* 0 or 1 */
-	kh_spot place;
+	uint32_t n_places;              /* on one strand of a target, a few bases aside of each other */
+	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
+	uint32_t stretch;               /* the greatest score of a best stretch */
+	bool worse;                     /* there are worse places elsewhere */
 	uint32_t kmers, hits;
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
@@ -216,33 +219,81 @@ static KH_HD bool kh_short_lies(const kh_match_db *db, const kh_spot *p, const k
 	return here >= from && here < from + stride && kh_match_in_target(db, p->target, bin);
 }
 
-/* Compares the mate at a place.  False: there may be more at its ends. */
-static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
-			       uint64_t number, uint32_t bin, kh_short_found *f)
+/* Puts the best one of two places first, of equal ones the one that comes first in their order. */
+static KH_HD void kh_short_best_first(const kh_match_db *db, kh_spot place[2])
 {
-	kh_spot *p = &f->place;
+	const kh_claim a = kh_claim_of_one(db, place, 0), b = kh_claim_of_one(db, place, 1);
+	const kh_spot first = place[0];
 
-	p->number = number;
-	p->target = kh_match_target(db, bin);
+	if (kh_claim_better(&a, &b) ||
+	    (!kh_claim_better(&b, &a) && first.number < place[1].number))
+		return;
+	place[0] = place[1];
+	place[1] = first;
+}
+
+/* Are two places on one strand of a target, and so close that hits of both count? */
+static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
+{
+	const int64_t far = kh_place_at(a) - kh_place_at(b);
+
+	return a->target == b->target && kh_place_strand(a) == kh_place_strand(b) &&
+	       far <= KH_MATCH_ASIDE && far >= -KH_MATCH_ASIDE;
+}
+
+/* Compares the mate at a place, as kh_places_add does. */
+static KH_HD kh_spot kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
+				  uint64_t number, uint32_t bin, kh_short_found *f)
+{
+	kh_spot spot = { number, kh_match_target(db, bin), { 0, 0, 0, 0, 0 } }, *p = &spot;
 	const kh_laid l = { &r->read[kh_place_strand(p)], len, kh_match_text(db, kh_place_at(p)),
 			    kh_match_begin(db, p->target), db->end[p->target] };
 
 	p->fit = kh_text_fit(&l, kh_place_at(p), 0, len);
-	f->n_places = 1;
-	return p->fit.from < KH_END_BASES && len - p->fit.to < KH_END_BASES;
+	const uint32_t stretch = p->fit.score;
+
+	if (4 * stretch >= f->stretch)
+		kh_text_fit_ends(&l, kh_place_at(p), false, &p->fit);
+	f->stretch = stretch > f->stretch ? stretch : f->stretch;
+	return spot;
 }
 
-/* Compares the mate in its regions, the best first, as kh_places_best does.  False: there is more
- * than one place, or more than one stretch. */
+/* Adds a place.  False: it is not near the one before, and as good as that. */
+static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
+			       kh_short_found *f)
+{
+	const uint32_t score = p->fit.score, best = f->n_places ? f->place[0].fit.score : 0;
+
+	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
+		if (f->n_places == KH_SHORT_PLACES)
+			return false;
+		f->place[f->n_places++] = *p;
+		if (f->n_places > 1)
+			kh_short_best_first(db, f->place);
+		return true;
+	}
+	/* one that was worse might be near this one */
+	if (slack > 0 || score == best || (score > best && f->worse))
+		return false;
+	f->worse = true;
+	if (score > best) {
+		f->place[0] = *p;
+		f->n_places = 1;
+	}
+	return true;
+}
+
+/* Compares the mate in its regions, the best first, as kh_places_best does.  False: it is
+ * not as simple as that. */
 static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r, uint32_t mate,
 				  uint32_t len, uint32_t regions, uint32_t slack,
 				  kh_short_found *f)
 {
 	const uint32_t k = db->sampling.k;
 	uint32_t region = UINT32_MAX, c = 0, end = 0, score = 0;
-	bool here = false;              /* the place is of this region */
 
-	f->n_places = 0;
+	f->n_places = f->stretch = 0;
+	f->worse = false;
 	for (;;) {
 		if (c == end) {
 			const uint32_t loss = region >> 8;
@@ -254,23 +305,28 @@ static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r
 				return true;
 			c = r->from[region & 255];
 			end = r->from[(region & 255) + 1];
-			here = false;
 		}
 		const uint64_t candidate = r->candidate[c++];
 		const uint32_t bin = kh_candidate_bin(candidate);
 		const kh_stands x = kh_short_stands(r, k, len, r->pos[(uint32_t)candidate]);
+		bool lies = false;
 		uint64_t number;
 
-		if (here && kh_short_lies(db, &f->place, &x, bin))
+		for (uint32_t i = 0; i < f->n_places; i++)
+			lies |= kh_short_lies(db, &f->place[i], &x, bin);
+		if (lies)
 			continue;
 		const uint32_t n = kh_short_look(db, &x, mate, bin, &number);
 
 		if (n == 0)
 			continue;
-		if (n + f->n_places > 1 || !kh_short_fit(db, r, len, number, bin, f))
+		if (n > 1)
 			return false;
-		score = f->place.fit.score;
-		here = true;
+		const kh_spot p = kh_short_fit(db, r, len, number, bin, f);
+
+		if (!kh_short_add(db, &p, slack, f))
+			return false;
+		score = f->place[0].fit.score;
 	}
 }
 
@@ -280,10 +336,10 @@ static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r
 static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
 				 kh_short_found *f)
 {
-	const kh_spot *p = &f->place;
+	const kh_spot *p = f->place;
 	const uint32_t k = KH_TEXT_KMER;
 	const bool back = f->n_places && kh_place_strand(p) != 0;
-	uint64_t wrong[KH_TEXT_WORDS + 1], any = 0;
+	uint64_t wrong[KH_SHORT_PLACES][KH_TEXT_WORDS + 1], any = 0;
 
 	f->kmers = f->hits = 0;
 	for (uint32_t i = 0; i < len; i += 32)
@@ -297,11 +353,19 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 	const kh_laid l = { &r->read[back], len, kh_match_text(db, kh_place_at(p)),
 			    kh_match_begin(db, p->target), db->end[p->target] };
 
-	for (uint32_t i = 0; i < len; i += 32)
-		wrong[i / 32] = kh_text_differs(&l, kh_place_at(p), i);
-	wrong[(len + 31) / 32] = 0;
-	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP)
-		f->hits += kh_packed_bits(wrong, back ? len - k - i : i, k) == 0;
+	for (uint32_t d = 0; d < f->n_places; d++) {
+		for (uint32_t i = 0; i < len; i += 32)
+			wrong[d][i / 32] = kh_text_differs(&l, kh_place_at(&p[d]), i);
+		wrong[d][(len + 31) / 32] = 0;
+	}
+	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
+		const uint32_t from = back ? len - k - i : i;
+		bool has = kh_packed_bits(wrong[0], from, k) == 0;
+
+		if (!has && f->n_places > 1)
+			has = kh_packed_bits(wrong[1], from, k) == 0;
+		f->hits += has;
+	}
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
@@ -328,9 +392,10 @@ static KH_HD bool kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_
 	return true;
 }
 
-/* The claim of two mates that have a place each.  False: they are of two species, or one of them is
- * as good as both. */
-static KH_HD bool kh_short_both(const kh_match_db *db, const kh_spot place[2], kh_claim *both)
+/* The claim of two mates that have a place each; `more`: and others.  False: they are of two species,
+ * or one of them is as good as both, or another place might be beside the other mate. */
+static KH_HD bool kh_short_both(const kh_match_db *db, const kh_spot place[2], bool more,
+				kh_claim *both)
 {
 	const kh_spot *a = &place[0], *b = &place[1];
 	const int64_t apart = kh_place_at(b) - kh_place_at(a);
@@ -339,7 +404,7 @@ static KH_HD bool kh_short_both(const kh_match_db *db, const kh_spot place[2], k
 			    apart >= -KH_MATCH_SPAN && apart <= KH_MATCH_SPAN;
 
 	*both = kh_claim_together(&one, &two, beside ? 0 : KH_MATCH_APART);
-	return one.species == two.species && kh_claim_better(both, &one) &&
+	return one.species == two.species && (beside || !more) && kh_claim_better(both, &one) &&
 	       kh_claim_better(both, &two);
 }
 
@@ -348,18 +413,20 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 					 const kh_short_found f[2], const kh_spot place[2],
 					 kh_claims *claims)
 {
-	const uint32_t slack = kh_match_slack(db, s), n = f[0].n_places + f[1].n_places;
+	const uint32_t slack = kh_match_slack(db, s);
+	const uint32_t n = (f[0].n_places > 0) + (f[1].n_places > 0);
+	const bool more = f[0].n_places > 1 || f[1].n_places > 1 || f[0].worse || f[1].worse;
 	kh_claim *best = claims->v;
 	bool unseen = n == 0;
 
 	claims->n = n > 0;
 	if (n == 1)
 		*best = kh_claim_of_one(db, place, f[0].n_places ? 0 : 1);
-	if (n == 2 && !kh_short_both(db, place, best))
+	if (n == 2 && !kh_short_both(db, place, more, best))
 		return KH_SHORT_LEFT;
 	for (int i = 0; i < 2 && n > 0; i++) {
 		const int64_t len = s->mate[i].len, score = (int64_t)best->score - slack;
-		const int64_t other = f[!i].n_places ? f[!i].place.fit.score : 0;
+		const int64_t other = f[!i].n_places ? f[!i].place[0].fit.score : 0;
 
 		/* as kh_match_compare, with both mates, and kh_match_unseen */
 		if (n == 2 && f[i].next != UINT32_MAX && len - f[i].next >= score - other)
@@ -384,12 +451,13 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	kh_claims claims = { &claim, NULL, 0, 1, NULL };
 	kh_short_end end;
 
+	f[1].worse = false;
 	f[1].n_places = f[1].kmers = f[1].hits = f[1].unseen = 0;
 	for (uint32_t mate = 0; mate < 2; mate++)
 		if ((mate == 0 || j.s.mate[mate].len > 0) &&
 		    !kh_short_mate(db, j.mark, &j.s, mate, all, &f[mate]))
 			return KH_SHORT_LEFT;
-	const kh_spot place[2] = { f[0].place, f[1].place };
+	const kh_spot place[2] = { f[0].place[0], f[1].place[0] };
 
 	end = kh_short_claim(db, &j.s, f, place, &claims);
 	if (end == KH_SHORT_DONE)

@@ -206,6 +206,29 @@ static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t fro
 	return n;
 }
 
+/* Could a stretch of the columns from .. to - 1 have a score of KH_END_SCORE?  Nearly always none
+ * has where a read does not belong, which is found by four columns at a time, as by
+ * kh_text_may_lie_aside.  Columns that are not there count as matches. */
+static KH_HD bool kh_text_may_score(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+	const kh_text_columns c = kh_text_on_target(l, at, from, to);
+	uint32_t half = 0, most = 0;            /* of a sum */
+
+	for (uint32_t i = c.from; i < c.to; i = (i / 32 + 1) * 32) {
+		const uint32_t end = (i / 32 + 1) * 32 < c.to ? (i / 32 + 1) * 32 : c.to;
+		uint64_t x = (kh_text_wrong(l, at, i) & kh_text_first(end - i / 32 * 32)) >>
+			     2 * (i % 32);
+
+		for (uint32_t k = i; k < end; k += 4, x >>= 8) {
+			const uint32_t differ = kh_text_count(x & 0x55);
+
+			half = half + 2 > differ ? half + 2 - differ : 0;
+			most = half > most ? half : most;
+		}
+	}
+	return 2 * most + 4 >= KH_END_SCORE;
+}
+
 typedef struct kh_text_aside {
 	kh_alignment fit;
 	int64_t at;
@@ -250,8 +273,12 @@ static KH_HD bool kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t firs
 		}
 	}
 #endif
-	for (; i < KH_ASIDES; i++)
-		most[i] = kh_text_matches(l, at + kh_text_aside_of(i), from, to);
+	for (; i < KH_ASIDES; i++) {
+		const int64_t aside = at + kh_text_aside_of(i);
+
+		most[i] = kh_text_may_score(l, aside, from, to)
+				  ? kh_text_matches(l, aside, from, to) : 0;
+	}
 	for (i = first; i < KH_ASIDES; i++)
 		most[i] = kh_text_less_gap(most[i], i);
 	return true;

@@ -47,9 +47,12 @@ static KH_HD uint64_t kh_text_differ(uint64_t x, uint64_t y)
 	return (d | d >> 1) & KH_TEXT_LOW;
 }
 
-/* How many bases a mask of low bits has: no processor is asked for an instruction of its own. */
+/* How many bases a mask of low bits has: no CPU is asked for an instruction of its own. */
 static KH_HD uint32_t kh_text_count(uint64_t x)
 {
+#ifdef __CUDA_ARCH__
+	return (uint32_t)__popcll((long long)x);
+#endif
 	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
 	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
