@@ -18,8 +18,8 @@
 
 namespace {
 
-constexpr unsigned BLOCK = 64, WARPS = BLOCK / 32;
-constexpr unsigned MATCH_EACH = 8;      /* blocks of warps on a multiprocessor */
+constexpr unsigned BLOCK = 64;
+constexpr unsigned MATCH_EACH = 16;     /* warps on a multiprocessor, at most */
 
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
  * record that lie inside it are right. */
@@ -76,11 +76,11 @@ __device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_mat
 	compare(&q, db, w, i);
 }
 
-__global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh_gpu_query q)
+/* A block is a warp, so that none waits for another one. */
+__global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
-	__shared__ warp_match work[WARPS];
-	const uint32_t warp = threadIdx.x / 32;
+	__shared__ warp_match work;
 	const uint32_t rest = q.found ? q.n : q.counts[KH_GPU_REST];
 
 	if (threadIdx.x == 0)
@@ -94,8 +94,7 @@ __global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh
 		at = __shfl_sync(ALL, at, 0);
 		if (at >= rest + q.n_slices)
 			break;
-		match_one(q, &db, &work[warp],
-			  at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
+		match_one(q, &db, &work, at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
 	}
 }
 
@@ -136,7 +135,6 @@ void mark_any(const kh_gpu_query *q, cudaStream_t stream)
 extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const uint32_t items = q->n + q->n_slices, most = blocks_on_device(MATCH_EACH);
-	const uint32_t blocks = (items + WARPS - 1) / WARPS;
 
 	mark_any(q, stream);
 	if (!q->found) {
@@ -145,7 +143,7 @@ extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 		short_kernel<false><<<n, BLOCK, 0, stream>>>(*q);
 		short_kernel<true><<<n, BLOCK, 0, stream>>>(*q);
 	}
-	match_kernel<<<blocks < most ? blocks : most, BLOCK, 0, stream>>>(*q);
+	match_kernel<<<items < most ? items : most, 32, 0, stream>>>(*q);
 	if (q->n_longs > 0 && !q->found)
 		sum_kernel<<<(q->n_longs + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(*q);
 	return cudaGetLastError();

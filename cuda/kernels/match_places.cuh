@@ -10,30 +10,129 @@ namespace {
 
 constexpr uint32_t MANY_REGIONS = 4;    /* so many, and more, are compared at once */
 
+/* --- the best stretch ------------------------------------------------------------------ */
+/* Columns that a lane has, one behind another, and the low bits of those that do not match. */
+struct lane_columns {
+	uint32_t from, n;
+	uint64_t wrong;
+};
+
+__device__ lane_columns columns_of(const kh_laid *l, int64_t at, const kh_text_columns *c)
+{
+	const uint32_t each = (c->to - c->from + 31) / 32, from = c->from + lane_id() * each;
+	lane_columns x = { from, from >= c->to ? 0 : min(each, c->to - from), 0 };
+
+	if (x.n > 0)
+		x.wrong = kh_text_differ(kh_packed_bits(l->read->base, from, x.n),
+					 kh_text_bases(l->text, (uint64_t)(at + from))) |
+			  kh_packed_bits(l->read->unknown, from, x.n);
+	return x;
+}
+
+/* The least x of the lanes before this one. */
+__device__ uint32_t least_before(uint32_t x)
+{
+	for (unsigned d = 1; d < 32; d *= 2) {
+		const uint32_t y = __shfl_up_sync(ALL, x, d);
+
+		x = lane_id() >= d && y < x ? y : x;
+	}
+	x = __shfl_up_sync(ALL, x, 1);
+	return lane_id() == 0 ? UINT32_MAX : x;
+}
+
+/* As kh_text_fit, by all lanes.  With P(i) for matches less mismatches in front of column i, a
+ * stretch from i to j has the score P(j) - P(i): so each lane looks for the greatest one that ends
+ * in its columns, and needs the least P in front of them.  Of equal ones the last i and the first j
+ * are taken, as a sum that begins anew where it comes to 0 does. */
+__device__ kh_alignment fit_together(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+	enum { LOW = 10, COLUMN = (1 << LOW) - 1, ZERO = 1 << LOW };
+	const kh_text_columns c = kh_text_on_target(l, at, from, to);
+	const lane_columns x = columns_of(l, at, &c);
+	const uint32_t wrong = kh_text_count(x.wrong & kh_text_first(x.n));
+	const uint32_t before = ZERO + sum_before(x.n - 2 * wrong);
+	uint32_t p = before, least = UINT32_MAX, most = 0, begin = 0;
+	kh_alignment fit = { 0, 0, 0, 0, 0 };
+
+	for (uint32_t i = 0; i < x.n; i++) {
+		least = min(least, p << LOW | (COLUMN - (x.from + i)));
+		p += x.wrong >> 2 * i & 1 ? UINT32_MAX : 1;
+	}
+	least = least_before(least);
+	p = before;
+	for (uint32_t i = 0; i < x.n; i++) {
+		least = min(least, p << LOW | (COLUMN - (x.from + i)));
+		p += x.wrong >> 2 * i & 1 ? UINT32_MAX : 1;
+		if (p > least >> LOW) {
+			const uint32_t end = (p - (least >> LOW)) << LOW |
+					     (COLUMN - (x.from + i + 1));
+
+			begin = end > most ? COLUMN - (least & COLUMN) : begin;
+			most = max(most, end);
+		}
+	}
+	const uint32_t best = __reduce_max_sync(ALL, most);
+	const unsigned has = __ballot_sync(ALL, most == best);
+
+	if (best == 0)
+		return fit;
+	fit.score = best >> LOW;
+	fit.from = __shfl_sync(ALL, begin, (int)kh_lowest_bit(has));
+	fit.to = COLUMN - (best & COLUMN);
+	fit.columns = fit.to - fit.from;
+	fit.matches = (fit.columns + fit.score) / 2;
+	return fit;
+}
+
 /* --- the ends of a mate --------------------------------------------------------------- */
-/* As kh_text_fit_aside: a lane for each diagonal. */
+/* So many ways to lie aside, and fewer, are compared by all lanes, one after the other. */
+constexpr int FEW_ASIDES = 6;
+
+__device__ kh_alignment alignment_of_lane(const kh_alignment *fit, int lane)
+{
+	const kh_alignment x = { __shfl_sync(ALL, fit->score, lane),
+				 __shfl_sync(ALL, fit->matches, lane),
+				 __shfl_sync(ALL, fit->columns, lane),
+				 __shfl_sync(ALL, fit->from, lane),
+				 __shfl_sync(ALL, fit->to, lane) };
+
+	return x;
+}
+
+/* As kh_text_fit_aside: a lane for each way to lie aside says whether it could be of use. */
 __device__ kh_text_aside fit_aside(const kh_laid *l, int64_t at, bool here, uint32_t from,
 				   uint32_t to)
 {
 	const uint32_t i = lane_id();
-	const int64_t aside = i % 2 ? at + (i + 1) / 2 : at - i / 2;
+	const bool may = i >= (here ? 0u : 1u) && i < KH_ASIDES &&
+			 kh_text_may_score(l, at + kh_text_aside_of(i), from, to);
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 	kh_alignment fit = best.fit;
+	unsigned left = __ballot_sync(ALL, may);
 
-	if (i >= (here ? 0u : 1u) && i <= 2 * KH_END_ASIDE)
-		fit = kh_text_fit(l, aside, from, to);
-	fit.score = fit.score < KH_END_SCORE ? 0 : fit.score - (i > 0 ? KH_GAP_COST : 0);
-	const uint32_t most = __reduce_max_sync(ALL, fit.score << 5 | (31 - i));
-	const int lane = (int)(31 - (most & 31));
+	if (__popc(left) > FEW_ASIDES) {
+		if (may)
+			fit = kh_text_fit(l, at + kh_text_aside_of(i), from, to);
+		fit.score = kh_text_less_gap(fit.score, i);
+	}
+	for (; left != 0 && __popc(left) <= FEW_ASIDES; left &= left - 1) {
+		const int lane = (int)kh_lowest_bit(left);
+		const kh_alignment x = fit_together(l, at + kh_text_aside_of((uint32_t)lane), from,
+						    to);
 
-	if (most >> 5 == 0)
+		if ((int)i == lane) {
+			fit = x;
+			fit.score = kh_text_less_gap(x.score, i);
+		}
+	}
+	const uint32_t top = __reduce_max_sync(ALL, fit.score << 5 | (31 - i));
+	const int lane = (int)(31 - (top & 31));
+
+	if (top >> 5 == 0)
 		return best;
-	best.fit.score = most >> 5;
-	best.fit.matches = __shfl_sync(ALL, fit.matches, lane);
-	best.fit.columns = __shfl_sync(ALL, fit.columns, lane);
-	best.fit.from = __shfl_sync(ALL, fit.from, lane);
-	best.fit.to = __shfl_sync(ALL, fit.to, lane);
-	best.at = lane % 2 ? at + (lane + 1) / 2 : at - lane / 2;
+	best.fit = alignment_of_lane(&fit, lane);
+	best.at = at + kh_text_aside_of((uint32_t)lane);
 	return best;
 }
 
@@ -57,30 +156,25 @@ __device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *
 }
 
 /* --- places --------------------------------------------------------------------------- */
-/* As kh_places_add. */
-__device__ void add_place(warp_match *w, uint32_t mate, uint32_t strand, int64_t at, uint32_t bin)
+/* Adds a place whose best stretch is known, as the end of kh_places_add does. */
+__device__ __noinline__ void add_place(warp_match *w, kh_spot *p)
 {
 	kh_matching *m = &w->x.m;
-	kh_found *f = &m->found[mate];
-	const uint32_t n = m->n_place, before = f->stretch;
-	kh_spot p;
+	kh_found *f = &m->found[kh_place_mate(p)];
+	const uint32_t n = m->n_place, before = f->stretch, stretch = p->fit.score;
 
 	if (f->n_places == kh_places_most(&w->j.s))
 		return;
-	p.number = kh_place_number(mate, strand, at);
-	p.target = kh_match_target(m->db, bin);
-	const kh_laid l = kh_places_laid(m, &w->j.s, &p);
-	kh_alignment fit = kh_text_fit(&l, at, 0, l.len);
-	const uint32_t stretch = fit.score;
+	if (4 * stretch >= before) {
+		const kh_laid l = kh_places_laid(m, &w->j.s, p);
 
-	if (4 * stretch >= before)
-		fit_ends(&l, at, !w->j.s.only, &fit);
-	p.fit = fit;
+		fit_ends(&l, kh_place_at(p), !w->j.s.only, &p->fit);
+	}
 	__syncwarp();
 	if (lane_id() == 0) {
 		f->stretch = stretch > before ? stretch : before;
-		f->best = fit.score > f->best ? fit.score : f->best;
-		m->place[n] = p;
+		f->best = p->fit.score > f->best ? p->fit.score : f->best;
+		m->place[n] = *p;
 		m->n_place = n + 1;
 		f->n_places++;
 	}
@@ -107,17 +201,26 @@ __device__ void look_in_bin(warp_match *w, uint32_t mate, const kh_stands *f, ui
 		for (unsigned any = as_is | back; any != 0; any &= any - 1) {
 			const uint32_t i = kh_lowest_bit(any);
 
-			if (as_is >> i & 1)
-				add_place(w, mate, 0, (int64_t)(from + i) - f->at[0], bin);
-			if (back >> i & 1)
-				add_place(w, mate, 1, (int64_t)(from + i) - f->at[1], bin);
+			for (uint32_t strand = 0; strand < 2; strand++) {
+				kh_spot p;
+
+				if (!((strand ? back : as_is) >> i & 1))
+					continue;
+				p.number = kh_place_number(mate, strand,
+							   (int64_t)(from + i) - f->at[strand]);
+				p.target = kh_match_target(db, bin);
+				const kh_laid l = kh_places_laid(&w->x.m, &w->j.s, &p);
+
+				p.fit = fit_together(&l, kh_place_at(&p), 0, l.len);
+				add_place(w, &p);
+			}
 		}
 	}
 }
 
 /* As kh_places_compare: the lanes look which candidates lie on no place yet, of which nearly always
  * the first one is the only one. */
-__device__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
+__device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
 {
 	kh_matching *m = &w->x.m;
 	const kh_found *f = &m->found[mate];
@@ -156,9 +259,10 @@ __device__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
 }
 
 /* --- many regions at once -------------------------------------------------------------- */
-/* Where the text of a region has the mate, for the region's lane: the number of places, of which
- * the last one is *p. */
-__device__ uint32_t places_of(const warp_match *w, uint32_t mate, const kh_region *r, kh_spot *p)
+/* Where the text of a region has the mate, for the region's lane: the number of places, or 2 if
+ * there are more than one; *p: the only one, compared. */
+__device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_region *r,
+				  kh_spot *p)
 {
 	const kh_matching *m = &w->x.m;
 	const kh_found *f = &m->found[mate];
@@ -177,82 +281,55 @@ __device__ uint32_t places_of(const warp_match *w, uint32_t mate, const kh_regio
 			p->target = kh_match_target(m->db, bin);
 		n += more;
 	}
+	if (n == 1) {
+		const kh_laid l = kh_places_laid(m, &w->j.s, p);
+
+		p->fit = kh_text_fit(&l, kh_place_at(p), 0, l.len);
+	}
 	return n;
 }
 
-/* The greatest x of the lanes before this one, or `first`. */
-__device__ uint32_t most_before(uint32_t x, uint32_t first)
+__device__ kh_spot spot_of_lane(const kh_spot *p, int lane)
 {
-	uint32_t most = x;
+	const kh_spot q = { __shfl_sync(ALL, p->number, lane),
+			    __shfl_sync(ALL, p->target, lane), alignment_of_lane(&p->fit, lane) };
 
-	for (unsigned d = 1; d < 32; d *= 2) {
-		const uint32_t y = __shfl_up_sync(ALL, most, d);
-
-		most = lane_id() >= d && y > most ? y : most;
-	}
-	most = __shfl_up_sync(ALL, most, 1);
-	return lane_id() == 0 || most < first ? first : most;
+	return q;
 }
 
-/* Compares the ends of the places of these lanes, one after the other. */
-__device__ void fit_ends_of(const warp_match *w, unsigned lanes, kh_spot *p)
+/* Compares the mate in a region of each lane that has one, by its number, as compare_region would
+ * in the order of the lanes; in a crowd only as long as there is room, and those that could be as
+ * good as the best place before them, less `slack`.  Reading the text takes longest, so all lanes do
+ * that at once; nearly all regions have one place. */
+__device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint32_t number,
+					     bool crowd, uint32_t slack)
 {
-	for (; lanes; lanes &= lanes - 1) {
-		const int lane = (int)kh_lowest_bit(lanes);
-		const kh_spot q = { __shfl_sync(ALL, p->number, lane),
-				    __shfl_sync(ALL, p->target, lane),
-				    { __shfl_sync(ALL, p->fit.score, lane),
-				      __shfl_sync(ALL, p->fit.matches, lane),
-				      __shfl_sync(ALL, p->fit.columns, lane),
-				      __shfl_sync(ALL, p->fit.from, lane),
-				      __shfl_sync(ALL, p->fit.to, lane) } };
-		const kh_laid l = kh_places_laid(&w->x.m, &w->j.s, &q);
-		kh_alignment fit = q.fit;
-
-		fit_ends(&l, kh_place_at(&q), !w->j.s.only, &fit);
-		if ((int)lane_id() == lane)
-			p->fit = fit;
-	}
-}
-
-/* Compares the mate in a region of each lane that has one, as compare_region would in their order;
- * false: one of these has several places, or they have too many, and nothing was done. */
-__device__ bool compare_many(warp_match *w, uint32_t mate, kh_region *r)
-{
-	kh_matching *m = &w->x.m;
-	kh_found *f = &m->found[mate];
+	kh_found *f = &w->x.m.found[mate];
+	const uint32_t len = w->j.s.mate[mate].len;
 	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 } };
-	const uint32_t n = r ? places_of(w, mate, r, &p) : 0;
-	const unsigned has = __ballot_sync(ALL, n > 0);
-	const uint32_t at = m->n_place + kh_count_bits(has & lanes_below());
+	const uint32_t n = number != UINT32_MAX
+				   ? only_place_of(w, mate, &f->region[number], &p) : 0;
 
-	if (__any_sync(ALL, n > 1) ||
-	    kh_count_bits(has) > kh_places_most(&w->j.s) - f->n_places)
-		return false;
-	if (n > 0) {
-		const kh_laid l = kh_places_laid(m, &w->j.s, &p);
+	for (unsigned left = __ballot_sync(ALL, number != UINT32_MAX); left; left &= left - 1) {
+		const int lane = (int)kh_lowest_bit(left);
+		kh_region *r = &f->region[__shfl_sync(ALL, number, lane)];
+		const uint32_t places = __shfl_sync(ALL, n, lane);
+		kh_spot q = spot_of_lane(&p, lane);
 
-		p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
+		if (crowd && (f->n_places == kh_places_most(&w->j.s) ||
+			      !kh_region_may(r, len, (int64_t)f->best - slack)))
+			continue;
+		if (places > 1) {
+			compare_region(w, mate, r);
+			continue;
+		}
+		__syncwarp();
+		if (lane_id() == 0)
+			r->loss = KH_REGION_COMPARED;
+		if (places == 1)
+			add_place(w, &q);
+		__syncwarp();
 	}
-	const uint32_t stretch = p.fit.score, before = most_before(stretch, f->stretch);
-
-	fit_ends_of(w, __ballot_sync(ALL, n > 0 && 4 * stretch >= before), &p);
-	const uint32_t longest = __reduce_max_sync(ALL, stretch > before ? stretch : before);
-	const uint32_t best = __reduce_max_sync(ALL, p.fit.score);
-
-	__syncwarp();
-	if (r)
-		r->loss = KH_REGION_COMPARED;
-	if (n > 0)
-		m->place[at] = p;
-	if (lane_id() == 0) {
-		f->stretch = longest;
-		f->best = best > f->best ? best : f->best;
-		f->n_places += kh_count_bits(has);
-		m->n_place += kh_count_bits(has);
-	}
-	__syncwarp();
-	return true;
 }
 
 /* --- regions in turn ------------------------------------------------------------------- */
@@ -266,23 +343,23 @@ __device__ uint32_t least_loss(const kh_found *f)
 	return __reduce_min_sync(ALL, least);
 }
 
-/* As kh_places_heaviest. */
-__device__ kh_region *heaviest(kh_found *f, uint32_t len, uint32_t slack)
+/* The heaviest region that could be as good as the best place, less `slack`, of those behind `last`
+ * in this order: its weight << 16 | 65535 - its number; 0: there is none. */
+__device__ uint32_t next_heaviest(const kh_found *f, uint32_t len, uint32_t slack, uint32_t last)
 {
-	uint32_t most = 0;              /* weight << 16 | 65535 - number */
+	uint32_t most = 0;
 
 	for (uint32_t i = lane_id(); i < f->n_regions; i += 32) {
 		const kh_region r = f->region[i];
 		const uint32_t x = (uint32_t)r.weight << 16 | (UINT16_MAX - i);
 
-		if (kh_region_may(&r, len, (int64_t)f->best - slack) && x > most)
+		if (kh_region_may(&r, len, (int64_t)f->best - slack) && x > most && x < last)
 			most = x;
 	}
-	most = __reduce_max_sync(ALL, most);
-	return most > 0 ? &f->region[UINT16_MAX - (most & UINT16_MAX)] : NULL;
+	return __reduce_max_sync(ALL, most);
 }
 
-/* As kh_places_crowd. */
+/* As kh_places_crowd: so many of the heaviest regions at once as there is room for. */
 __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 {
 	const kh_mates *s = &w->j.s;
@@ -302,16 +379,20 @@ __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 		f->crowd = most;
 	__syncwarp();
 	while (!kh_mates_have_more(s) && f->n_places < kh_places_most(s)) {
-		kh_region *r = heaviest(f, len, slack);
+		const uint32_t room = kh_places_most(s) - f->n_places;
+		uint32_t mine = UINT32_MAX, last = UINT32_MAX, n = 0;
 
-		if (!r)
+		for (; n < room && (last = next_heaviest(f, len, slack, last)) != 0; n++)
+			mine = n == lane_id() ? UINT16_MAX - (last & UINT16_MAX) : mine;
+		if (n == 0)
 			break;
-		compare_region(w, mate, r);
+		compare_regions(w, mate, mine, true, slack);
 	}
 }
 
 /* As kh_places_from. */
-__device__ bool compare_from(warp_match *w, uint32_t mate, int64_t score, uint32_t slack)
+__device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t score,
+					  uint32_t slack)
 {
 	const uint32_t len = w->j.s.mate[mate].len;
 	kh_found *f = &w->x.m.found[mate];
@@ -329,9 +410,10 @@ __device__ bool compare_from(warp_match *w, uint32_t mate, int64_t score, uint32
 		const bool wanted = i < f->n_regions && kh_region_may(&f->region[i], len, score);
 		unsigned mask = __ballot_sync(ALL, wanted);
 
-		if (kh_count_bits(mask) >= MANY_REGIONS &&
-		    compare_many(w, mate, wanted ? &f->region[i] : NULL))
+		if (kh_count_bits(mask) >= MANY_REGIONS) {
+			compare_regions(w, mate, wanted ? i : UINT32_MAX, false, 0);
 			continue;
+		}
 		for (; mask != 0; mask &= mask - 1)
 			compare_region(w, mate, &f->region[first + kh_lowest_bit(mask)]);
 	}

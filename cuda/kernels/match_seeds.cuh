@@ -88,13 +88,16 @@ __device__ kh_small_list look_up_seed(const warp_match *w, uint32_t mate, uint32
 			     cap);
 }
 
+/* A lane's first seed has few bins nearly always, and keeps them. */
+constexpr uint32_t KEPT = 2;
+
 /* Finds the lengths of the lists of n seeds; their sum. */
-__device__ uint32_t find_lengths(warp_match *w, uint32_t mate, uint32_t n)
+__device__ uint32_t find_lengths(warp_match *w, uint32_t mate, uint32_t n, uint64_t kept[KEPT])
 {
 	uint32_t sum = 0;
 
 	for (uint32_t i = lane_id(); i < n; i += 32) {
-		const kh_small_list l = look_up_seed(w, mate, i, NULL, 0);
+		const kh_small_list l = look_up_seed(w, mate, i, kept, i < 32 ? KEPT : 0);
 		const bool taken = l.whole && l.n < KH_LIST_OVER;
 
 		w->x.length[i] = taken ? (uint8_t)l.n : KH_LIST_OVER;
@@ -104,7 +107,7 @@ __device__ uint32_t find_lengths(warp_match *w, uint32_t mate, uint32_t n)
 }
 
 /* Adds the bins of seeds from `first` on, one for each lane, but for those that are passed over. */
-__device__ void add_lists(warp_match *w, uint32_t mate, uint32_t first)
+__device__ void add_lists(warp_match *w, uint32_t mate, uint32_t first, const uint64_t kept[KEPT])
 {
 	kh_found *f = &w->x.m.found[mate];
 	const uint32_t seed = first + lane_id(), begin = f->n_candidates;
@@ -113,7 +116,9 @@ __device__ void add_lists(warp_match *w, uint32_t mate, uint32_t first)
 	const uint32_t end = __shfl_sync(ALL, at + n, 31);
 	const unsigned known = __ballot_sync(ALL, length != KH_LIST_OVER);
 
-	if (n > 0)
+	for (uint32_t i = 0; i < n && first == 0 && n <= KEPT; i++)
+		f->candidate[at + i] = kept[i];
+	if (n > (first == 0 ? KEPT : 0))
 		look_up_seed(w, mate, seed, f->candidate + at, n);
 	__syncwarp();
 	if (lane_id() == 0) {
@@ -123,11 +128,29 @@ __device__ void add_lists(warp_match *w, uint32_t mate, uint32_t first)
 	__syncwarp();
 }
 
+/* As kh_places_pass_over, for lists of so many bins. */
+__device__ void pass_over(uint8_t *length, uint32_t n, uint32_t sum)
+{
+	while (sum > KH_MATCH_CANDIDATES) {
+		uint32_t longest = 0;           /* its length << 8 | its number */
+
+		for (uint32_t i = lane_id(); i < n; i += 32)
+			if (length[i] != KH_LIST_OVER)
+				longest = max(longest, (uint32_t)length[i] << 8 | i);
+		longest = __reduce_max_sync(ALL, longest);
+		sum -= longest >> 8;
+		if (lane_id() == (longest & 31))
+			length[longest & 255] = KH_LIST_OVER;
+		__syncwarp();
+	}
+}
+
 /* Looks up seeds of a mate. */
 __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 {
 	kh_found *f = &w->x.m.found[mate];
 	const uint32_t n = choose_seeds(w, mate, all);
+	uint64_t kept[KEPT];
 
 	__syncwarp();    /* all lanes have read what the seeds before gave */
 	if (lane_id() == 0) {
@@ -135,14 +158,12 @@ __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 		kh_places_begin(f, w->x.pos[mate], n);
 	}
 	__syncwarp();
-	const uint32_t sum = find_lengths(w, mate, f->n);
+	const uint32_t sum = find_lengths(w, mate, f->n, kept);
 
 	__syncwarp();
-	if (lane_id() == 0 && sum > KH_MATCH_CANDIDATES)
-		kh_places_pass_over(w->x.length, f->n);
-	__syncwarp();
+	pass_over(w->x.length, f->n, sum);
 	for (uint32_t first = 0; first < f->n; first += 32)
-		add_lists(w, mate, first);
+		add_lists(w, mate, first, kept);
 }
 
 /* --- regions -------------------------------------------------------------------------- */
@@ -161,13 +182,15 @@ __device__ void in_order(uint64_t *a, uint32_t i, uint32_t j, uint32_t n)
  * front, so that what would lie behind the last one need not be there. */
 __device__ void sort_many(uint64_t *a, uint32_t n)
 {
-	for (uint32_t size = 2; size < 2 * n; size *= 2)
-		for (uint32_t half = size / 2; half > 0; half /= 2) {
-			for (uint32_t t = lane_id(); t / half * 2 * half < n; t += 32) {
-				const uint32_t first = t / half * 2 * half, i = first + t % half;
+	for (uint32_t log = 1; 1u << log < 2 * n; log++)
+		for (uint32_t s = log; s-- > 0;) {
+			const uint32_t half = 1u << s;
 
-				in_order(a, i, 2 * half == size ? first + size - 1 - t % half
-								: i + half, n);
+			for (uint32_t t = lane_id(); t >> s << (s + 1) < n; t += 32) {
+				const uint32_t first = t >> s << (s + 1), i = t & (half - 1);
+
+				in_order(a, first + i,
+					 first + (s + 1 == log ? 2 * half - 1 - i : half + i), n);
 			}
 			__syncwarp();
 		}

@@ -5,8 +5,8 @@
  * seeds, candidates, regions, bases of a bin, columns aside, k-mers that are counted.  What is one
  * after the other is done by the first lane, with the functions of src/classify; and what only
  * reads and gives a number, by all lanes alike.  All lies in memory that the warp shares, as a
- * thread would need kilobytes of local memory, and kernels with so much of it do not run side by
- * side.
+ * thread would need kilobytes of local memory; and threads that do so much, each its own way, take
+ * 1.6 ms.  What is called in several places is no copy in each, which would be twice the code.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_WARP_CUH
 #define KH_CUDA_KERNELS_MATCH_WARP_CUH
@@ -38,28 +38,41 @@ __device__ void sort_places(kh_matching *m)
 	__syncwarp();
 }
 
-/* Makes claims of all places, one by each lane, whose species this is.  False: some are of the same
- * species; nothing was done. */
-__device__ bool claim_each(kh_matching *m, uint32_t n, uint32_t species)
+/* Makes claims of the n places, which are of one mate: each lane has one, and that which is the best
+ * of its species makes the claim.  Claims are in the order of the first places of their species. */
+__device__ void claim_each(kh_matching *m, uint32_t n)
 {
 	const uint32_t i = lane_id();
-	bool had = false;
+	kh_claim x = kh_claim_none(UINT32_MAX);
+	uint32_t first = UINT32_MAX;
+	bool best = i < n;
 
-	for (uint32_t k = 0; k < n; k++)
-		had |= __shfl_sync(ALL, species, (int)k) == species && k < i;
-	if (__any_sync(ALL, i < n && had))
-		return false;
-	if (i < n) {
-		const kh_claim x = kh_claim_of_place(m, i);
+	if (i < n)
+		x = kh_claim_of_place(m, i);
+	for (uint32_t k = 0; k < n; k++) {
+		kh_claim y = x;
 
-		m->here.v[i] = x;
-		m->here.alone[i].best[0] = x.mates & 1 ? i + 1 : 0;
-		m->here.alone[i].best[1] = x.mates & 1 ? 0 : i + 1;
+		y.species = __shfl_sync(ALL, x.species, (int)k);
+		y.score = __shfl_sync(ALL, x.score, (int)k);
+		y.matches = __shfl_sync(ALL, x.matches, (int)k);
+		y.columns = __shfl_sync(ALL, x.columns, (int)k);
+		if (y.species != x.species)
+			continue;
+		first = k < first ? k : first;
+		best = best && !kh_claim_better(&y, &x) && (k >= i || kh_claim_better(&x, &y));
+	}
+	const unsigned firsts = __ballot_sync(ALL, first == i);
+
+	if (best) {
+		const uint32_t at = kh_count_bits(firsts & ((1u << first) - 1));
+
+		m->here.v[at] = x;
+		m->here.alone[at].best[0] = x.mates & 1 ? i + 1 : 0;
+		m->here.alone[at].best[1] = x.mates & 1 ? 0 : i + 1;
 	}
 	if (i == 0)
-		m->here.n = n;
+		m->here.n = kh_count_bits(firsts);
 	__syncwarp();
-	return true;
 }
 
 /* As kh_match_claims. */
@@ -71,11 +84,14 @@ __device__ void make_claims(kh_matching *m)
 	sort_places(m);
 	__syncwarp();
 	const uint32_t n = m->n_place, second = kh_places_second(m);
-	const uint32_t species = lane_id() < n ? kh_claim_of_place(m, lane_id()).species : 0;
 
 	/* places of both mates may have a part in a claim */
-	if ((second == n || second == 0) && claim_each(m, n, species))
+	if (second == n || second == 0) {
+		claim_each(m, n);
 		return;
+	}
+	const uint32_t species = lane_id() < n ? kh_claim_of_place(m, lane_id()).species : 0;
+
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t x = __shfl_sync(ALL, species, (int)i);
 
@@ -148,7 +164,7 @@ __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 	found = (int64_t)nearest(&l, (uint64_t)from, (uint64_t)to, &differ);
 	if (2 * differ > (len < 64 ? len : 64))
 		return;
-	kh_alignment fit = kh_text_fit(&l, found, 0, len);
+	kh_alignment fit = fit_together(&l, found, 0, len);
 	if (fit.score < KH_RESCUE_FIT)
 		return;
 	fit_ends(&l, found, false, &fit);
