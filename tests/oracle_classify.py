@@ -226,7 +226,8 @@ class TextRule:
     """All constants of the comparison with text stand here."""
     WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 8, 14, 6, 64
     SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
-    SPAN, APART, PART_SCORE, NEAR = 1008, 20, 20, 64
+    SPAN, APART, PART_SCORE = 1008, 20, 20
+    LESS, NEAR, SHARED = 8, 6, 4
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -248,8 +249,10 @@ class TextRule:
     def names_genus(self, compared, matches):
         return matches >= 4 * (compared - matches) + self.GENUS
 
-    def names_long(self, bases, score, compared, matches):
-        return score >= self.least(2**32 - 1) and matches**2 // 2 >= (compared - matches) * bases // 3
+    def names_long(self, bases, score, compared, matches, ahead):
+        wrong, own = compared - matches, matches * ahead // score
+        fits = matches**2 // 2 >= wrong * bases or matches * own // 3 >= wrong * bases // 5
+        return score >= self.least(2**32 - 1) and fits
 
 
 def reverse_complement(seq):
@@ -603,22 +606,40 @@ class TextClassifier:
             return (taxon, *about)
         return (self.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
 
+    def part(self, seq):
+        """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits) in a part"""
+        claims, places, _ = self.settled(seq, True)
+        claims = {s: claim for s, claim in claims.items() if claim[0][0] >= self.rule.PART_SCORE}
+        found, best = {}, max((what[0] for what, _ in claims.values()), default=0)
+        for species, (what, where) in claims.items():
+            credit = best * max(0, self.rule.LESS - best + what[0]) // self.rule.LESS
+            other = max((claims[s][0][0] for s in claims if self.genus(s) != self.genus(species)), default=0)
+            found[species] = credit, *what[:3], max(0, what[0] - other), self.hits(seq, where, places)
+        return found
+
+    def genus(self, species):
+        return self.tree.genus[species] or species
+
     def parts(self, mates):
-        rule, total = self.rule, {}
-        for part in self.parts_of(mates):
-            claims, places, _ = self.settled(part, True)
-            for species, (what, where) in claims.items():
-                if what[0] >= rule.PART_SCORE:
-                    had = total.get(species, (0, 0, 0, 0))
-                    total[species] = tuple(map(sum, zip(had, what[:3] + (self.hits(part, where, places),))))
+        rule, total, found = self.rule, {}, [self.part(seq) for seq in self.parts_of(mates)]
+        for part in found:
+            for s, what in part.items():
+                total[s] = tuple(map(sum, zip(total.get(s, (0,) * 6), what)))
         if not total:
             return None, 0, {}, None
-        best = max(total.values(), key=lambda t: t[:3])
-        near = {s: t[3] for s, t in total.items()}
-        if not rule.names_long(sum(map(len, mates)), best[0], -best[2], best[1]):
-            return None, best[3], near, None
-        taxon = self.tree.lca({s for s in total if total[s][0] >= best[0] - best[0] // rule.NEAR})
-        return taxon if self.tree.species[taxon] is not None else self.raised(taxon), best[3], near, None
+        best = max(total, key=lambda s: total[s][:5])
+        credit, score, matches, bases, ahead, hits = total[best]
+        near = {s: what[5] for s, what in total.items()}
+        if not rule.names_long(sum(map(len, mates)), score, -bases, matches, ahead):
+            return None, hits, near, None
+        shared = [part for part in found if part.get(best, (0,))[0] > 0]
+        alike = {best}
+        for s, what in total.items():
+            some = sum(part[s][0] for part in shared if s in part)
+            if what[0] >= credit - credit // rule.NEAR and rule.SHARED * some >= what[0]:
+                alike.add(s)
+        taxon = self.tree.lca(alike)
+        return taxon if self.tree.species[taxon] is not None else self.raised(taxon), hits, near, None
 
     def parts_of(self, mates):
         for seq in mates:

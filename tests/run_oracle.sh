@@ -120,6 +120,11 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text of many species: reads" calls text.khdb crowd/reads.fq
 	check "text of many species: made-up reads" calls text.khdb made.fq
 	check "text of many species: made-up pairs" calls text.khdb made_1.fq made_2.fq
+	# long reads that fit several species, nearly as well
+	check "text of close species: reads" "$PYTHON3" "$tests/make_world.py" sisters close "$data"
+	check "text of close species: build" "$kmerhash" build -q --db text.khdb --set text --taxonomy close/taxonomy close/refs.fa
+	head -n 800 close/long.fq >long.fq
+	check "text of close species: long reads" calls text.khdb long.fq
 	for stride in 64 512; do
 		check "text, bins of $stride: build" build --db text.khdb --set text --set stride=$stride $genomes
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes

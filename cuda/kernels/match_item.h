@@ -135,25 +135,57 @@ static KH_HD void kh_gpu_give(const kh_gpu_query *q, const kh_small *x, const kh
 		kh_gpu_give_part(q, x, j, i);
 }
 
+static KH_HD kh_part_best kh_gpu_part_best(const kh_match_db *db, const kh_gpu_part *p)
+{
+	kh_part_best best = kh_part_best_none();
+
+	for (uint32_t c = 0; c < p->n; c++)
+		kh_part_see(db, &best, p->claim[c].species, p->claim[c].score);
+	return best;
+}
+
 /* Adds up the claims of a fragment's parts.  False: there is no room. */
-static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_gpu_long *l, kh_claims *sum,
-				   uint32_t *features)
+static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
+				   const kh_gpu_long *l, kh_sums *sums, uint32_t *features)
 {
 	*features = 0;
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
 		const kh_gpu_part *p = &q->part[k];
+		const kh_part_best best = kh_gpu_part_best(db, p);
 
 		*features += p->kmers;
 		for (uint32_t c = 0; c < p->n; c++) {
 			const kh_gpu_part_claim *x = &p->claim[c];
 			const kh_claim claim = { x->species, x->score, x->matches, x->columns, 1,
 						 { 0, 0 }, x->hits };
+			const uint32_t credit = kh_part_credit(&best, x->score);
+			uint32_t number;
 
-			if (!kh_small_sum(sum, &claim))
+			if (!kh_sums_add(db, sums, &best, &claim, credit, &number))
 				return false;
 		}
 	}
 	return true;
+}
+
+/* Adds up what species have in parts where sum `best` has credit. */
+static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *db,
+				     const kh_gpu_long *l, kh_sums *sums, uint32_t best)
+{
+	for (uint32_t k = l->first; k < l->first + l->n; k++) {
+		const kh_gpu_part *p = &q->part[k];
+		const kh_part_best part = kh_gpu_part_best(db, p);
+		uint32_t own = 0;
+
+		for (uint32_t c = 0; c < p->n; c++)
+			if (p->claim[c].species == sums->claims.v[best].species)
+				own = kh_part_credit(&part, p->claim[c].score);
+		for (uint32_t c = 0; c < p->n && own > 0; c++) {
+			const uint32_t i = kh_claims_of(&sums->claims, p->claim[c].species);
+
+			sums->sum[i].shared += kh_part_credit(&part, p->claim[c].score);
+		}
+	}
 }
 
 /* The call of a long fragment, by its parts. */
@@ -163,14 +195,19 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	const uint64_t bases = (uint64_t)kh_gpu_mate(q, i, 0).len + kh_gpu_mate(q, i, 1).len;
 	kh_claim claim[KH_GPU_SUMS];
 	kh_alone alone[KH_GPU_SUMS];
-	kh_claims sum = { claim, alone, 0, KH_GPU_SUMS, NULL };
-	uint32_t features;
+	kh_sum sum[KH_GPU_SUMS];
+	kh_sums sums = { { claim, alone, 0, KH_GPU_SUMS, NULL }, sum };
+	uint32_t features, best;
 
-	if (kh_gpu_add_parts(q, l, &sum, &features))
-		q->call[i] = kh_small_call_long(db, &sum, bases, features, q->rule.confidence,
-						q->candidates ? &q->candidates[i] : NULL);
-	else
+	if (!kh_gpu_add_parts(q, db, l, &sums, &features)) {
 		kh_gpu_leave_to_host(q, i);
+		return;
+	}
+	best = kh_sums_best(&sums);
+	if (best != UINT32_MAX)
+		kh_gpu_share_parts(q, db, l, &sums, best);
+	q->call[i] = kh_small_call_long(db, &sums, best, bases, features, q->rule.confidence,
+					q->candidates ? &q->candidates[i] : NULL);
 }
 
 #endif

@@ -7,13 +7,19 @@
 #include "base/mem.h"
 #include "classify/align_in.h"
 #include "classify/classify_in.h"
-#include "classify/match_call.h"
+#include "classify/match_long.h"
 
 /* Keys, and where their k-mers begin in their mates. */
 struct kh_seeds {
 	uint64_t *key;
 	uint32_t *pos;
 	size_t n, cap_key, cap_pos;
+};
+
+/* What a species has of a part of the fragment. */
+struct credit {
+	uint32_t part, sum;             /* their numbers */
+	uint32_t credit;
 };
 
 struct kh_matcher {
@@ -26,7 +32,12 @@ struct kh_matcher {
 	kh_seeds_found bins;
 	/* the segment that is compared */
 	kh_matching m;
-	kh_claims sum;                  /* of a fragment of several */
+	/* of a fragment of several: sums of its parts, and what these are made of */
+	kh_sums sums;
+	size_t cap_sum;
+	struct credit *credit;
+	size_t n_credits, cap_credit;
+	uint32_t n_parts;
 	/* the fragment */
 	kh_call call;
 	uint64_t bases;
@@ -83,7 +94,8 @@ static int rooms_new(kh_matcher *x, size_t species, kh_err *err)
 	kh_matching *m = &x->m;
 
 	m->db = &x->db;
-	if (claims_new(&x->sum, species, err) || claims_room(&m->here, KH_MATCH_PLACES, err))
+	if (claims_new(&x->sums.claims, species, err) ||
+	    claims_room(&m->here, KH_MATCH_PLACES, err))
 		return KH_ENOMEM;
 	m->place = kh_array(KH_MATCH_PLACES + KH_RESCUE_MOST, sizeof *m->place, err);
 	m->sorted = kh_array(KH_MATCH_CANDIDATES, sizeof *m->sorted, err);
@@ -103,7 +115,9 @@ static void rooms_free(kh_matcher *x)
 	kh_matching *m = &x->m;
 
 	claims_free(&m->here);
-	claims_free(&x->sum);
+	claims_free(&x->sums.claims);
+	free(x->sums.sum);
+	free(x->credit);
 	free(m->place);
 	free(m->sorted);
 	for (int i = 0; i < 2; i++) {
@@ -149,6 +163,7 @@ static void begin(kh_matcher *m)
 	m->call = (kh_call) { .taxon = KH_NO_TAXON };
 	m->n_had = 0;
 	m->bases = 0;
+	m->n_credits = m->n_parts = 0;
 	m->begun = true;
 }
 
@@ -204,35 +219,70 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 					m->crowd);
 }
 
+/* Adds up what species have in parts where sum `best` has some. */
+static void share_parts(kh_matcher *x, uint32_t best)
+{
+	const struct credit *c = x->credit;
+	size_t end;
+
+	for (size_t i = 0; i < x->n_credits; i = end) {
+		bool own = false;
+
+		for (end = i; end < x->n_credits && c[end].part == c[i].part; end++)
+			own |= c[end].sum == best;
+		for (size_t k = i; k < end && own; k++)
+			x->sums.sum[c[k].sum].shared += c[k].credit;
+	}
+}
+
 static void call_long(kh_matcher *x, size_t number)
 {
-	const kh_claim *best = kh_match_best(&x->sum);
+	const uint32_t best = kh_sums_best(&x->sums);
+	const kh_claim *c;
 
 	if (x->wanted)
 		x->wanted[number] = kh_candidates_none();
-	if (!best)
+	if (best == UINT32_MAX)
 		return;
-	x->call.hits = best->hits;
+	share_parts(x, best);
+	c = &x->sums.claims.v[best];
+	x->call.hits = c->hits;
 	if (x->wanted)
-		x->wanted[number] = kh_claims_candidates(&x->db, &x->sum, KH_NO_BIN, false);
-	kh_aligner_choose(x->aligner, best->species);
-	x->call.taxon = kh_match_long_taxon(&x->db, &x->sum, best, x->bases);
-	kh_claims_forget(&x->sum);
+		x->wanted[number] = kh_claims_candidates(&x->db, &x->sums.claims, KH_NO_BIN, false);
+	kh_aligner_choose(x->aligner, c->species);
+	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
+	kh_claims_forget(&x->sums.claims);
 }
 
-static int add_to_sum(kh_matcher *x, kh_err *err)
+static int sums_room(kh_matcher *x, uint32_t more, kh_err *err)
+{
+	const uint32_t n = x->sums.claims.n + more;
+	int rc = claims_room(&x->sums.claims, n, err);
+
+	if (!rc)
+		rc = kh_grow((void **)&x->sums.sum, &x->cap_sum, n, sizeof *x->sums.sum, err);
+	return rc ? rc : kh_grow((void **)&x->credit, &x->cap_credit, x->n_credits + more,
+				 sizeof *x->credit, err);
+}
+
+static int add_to_sums(kh_matcher *x, kh_err *err)
 {
 	const kh_claims *here = &x->m.here;
-	int rc = claims_room(&x->sum, x->sum.n + here->n, err);
+	kh_part_best best = kh_part_best_none();
+	int rc = sums_room(x, here->n, err);
 
+	for (uint32_t i = 0; i < here->n; i++)
+		kh_part_see(&x->db, &best, here->v[i].species, here->v[i].score);
 	for (uint32_t i = 0; i < here->n && !rc; i++) {
-		kh_claim *c;
+		struct credit c = { x->n_parts, 0, kh_part_credit(&best, here->v[i].score) };
 
 		if (here->v[i].score < KH_MATCH_PART)
 			continue;
-		c = &x->sum.v[kh_claims_of(&x->sum, here->v[i].species)];
-		*c = kh_claim_together(c, &here->v[i], 0);
+		kh_sums_add(&x->db, &x->sums, &best, &here->v[i], c.credit, &c.sum);
+		if (c.credit > 0)
+			x->credit[x->n_credits++] = c;
 	}
+	x->n_parts++;
 	return rc;
 }
 
@@ -251,7 +301,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	if (!rc && s->only)
 		call(x, s, best);
 	else if (!rc)
-		rc = add_to_sum(x, err);
+		rc = add_to_sums(x, err);
 	if (!rc)
 		rc = kh_aligner_note(x->aligner, &x->m, s, err);
 	if (rc || !s->last)

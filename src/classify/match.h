@@ -17,6 +17,7 @@
  *	match_hits.h    the seeds that a compared place has
  *	match_score.h   how well each species fits, the mate that has no place
  *	match_call.h    the call
+ *	match_long.h    that of a fragment of several parts
  *	match_small.h   a fragment compared by a kernel, in rooms of fixed size
  */
 #ifndef KH_CLASSIFY_MATCH_H

@@ -91,17 +91,4 @@ static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_spot *place
 	return genus ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;
 }
 
-/* That of a fragment of several parts, which has so many bases, by the sums of their scores. */
-static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_claims *sum,
-					  const kh_claim *best, uint64_t bases)
-{
-	uint32_t taxon;
-
-	if (best->score < (int32_t)db->least[31] || !kh_claim_names_long(best, bases))
-		return KH_NO_TAXON;
-	taxon = kh_claims_lca(db, sum, best->score - best->score / KH_MATCH_NEAR,
-			      kh_extent_empty());
-	return db->tree.species[taxon] != KH_NO_TAXON ? taxon : kh_rule_raise(&db->tree, taxon);
-}
-
 #endif

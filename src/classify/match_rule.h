@@ -23,9 +23,10 @@
  *	            a mate without a place is sought beside the other one
  *	call        the LCA of the species with the best score, and of those in a crowd that may be
  *	            as good, as deep as matches and mismatches allow; of several parts, by the
- *	            sums of these scores.  As features it counts k-mers at every few bases (rule.h),
- *	            and those of them that the text has where the best species lies: so the second
- *	            pass sees identities, whatever was looked up
+ *	            sums of these scores, where a species is best or nearly so.  As features it
+ *	            counts k-mers at every few bases (rule.h), and those of them that the text has
+ *	            where the best species lies: so the second pass sees identities, whatever was
+ *	            looked up
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H
@@ -49,7 +50,9 @@ enum {
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
 	KH_MATCH_NEARBY = 16,           /* how far below that a species may be a candidate */
 	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
-	KH_MATCH_NEAR = 64,             /* of a long fragment others may have one in so many less */
+	KH_MATCH_LESS = 8,              /* below the best score of a part: it counts nothing */
+	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
+	KH_MATCH_SHARED = 4,            /* if a quarter of it is in parts of the best one */
 	/* a mate without a place is sought beside one with such a score, */
 	KH_RESCUE_SCORE = 30,
 	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
@@ -168,13 +171,16 @@ static KH_HD int kh_claim_names_genus(const kh_claim *c)
 }
 
 /* Does enough of a fragment of several parts fit, which has so many bases?  Errors of a long read
- * look as differences of a relative do; but only some genes of a relative are like it.  So the less
- * of a read fits, the better it has to: there are at most 3 M / 2 L mismatches for each match. */
-static KH_HD int kh_claim_names_long(const kh_claim *c, uint64_t bases)
+ * look as differences of a relative do; but only some genes of a relative are like it, and what
+ * hardly changes in these is in other genera, too.  So the less of a read fits, the better it has
+ * to: there are at most M / 2 L mismatches for each match, or 5 A / 3 L, where A is the share of M
+ * by which the scores of parts are ahead of those of other genera. */
+static KH_HD int kh_claim_names_long(const kh_claim *c, uint32_t ahead, uint64_t bases)
 {
 	const uint64_t match = c->matches, wrong = c->columns - match;
+	const uint64_t own = match * ahead / (uint64_t)c->score;
 
-	return match * match / 2 >= wrong * bases / 3;
+	return match * match / 2 >= wrong * bases || match * own / 3 >= wrong * bases / 5;
 }
 
 #endif

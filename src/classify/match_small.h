@@ -1,13 +1,13 @@
 /*
  * match_small.h - a fragment compared with text by a kernel   [HD]
  *
- * What kernels need beside match_call.h: they do the same as match.c does for a segment, but for
+ * What kernels need beside match_long.h: they do the same as match.c does for a segment, but for
  * how seeds are looked up.
  */
 #ifndef KH_CLASSIFY_MATCH_SMALL_H
 #define KH_CLASSIFY_MATCH_SMALL_H
 
-#include "classify/match_call.h"
+#include "classify/match_long.h"
 
 /* A fragment of one segment, or a part of one.  Bit i of `mark` says whether the k-mer at base i of
  * the packed sequences is a feature, if it lies inside its record. */
@@ -179,36 +179,24 @@ static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uin
 			       kmers, confidence, wanted);
 }
 
-/* The same of a fragment of several parts, by the sums of their claims. */
-static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_claims *sum, uint64_t bases,
-					uint32_t features, uint32_t confidence,
+/* The same of a fragment of several parts, by their sums; `best`: of these, or UINT32_MAX. */
+static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *sums, uint32_t best,
+					uint64_t bases, uint32_t features, uint32_t confidence,
 					kh_candidates *wanted)
 {
-	const kh_claim *best = kh_match_best(sum);
 	kh_call c = { KH_NO_TAXON, features, 0, 0 };
 
 	if (wanted)
 		*wanted = kh_candidates_none();
-	if (best) {
-		c.hits = best->hits;
-		c.taxon = kh_match_long_taxon(db, sum, best, bases);
+	if (best != UINT32_MAX) {
+		c.hits = sums->claims.v[best].hits;
+		c.taxon = kh_match_long_taxon(db, sums, best, bases);
 		if (wanted)
-			*wanted = kh_claims_candidates(db, sum, KH_NO_BIN, false);
+			*wanted = kh_claims_candidates(db, &sums->claims, KH_NO_BIN, false);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;
 	return c;
-}
-
-/* Adds a claim of a part.  False: there is no room. */
-static KH_HD bool kh_small_sum(kh_claims *sum, const kh_claim *x)
-{
-	const uint32_t i = kh_claims_of(sum, x->species);
-
-	if (i == UINT32_MAX)
-		return false;
-	sum->v[i] = kh_claim_together(&sum->v[i], x, 0);
-	return true;
 }
 
 /* Writes the keys of the seeds that the text has where the best claim has the mates, of all seeds

@@ -1,0 +1,147 @@
+/* match_long.h - a fragment's parts, summed by species, and its call: match_rule.h   [HD] */
+#ifndef KH_CLASSIFY_MATCH_LONG_H
+#define KH_CLASSIFY_MATCH_LONG_H
+
+#include "classify/match_call.h"
+
+/* What the parts say of a species beside the sum of their claims. */
+typedef struct kh_sum {
+	uint32_t credit;                /* scores of parts that it fits best, or nearly so */
+	uint32_t shared;                /* of that, in parts where the best species has some, too */
+	uint32_t ahead;                 /* how far its scores are above those of other genera */
+} kh_sum;
+
+typedef struct kh_sums {
+	kh_claims claims;
+	kh_sum *sum;                    /* of each of these */
+} kh_sums;
+
+/* --- a part ------------------------------------------------------------------------------ */
+/* What fits a part best. */
+typedef struct kh_part_best {
+	int32_t score;                  /* 0: nothing does */
+	uint32_t genus;                 /* of that, */
+	int32_t other;                  /* and the greatest score of another one, or 0 */
+} kh_part_best;
+
+static KH_HD kh_part_best kh_part_best_none(void)
+{
+	const kh_part_best b = { 0, KH_NO_TAXON, 0 };
+
+	return b;
+}
+
+/* The genus of a species, or what stands for it; where that is the root, the species itself. */
+static KH_HD uint32_t kh_species_genus(const kh_match_db *db, uint32_t species)
+{
+	const uint32_t taxon = db->bins.taxon[db->bins.n_targets + species];
+	const uint32_t genus = db->tree.genus[taxon];
+
+	return genus == KH_NO_TAXON || genus == 0 ? taxon : genus;
+}
+
+/* Takes note of a claim with such a score; one below KH_MATCH_PART is passed over. */
+static KH_HD void kh_part_see(const kh_match_db *db, kh_part_best *b, uint32_t species,
+			      int32_t score)
+{
+	if (score < KH_MATCH_PART || score <= b->other)
+		return;
+	const uint32_t genus = kh_species_genus(db, species);
+
+	if (score > b->score) {
+		if (genus != b->genus)
+			b->other = b->score;
+		b->score = score;
+		b->genus = genus;
+	} else if (genus != b->genus) {
+		b->other = score;
+	}
+}
+
+/* What a species with such a score gets of a part: where it lacks a seed, it lacks no more than
+ * that part; and where it differs, that counts as much as the part does. */
+static KH_HD uint32_t kh_part_credit(const kh_part_best *b, int32_t score)
+{
+	const int32_t less = b->score - score;
+
+	if (score < KH_MATCH_PART || less >= KH_MATCH_LESS)
+		return 0;
+	return (uint32_t)(b->score * (KH_MATCH_LESS - less) / KH_MATCH_LESS);
+}
+
+/* --- sums -------------------------------------------------------------------------------- */
+/* Adds a claim of a part, with so much credit, to the sum of its species, which is number
+ * *number.  False: there is no room. */
+static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_best *b,
+			      const kh_claim *x, uint32_t credit, uint32_t *number)
+{
+	const kh_sum none = { 0, 0, 0 };
+	const uint32_t n = s->claims.n, i = kh_claims_of(&s->claims, x->species);
+
+	if (i == UINT32_MAX)
+		return false;
+	if (i == n)
+		s->sum[i] = none;
+	s->claims.v[i] = kh_claim_together(&s->claims.v[i], x, 0);
+	s->sum[i].credit += credit;
+	if (x->score > b->other && kh_species_genus(db, x->species) == b->genus)
+		s->sum[i].ahead += (uint32_t)(x->score - b->other);
+	*number = i;
+	return true;
+}
+
+/* Is sum a better than sum b: by credit, then as claims are? */
+static KH_HD bool kh_sum_better(const kh_sums *s, uint32_t a, uint32_t b)
+{
+	const kh_claim *x = &s->claims.v[a], *y = &s->claims.v[b];
+
+	if (s->sum[a].credit != s->sum[b].credit)
+		return s->sum[a].credit > s->sum[b].credit;
+	if (kh_claim_better(x, y) || kh_claim_better(y, x))
+		return kh_claim_better(x, y);
+	return s->sum[a].ahead > s->sum[b].ahead;
+}
+
+/* The number of the best one; UINT32_MAX: there is none. */
+static KH_HD uint32_t kh_sums_best(const kh_sums *s)
+{
+	uint32_t best = s->claims.n > 0 ? 0 : UINT32_MAX;
+
+	for (uint32_t i = 1; i < s->claims.n; i++)
+		if (kh_sum_better(s, i, best))
+			best = i;
+	return best;
+}
+
+/* --- the call ---------------------------------------------------------------------------- */
+/* May a fragment be species i as well as the best one?  With nearly as much credit; but if none of
+ * that is of the same parts, it is one of two that are joined. */
+static KH_HD bool kh_sum_near(const kh_sums *s, uint32_t best, uint32_t i)
+{
+	const uint32_t most = s->sum[best].credit, credit = s->sum[i].credit;
+
+	return i == best ||
+	       (credit >= most - most / KH_MATCH_NEAR &&
+		(uint64_t)KH_MATCH_SHARED * s->sum[i].shared >= credit);
+}
+
+/* The taxon of a fragment that has so many bases, of whose sums this is the best one. */
+static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *s, uint32_t best,
+					  uint64_t bases)
+{
+	const kh_claim *c = &s->claims.v[best];
+	const kh_bins *b = &db->bins;
+	kh_extent e = kh_extent_empty();
+	uint32_t taxon;
+
+	if (c->score < (int32_t)db->least[31] ||
+	    !kh_claim_names_long(c, s->sum[best].ahead, bases))
+		return KH_NO_TAXON;
+	for (uint32_t i = 0; i < s->claims.n; i++)
+		if (kh_sum_near(s, best, i))
+			e = kh_extent_add(e, b->taxon[b->n_targets + s->claims.v[i].species]);
+	taxon = kh_tree_lca(&db->tree, e.lo, e.hi);
+	return db->tree.species[taxon] != KH_NO_TAXON ? taxon : kh_rule_raise(&db->tree, taxon);
+}
+
+#endif
