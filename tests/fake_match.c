@@ -117,8 +117,6 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 
 		for (uint32_t w = 0; 32 * w < a->len; w++)
 			a->seeds += kh_count_bits(kh_small_marks(j.mark, a, m->db->sampling.k, w));
-		if (a->len > 0)
-			kh_text_read(m->read[mate], a->bases, a->amb, a->at, a->len);
 	}
 	for (int all = !j.s.only; all < 2 && again; all++) {
 		kh_claims_forget(&m->here);

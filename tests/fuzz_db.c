@@ -348,12 +348,13 @@ static void edit(unsigned char *p, const uint8_t *e)
 /* --- use of what was accepted ----------------------------------------------------- */
 static void look_up_seeds(const kh_db *db, const uint64_t *key, size_t n)
 {
-	kh_seeds_found found = { .end = NULL };
+	kh_seeds_found found = { .bin = NULL };
 	kh_err err;
 
 	REQUIRE(!kh_seeds_find(&db->seeds, key, n, &found, &err));
-	for (uint32_t i = 0; i < found.end[n - 1]; i++)
-		REQUIRE(found.bin[i] < db->bins.votes || found.bin[i] == KH_SEED_MANY);
+	for (size_t i = 0; i < found.n; i++)
+		REQUIRE(found.bin[i] >> 32 < db->bins.votes ||
+			found.bin[i] >> 32 == KH_SEED_MANY);
 	kh_seeds_found_clear(&found);
 }
 

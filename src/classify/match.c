@@ -1,4 +1,4 @@
-/* match.c - fragments compared with the text: segments, their seeds, look-ups in turns; match.h */
+/* match.c - fragments compared with the text: their segments, in turns; match.h */
 #include <config.h>
 #include "classify/match.h"
 
@@ -7,14 +7,8 @@
 #include "base/mem.h"
 #include "classify/align_in.h"
 #include "classify/classify_in.h"
+#include "classify/match_in.h"
 #include "classify/match_long.h"
-
-/* Keys, and where their k-mers begin in their mates. */
-struct kh_seeds {
-	uint64_t *key;
-	uint32_t *pos;
-	size_t n, cap_key, cap_pos;
-};
 
 /* What a species has of a part of the fragment. */
 struct credit {
@@ -25,11 +19,7 @@ struct credit {
 struct kh_matcher {
 	const kh_rule *rule;
 	kh_match_db db;
-	/* segments that wait, all seeds of them, and those that are to be looked up */
-	kh_mates *segment;
-	size_t n_segments, cap_segment;
-	struct kh_seeds all, ask;
-	kh_seeds_found bins;
+	kh_waiting_all waiting;         /* segments */
 	/* the segment that is compared */
 	kh_matching m;
 	/* of a fragment of several: sums of its parts, and what these are made of */
@@ -49,19 +39,6 @@ struct kh_matcher {
 	kh_candidates *wanted;          /* of the job's fragments, or NULL */
 	kh_aligner *aligner;
 };
-
-static void seeds_free(struct kh_seeds *s)
-{
-	free(s->key);
-	free(s->pos);
-}
-
-static int seeds_room(struct kh_seeds *s, size_t more, kh_err *err)
-{
-	int rc = kh_grow((void **)&s->key, &s->cap_key, s->n + more, sizeof *s->key, err);
-
-	return rc ? rc : kh_grow((void **)&s->pos, &s->cap_pos, s->n + more, sizeof *s->pos, err);
-}
 
 /* --- rooms --------------------------------------------------------------------------- */
 static int claims_room(kh_claims *c, uint32_t n, kh_err *err)
@@ -147,10 +124,7 @@ void kh_matcher_free(kh_matcher *m)
 {
 	if (!m)
 		return;
-	free(m->segment);
-	seeds_free(&m->all);
-	seeds_free(&m->ask);
-	kh_seeds_found_clear(&m->bins);
+	kh_waiting_clear(&m->waiting);
 	rooms_free(m);
 	kh_aligner_free(m->aligner);
 	free(m->had);
@@ -196,8 +170,8 @@ static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err
 			continue;
 		lies = kh_places_lies(&x->m, c, mate);
 		for (size_t i = a->first; i < a->first + a->seeds; i++)
-			if (kh_places_have_seed(&x->m, s, mate, &lies, x->all.pos[i]))
-				x->had[x->n_had++] = x->all.key[i];
+			if (kh_places_have_seed(&x->m, s, mate, &lies, x->waiting.all.pos[i]))
+				x->had[x->n_had++] = x->waiting.all.key[i];
 	}
 	return rc;
 }
@@ -311,140 +285,59 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	return end(x, s->number, err);
 }
 
-/* The regions of a mate, whose seeds that were looked up are those from number `seed` on. */
-static void make_regions(kh_matcher *x, const kh_mates *s, uint32_t mate, size_t seed)
-{
-	const uint32_t *end = x->bins.end + seed, *bin = x->bins.bin;
-	const uint32_t before = seed > 0 ? x->bins.end[seed - 1] : 0;
-	kh_found *f = &x->m.found[mate];
-	uint8_t len[KH_MATCH_SEEDS];
-
-	kh_places_begin(f, x->ask.pos + seed, s->mate[mate].asked);
-	for (uint32_t i = 0, from = before; i < f->n; from = end[i++])
-		len[i] = kh_places_length(bin + from, end[i] - from);
-	kh_places_pass_over(len, f->n);
-	for (uint32_t i = 0, from = before; i < f->n; from = end[i++])
-		if (len[i] != KH_LIST_OVER)
-			kh_places_list(f, i, bin + from, len[i]);
-	kh_places_regions(&x->m, s, mate);
-}
-
-/* Compares a segment, the first of whose seeds that were looked up is number *seed.  *again: that
- * was not enough, and nothing is decided. */
-static int settle_segment(kh_matcher *x, const kh_mates *s, size_t *seed, bool *again, kh_err *err)
+/* --- segments that wait -------------------------------------------------------------- */
+/* Compares a segment whose candidates are known.  *again: some seeds were not looked up, and what
+ * the others found is not enough, so nothing is decided. */
+static int compare(kh_matcher *x, const kh_mates *s, bool *again, kh_err *err)
 {
 	kh_matching *m = &x->m;
-	int rc = KH_OK;
 
-	for (uint32_t i = 0; i < 2; i++) {
-		const kh_mate *a = &s->mate[i];
-
-		if (a->len > 0)
-			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
-		make_regions(x, s, i, *seed);
-		*seed += a->asked;
-	}
+	*again = true;
+	for (uint32_t i = 0; i < 2; i++)
+		if (kh_match_has_nothing(m, s, i))
+			return KH_OK;
+	for (uint32_t i = 0; i < 2; i++)
+		kh_places_regions(m, s, i);
 	kh_claims_forget(&m->here);
 	*again = kh_match_segment(m, s);
-	if (!*again)
-		rc = take_claims(x, s, err);
-	return rc;
-}
-
-/* --- segments that wait -------------------------------------------------------------- */
-/* Looks up what is asked.  Segments for which that was not enough are the ones that stay. */
-static int settle_asked(kh_matcher *m, kh_err *err)
-{
-	const uint64_t words = m->rule->sampling.stride / KH_TEXT_WORD;
-	const size_t n = m->ask.n;
-	size_t seed = 0, left = 0;
-	int rc = kh_seeds_find(&m->db.seeds, m->ask.key, n, &m->bins, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; n > 0 && i < m->bins.end[n - 1]; i++)
-		if (m->bins.bin[i] != KH_SEED_MANY)
-			__builtin_prefetch(m->db.text + m->bins.bin[i] * words);
-	for (size_t i = 0; i < m->n_segments && !rc; i++) {
-		bool again;
-
-		rc = settle_segment(m, &m->segment[i], &seed, &again, err);
-		if (again)
-			m->segment[left++] = m->segment[i];
-	}
-	m->n_segments = left;
-	m->ask.n = 0;
-	return rc;
-}
-
-/* Asks for all seeds of a mate, or for those that begin behind the one before. */
-static int ask_seeds(kh_matcher *m, kh_mate *x, bool all, kh_err *err)
-{
-	const uint32_t k = all ? 0 : m->rule->sampling.k;
-	struct kh_seeds *to = &m->ask;
-	uint32_t next = 0;
-	int rc = seeds_room(to, x->seeds, err);
-
-	x->asked = 0;
-	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++) {
-		if (m->all.pos[i] < next)
-			continue;
-		next = m->all.pos[i] + k;
-		to->key[to->n] = m->all.key[i];
-		to->pos[to->n++] = m->all.pos[i];
-		x->asked++;
-	}
-	return rc;
+	return *again ? KH_OK : take_claims(x, s, err);
 }
 
 /* Calls the fragments that end in the segments that wait: by some of their seeds, and, where these
  * do not suffice, by all. */
 static int settle(kh_matcher *m, kh_err *err)
 {
-	int rc = settle_asked(m, err);
+	kh_waiting_all *w = &m->waiting;
+	size_t left = 0;
+	int rc = kh_waiting_look_up(w, &w->first, &m->db, err);
+	bool again;
 
-	for (size_t i = 0; i < 2 * m->n_segments && !rc; i++)
-		rc = ask_seeds(m, &m->segment[i / 2].mate[i % 2], true, err);
-	if (!rc)
-		rc = settle_asked(m, err);
-	m->n_segments = m->all.n = 0;
-	return rc;
-}
-
-/* Samples a mate. */
-static int sample(kh_matcher *m, kh_mate *x, kh_err *err)
-{
-	const kh_sampling *k = &m->rule->sampling;
-	const uint64_t starts = kh_sampling_starts(k, x->len);
-	const kh_stretch stretch = { x->bases, x->amb, x->at, x->at + starts };
-	int rc = seeds_room(&m->all, (size_t)kh_sampling_bound(k, starts), err);
-
-	x->first = m->all.n;
-	if (rc || starts == 0)
-		return rc;
-	x->seeds = (uint32_t)kh_sampling_run(k, &stretch, m->all.key + m->all.n,
-					     m->all.pos + m->all.n);
-	m->all.n += x->seeds;
-	return KH_OK;
-}
-
-static int add_segment(kh_matcher *m, kh_mates s, kh_err *err)
-{
-	int rc = m->ask.n >= KH_TOGETHER ? settle(m, err) : KH_OK;
-
-	for (int i = 0; i < 2 && !rc; i++) {
-		if (s.mate[i].len == 0)
-			continue;
-		rc = sample(m, &s.mate[i], err);
-		if (!rc)
-			rc = ask_seeds(m, &s.mate[i], !s.only, err);
+	for (size_t i = 0; i < w->n && !rc; i++) {
+		for (uint32_t mate = 0; mate < 2; mate++)
+			kh_waiting_first(w, &w->v[i], mate, &m->m.found[mate]);
+		rc = compare(m, &w->v[i].s, &again, err);
+		if (again)
+			w->v[left++] = w->v[i];
 	}
+	w->n = left;
 	if (!rc)
-		rc = kh_grow((void **)&m->segment, &m->cap_segment, m->n_segments + 1,
-			     sizeof *m->segment, err);
+		rc = kh_waiting_ask_others(w, err);
 	if (!rc)
-		m->segment[m->n_segments++] = s;
+		rc = kh_waiting_look_up(w, &w->others, &m->db, err);
+	for (size_t i = 0; i < left && !rc; i++) {
+		for (uint32_t mate = 0; mate < 2; mate++)
+			kh_waiting_found(w, &w->v[i], mate, &m->m.found[mate]);
+		rc = compare(m, &w->v[i].s, &again, err);
+	}
+	w->n = w->all.n = w->first.seeds.n = 0;
 	return rc;
+}
+
+static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
+{
+	int rc = m->waiting.first.seeds.n >= KH_TOGETHER ? settle(m, err) : KH_OK;
+
+	return rc ? rc : kh_waiting_add(&m->waiting, s, &m->rule->sampling, !s->only, err);
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
@@ -460,9 +353,10 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, boo
 		const kh_mate part = { b->bases, b->amb, r->seq + from, (uint32_t)(to - from), 0,
 				       0, 0 };
 
-		rc = add_segment(m, (kh_mates) { .mate = { part },
-						       .last = last && i + 1 == n,
-						       .number = number }, err);
+		const kh_mates s = { .mate = { part }, .last = last && i + 1 == n,
+				     .number = number };
+
+		rc = add_segment(m, &s, err);
 	}
 	return rc;
 }
@@ -493,7 +387,7 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	if (r[1])
 		s.mate[1] = (kh_mate) { b[1]->bases, b[1]->amb, r[1]->seq, (uint32_t)second, 0, 0,
 					0 };
-	return add_segment(m, s, err);
+	return add_segment(m, &s, err);
 }
 
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
@@ -506,7 +400,7 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->distinct = distinct;
 	m->begun = false;
 	m->db.candidates = wanted != NULL;
-	m->n_segments = m->all.n = m->ask.n = 0;
+	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		const kh_block *b[2];
 		const kh_record *r[2];

@@ -8,7 +8,8 @@
  * kmerhash-method(7), its data flow and constants in match_rule.h; integers, and the best of each
  * species by a total order, so nothing depends on the order of work.
  *
- *	match.c         on the CPU: fragments, their features, look-ups in turns
+ *	match.c         on the CPU: fragments, their segments, the turns in which these are compared
+ *	match_ask.c     which features are looked up in a turn, and what they find
  *
  * for the CPU and for kernels:
  *

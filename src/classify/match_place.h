@@ -2,7 +2,7 @@
  * match_place.h - the places of a mate: candidates, regions, comparisons; match_rule.h   [HD]
  *
  * Whoever compares a segment adds the bins of each mate's seeds as candidates (kh_places_begin,
- * kh_places_list, kh_places_regions); match_score.h asks for the places.
+ * kh_places_regions); match_score.h asks for the places.
  */
 #ifndef KH_CLASSIFY_MATCH_PLACE_H
 #define KH_CLASSIFY_MATCH_PLACE_H
@@ -24,15 +24,6 @@ static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t ask
 	f->crowd = 0;
 }
 
-/* The length of a list; KH_LIST_OVER: it is not whole. */
-static KH_HD uint8_t kh_places_length(const uint32_t *bin, uint32_t n)
-{
-	for (uint32_t j = 0; j < n; j++)
-		if (bin[j] == KH_SEED_MANY)
-			return KH_LIST_OVER;
-	return (uint8_t)(n < KH_LIST_OVER ? n : KH_LIST_OVER);
-}
-
 /* Passes over lists that are not whole, and, as long as the others have more bins than a mate may
  * have candidates, over the longest one, of equal ones the last: their lengths become
  * KH_LIST_OVER. */
@@ -52,14 +43,6 @@ static KH_HD void kh_places_pass_over(uint8_t *len, uint32_t n)
 			return;
 		len[longest] = KH_LIST_OVER;
 	}
-}
-
-/* The bins of a list become candidates. */
-static KH_HD void kh_places_list(kh_found *f, uint32_t seed, const uint32_t *bin, uint32_t n)
-{
-	for (uint32_t j = 0; j < n; j++)
-		f->candidate[f->n_candidates++] = (uint64_t)bin[j] << 32 | seed;
-	kh_seed_add(&f->known, seed);
 }
 
 /* The end of the ascending run that begins at i. */
@@ -269,18 +252,40 @@ static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_
 	return false;
 }
 
-/* Compares the mate where the text has the seed, which begins with one of n <= 32 bases there. */
-static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t mate,
-				    const kh_stands *f, uint32_t bin, int64_t from, uint32_t n)
-{
-	const uint64_t mask = kh_kmer_mask(m->db->sampling.k), first = kh_text_first(n);
-	const uint32_t *bases = kh_match_text(m->db, from);
-	uint64_t text[KH_ALIKE], alike[2];
+/* A seed's first bases, each 32 times, as it stands in a mate and in its reverse complement. */
+typedef struct kh_begins {
+	uint64_t base[2][KH_ALIKE];
+} kh_begins;
 
-	for (int i = 0; i < KH_ALIKE; i++)
-		text[i] = kh_text_bases(bases, (uint64_t)(from + i));
-	alike[0] = kh_text_alike(f->bases[0], text) & first;
-	alike[1] = kh_text_alike(f->bases[1], text) & first;
+static KH_HD kh_begins kh_places_begins(const kh_stands *f)
+{
+	kh_begins x;
+
+	for (int strand = 0; strand < 2; strand++)
+		for (int i = 0; i < KH_ALIKE; i++)
+			x.base[strand][i] = (f->bases[strand] >> 2 * i & 3) * KH_TEXT_LOW;
+	return x;
+}
+
+/* As kh_text_alike, of 32 bases and the ones behind them. */
+static KH_HD uint64_t kh_text_begin_so(const uint64_t base[KH_ALIKE], uint64_t here, uint64_t next)
+{
+	uint64_t differ = here ^ base[0];
+
+	for (int i = 1; i < KH_ALIKE; i++)
+		differ |= (here >> 2 * i | next << (64 - 2 * i)) ^ base[i];
+	return ~(differ | differ >> 1) & KH_TEXT_LOW;
+}
+
+/* Compares the mate where the text has the seed, which begins with one of the bases `alike` from
+ * base `from` on as it stands in a strand. */
+static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t mate,
+				    const kh_stands *f, uint32_t bin, int64_t from,
+				    const uint64_t alike[2])
+{
+	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
+	const uint32_t *bases = kh_match_text(m->db, from);
+
 	for (uint64_t any = alike[0] | alike[1]; any != 0; any &= any - 1) {
 		const uint64_t bit = any & (0 - any);
 		const int64_t at = from + kh_text_lowest(any);
@@ -297,10 +302,21 @@ static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mat
 				 const kh_stands *f, uint32_t bin)
 {
 	const uint32_t stride = m->db->sampling.stride;
+	const int64_t from = (int64_t)bin * stride;
+	const uint32_t *bases = kh_match_text(m->db, from);
+	const kh_begins x = kh_places_begins(f);
+	uint64_t next = kh_text_bases(bases, (uint64_t)from);
 
-	for (uint32_t i = 0; i < stride; i += 32)
-		kh_places_look_at(m, s, mate, f, bin, (int64_t)bin * stride + i,
-				  stride - i < 32 ? stride - i : 32);
+	for (uint32_t i = 0; i < stride; i += 32) {
+		const uint64_t first = kh_text_first(stride - i < 32 ? stride - i : 32);
+		const uint64_t here = next;
+		uint64_t alike[2];
+
+		next = kh_text_bases(bases, (uint64_t)from + i + 32);
+		alike[0] = kh_text_begin_so(x.base[0], here, next) & first;
+		alike[1] = kh_text_begin_so(x.base[1], here, next) & first;
+		kh_places_look_at(m, s, mate, f, bin, from + i, alike);
+	}
 }
 
 static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, uint32_t mate,

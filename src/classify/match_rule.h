@@ -78,6 +78,16 @@ static KH_HD kh_seed_set kh_seed_none(void)
 	return s;
 }
 
+/* The first n of a mate's seeds. */
+static KH_HD kh_seed_set kh_seed_below(uint32_t n)
+{
+	kh_seed_set s = kh_seed_none();
+
+	for (uint32_t i = 0; i < KH_MATCH_SEEDS / 64 && 64 * i < n; i++)
+		s.bit[i] = n - 64 * i < 64 ? (UINT64_C(1) << (n - 64 * i)) - 1 : UINT64_MAX;
+	return s;
+}
+
 /* A kernel keeps sets in registers, which it can name, but not number. */
 static KH_HD void kh_seed_add(kh_seed_set *s, uint32_t i)
 {

@@ -316,7 +316,27 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const k
 }
 
 /* --- a segment ---------------------------------------------------------------------- */
-/* Compares the mates of a segment where they could be best, and makes claims of that. */
+/* Is it certain by one mate that some seeds have to be looked up that were not?  No claim has a
+ * greater score than the best places of both mates together, and so much has the other mate, too,
+ * beside a place that this one may have with none of the seeds which were looked up. */
+static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, uint32_t mate)
+{
+	const kh_found *f = &m->found[mate];
+	const uint32_t slack = kh_match_slack(m->db, s);
+
+	return kh_mates_have_more(s) && s->mate[mate].len > 0 &&
+	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
+}
+
+/* The same of a mate that has no candidates: without a place, its seeds cost less than it has
+ * bases. */
+static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_mates *s, uint32_t mate)
+{
+	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_candidates == 0;
+}
+
+/* Compares the mates of a segment where they could be best, and makes claims of that; or of
+ * nothing, if some seeds have to be looked up that were not. */
 static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 {
 	const uint32_t slack = kh_match_slack(m->db, s);
@@ -325,8 +345,12 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 	bool more = false;
 
 	for (uint32_t i = 0; i < 2; i++) {
+		const kh_mate *a = &s->mate[i];
+
+		if (a->len > 0)
+			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
 		kh_places_best(m, s, i, slack);
-		if (f[i].crowd && kh_mates_have_more(s))
+		if (kh_match_falls_short(m, s, i))
 			return;
 	}
 	kh_match_claims(m);

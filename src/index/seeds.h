@@ -181,12 +181,11 @@ static KH_HD const uint32_t *kh_seed_bins(const kh_seed_index *x, const kh_seed_
 #ifndef __CUDACC__
 #include "index/pairs.h"
 
-/* The bins of some seeds: those of seed i are bin[end[i - 1]] (of the first one, bin[0]) up to
- * bin[end[i] - 1]; one of them is KH_SEED_MANY if these are not all.  To be cleared; it may be used
- * again. */
+/* The n bins of some seeds, as bin << 32 | number of the seed, which ascends; one of a seed is
+ * KH_SEED_MANY if its bins are not all.  To be cleared; it may be used again. */
 typedef struct kh_seeds_found {
-	uint32_t *end, *bin;
-	size_t n, cap_end, cap_bin;
+	uint64_t *bin;
+	size_t n, cap;
 } kh_seeds_found;
 
 int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seeds_found *to,

@@ -5,6 +5,7 @@
 #include <config.h>
 #include "index/seeds.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -34,89 +35,141 @@ static inline uint32_t with_tag(const uint8_t *line, uint32_t tag, uint32_t slot
 #endif
 }
 
-/* A look-up under way, and the slots of its first line that have the tag. */
+/* Look-ups under way. */
 struct asked {
-	kh_seed_search s;
-	uint32_t with;
+	struct {
+		const uint8_t *line;    /* the first one; NULL: its range has none */
+		uint32_t tag;
+	} a[BLOCK];
+	/* those that may be in the index: slots of the first line with the tag, and whether it
+	 * sends the seed on to the next level */
+	struct {
+		uint32_t with;
+		uint8_t number;
+		bool on;
+	} may[BLOCK];
+	size_t n_may;
 };
 
 /* Asks for the lines of n seeds, with nothing else between: where pages are small, finding where an
  * address lies takes as long as reading, and a processor does several at a time only if they follow
  * each other closely. */
-static void ask(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *a)
+static void ask(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *q)
 {
+	for (size_t i = 0; i < n; i++) {
+		const kh_seed_search s = kh_seed_begin(x, key[i]);
+
+		q->a[i].line = s.line;
+		q->a[i].tag = s.tag;
+	}
 	for (size_t i = 0; i < n; i++)
-		a[i].s = kh_seed_begin(x, key[i]);
-	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(a[i].s.line);
+		__builtin_prefetch(q->a[i].line);
 }
 
-/* Notes the slots with the tag, and asks for what follows from them: lists, and the line of the
- * next level. */
-static void foresee(const kh_seed_index *x, size_t n, struct asked *a)
+/* Asks for the lists of the slots `with` of a line. */
+static inline void foresee_lists(const kh_seed_index *x, uint64_t key, const uint8_t *line,
+				 uint32_t with, uint32_t slots)
 {
-	const uint32_t slots = kh_seed_slots(x->bits);
+	for (; with; with &= with - 1) {
+		const uint32_t slot = (uint32_t)__builtin_ctz(with);
+		const uint32_t value = kh_seed_value_of(line, slot, slots, x->bits);
+		uint32_t one;
 
-	for (size_t i = 0; i < n; i++) {
-		kh_seed_search next = a[i].s;
-
-		if (!next.line)
-			continue;
-		a[i].with = with_tag(next.line, next.tag, slots);
-		for (uint32_t m = a[i].with; m; m &= m - 1) {
-			const uint32_t slot = (uint32_t)__builtin_ctz(m);
-			const uint32_t value = kh_seed_value_of(next.line, slot, slots, x->bits);
-			uint32_t one;
-
-			if (value >> x->bits != 0)
-				__builtin_prefetch(kh_seed_bins(x, next.range, value, &one));
-		}
-		kh_seed_go_on(x, &next);
-		__builtin_prefetch(next.line);
+		if (value >> x->bits != 0)
+			__builtin_prefetch(kh_seed_bins(x, x->dir + kh_key_range(key), value,
+							&one));
 	}
 }
 
-/* Writes the bins of the slots `with`; returns where the next ones go. */
-static uint32_t *take(const kh_seed_index *x, const kh_seed_search *s, uint32_t with,
-		      uint32_t slots, uint32_t *to)
+/* Asks for the line of the next level. */
+static void foresee_next(const kh_seed_index *x, uint64_t key)
 {
-	for (uint32_t m = with; m; m &= m - 1) {
-		const uint32_t slot = (uint32_t)__builtin_ctz(m);
-		const uint32_t value = kh_seed_value_of(s->line, slot, slots, x->bits);
+	kh_seed_search s = kh_seed_begin(x, key);
+
+	kh_seed_go_on(x, &s);
+	__builtin_prefetch(s.line);
+}
+
+/* Notes the seeds that may be in the index, and asks for what follows from their first lines.  The
+ * seeds of a read that belongs nowhere are mostly not there, as a look at the tags says. */
+static void foresee(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *q)
+{
+	const uint32_t slots = kh_seed_slots(x->bits), last = slots - 1;
+
+	q->n_may = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *line = q->a[i].line;
+		const uint32_t tag = q->a[i].tag;
+
+		if (!line)
+			continue;
+		const uint32_t with = with_tag(line, tag, slots);
+		const bool on = line[last] <= tag &&
+				kh_seed_value_of(line, last, slots, x->bits) != 0;
+
+		if (with == 0 && !on)
+			continue;
+		q->may[q->n_may].with = with;
+		q->may[q->n_may].on = on;
+		q->may[q->n_may++].number = (uint8_t)i;
+		foresee_lists(x, key[i], line, with, slots);
+		if (on)
+			foresee_next(x, key[i]);
+	}
+}
+
+/* Writes the bins of the slots `with` of a line; returns where the next ones go. */
+static inline uint64_t *take(const kh_seed_index *x, uint64_t key, const uint8_t *line,
+			     uint32_t with, uint32_t slots, uint64_t seed, uint64_t *to)
+{
+	for (; with; with &= with - 1) {
+		const uint32_t slot = (uint32_t)__builtin_ctz(with);
+		const uint32_t value = kh_seed_value_of(line, slot, slots, x->bits);
 		const uint32_t *w;
 		uint32_t one;
 
 		if (value == 0)
 			break;
-		w = kh_seed_bins(x, s->range, value, &one);
+		w = kh_seed_bins(x, x->dir + kh_key_range(key), value, &one);
 		for (; *w & KH_SEED_MORE; w++)
-			*to++ = *w & ~KH_SEED_MORE;
-		*to++ = *w;
+			*to++ = (uint64_t)(*w & ~KH_SEED_MORE) << 32 | seed;
+		*to++ = (uint64_t)*w << 32 | seed;
 	}
 	return to;
 }
 
-/* Writes the bins of n seeds behind the first *bins of them all, and where each one's end. */
-static int finish(const kh_seed_index *x, struct asked *a, size_t n, kh_seeds_found *to,
-		  uint32_t *end, size_t *bins, kh_err *err)
+/* The same of the levels behind the first. */
+static uint64_t *take_on(const kh_seed_index *x, uint64_t key, uint32_t slots, uint64_t seed,
+			 uint64_t *to)
+{
+	kh_seed_search s = kh_seed_begin(x, key);
+
+	for (kh_seed_go_on(x, &s); s.line; kh_seed_go_on(x, &s))
+		to = take(x, key, s.line, with_tag(s.line, s.tag, slots), slots, seed, to);
+	return to;
+}
+
+/* Writes the bins of the seeds that may be there, of which the first one asked for has the number
+ * `first`. */
+static int finish(const kh_seed_index *x, const uint64_t *key, size_t first, const struct asked *q,
+		  kh_seeds_found *to, kh_err *err)
 {
 	const uint32_t slots = kh_seed_slots(x->bits);
-	int rc = KH_OK;
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		kh_seed_search *s = &a[i].s;
-		uint32_t with = a[i].with;
+	for (size_t i = 0; i < q->n_may; i++) {
+		const uint32_t number = q->may[i].number;
+		const size_t seed = first + number;
+		uint64_t *end;
 
-		if (*bins + ROOM > to->cap_bin)
-			rc = KH_GROW(to->bin, to->cap_bin, *bins + ROOM, err);
-		while (!rc && s->line) {
-			*bins = (size_t)(take(x, s, with, slots, to->bin + *bins) - to->bin);
-			kh_seed_go_on(x, s);
-			with = s->line ? with_tag(s->line, s->tag, slots) : 0;
-		}
-		end[i] = (uint32_t)*bins;
+		if (to->n + ROOM > to->cap && KH_GROW(to->bin, to->cap, to->n + ROOM, err))
+			return KH_ENOMEM;
+		end = take(x, key[seed], q->a[number].line, q->may[i].with, slots, seed,
+			   to->bin + to->n);
+		if (q->may[i].on)
+			end = take_on(x, key[seed], slots, seed, end);
+		to->n = (size_t)(end - to->bin);
 	}
-	return rc;
+	return KH_OK;
 }
 
 /* How many of n seeds are in block b, which may be one behind the last. */
@@ -128,26 +181,23 @@ static size_t in_block(size_t n, size_t b)
 int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seeds_found *to,
 		  kh_err *err)
 {
-	struct asked asked[3][BLOCK];
-	int rc = KH_GROW(to->end, to->cap_end, n, err);
-	size_t bins = 0;
+	struct asked asked[3];
+	int rc = KH_OK;
 
+	to->n = 0;
 	for (size_t b = 0; (b < 2 || in_block(n, b - 2) > 0) && !rc; b++) {
 		if (in_block(n, b) > 0)
-			ask(x, key + b * BLOCK, in_block(n, b), asked[b % 3]);
+			ask(x, key + b * BLOCK, in_block(n, b), &asked[b % 3]);
 		if (b >= 1)
-			foresee(x, in_block(n, b - 1), asked[(b - 1) % 3]);
+			foresee(x, key + (b - 1) * BLOCK, in_block(n, b - 1), &asked[(b - 1) % 3]);
 		if (b >= 2)
-			rc = finish(x, asked[(b - 2) % 3], in_block(n, b - 2), to,
-				    to->end + (b - 2) * BLOCK, &bins, err);
+			rc = finish(x, key, (b - 2) * BLOCK, &asked[(b - 2) % 3], to, err);
 	}
-	to->n = n;
 	return rc;
 }
 
 void kh_seeds_found_clear(kh_seeds_found *f)
 {
-	free(f->end);
 	free(f->bin);
-	*f = (kh_seeds_found) { .end = NULL };
+	*f = (kh_seeds_found) { .bin = NULL };
 }

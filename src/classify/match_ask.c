@@ -1,0 +1,254 @@
+/* match_ask.c - which seeds are looked up, and what they find: match_in.h */
+#include <config.h>
+#include "classify/match_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "classify/match_place.h"
+
+static void seeds_clear(kh_seeds *s)
+{
+	free(s->key);
+	free(s->pos);
+}
+
+static int seeds_room(kh_seeds *s, size_t more, kh_err *err)
+{
+	int rc = KH_GROW(s->key, s->cap_key, s->n + more, err);
+
+	return rc ? rc : KH_GROW(s->pos, s->cap_pos, s->n + more, err);
+}
+
+static void asked_clear(kh_seeds_asked *a)
+{
+	seeds_clear(&a->seeds);
+	free(a->number);
+	kh_seeds_found_clear(&a->found);
+}
+
+static int asked_room(kh_seeds_asked *a, size_t more, kh_err *err)
+{
+	int rc = seeds_room(&a->seeds, more, err);
+
+	return rc ? rc : KH_GROW(a->number, a->cap_number, a->seeds.n + more, err);
+}
+
+void kh_waiting_clear(kh_waiting_all *w)
+{
+	free(w->v);
+	seeds_clear(&w->all);
+	asked_clear(&w->first);
+	asked_clear(&w->others);
+}
+
+/* --- asking --------------------------------------------------------------------------- */
+static int sample(kh_waiting_all *w, kh_mate *x, const kh_sampling *k, kh_err *err)
+{
+	const uint64_t starts = kh_sampling_starts(k, x->len);
+	const kh_stretch stretch = { x->bases, x->amb, x->at, x->at + starts };
+	kh_seeds *all = &w->all;
+	int rc = seeds_room(all, (size_t)kh_sampling_bound(k, starts), err);
+
+	x->first = all->n;
+	if (rc || starts == 0)
+		return rc;
+	x->seeds = (uint32_t)kh_sampling_run(k, &stretch, all->key + all->n, all->pos + all->n);
+	all->n += x->seeds;
+	return KH_OK;
+}
+
+static void ask(kh_seeds_asked *to, const kh_seeds *all, size_t i)
+{
+	kh_seeds *s = &to->seeds;
+
+	s->key[s->n] = all->key[i];
+	s->pos[s->n] = all->pos[i];
+	to->number[s->n++] = (uint32_t)i;
+}
+
+/* Asks for all seeds of a mate, or for those that begin behind the one before. */
+static int ask_first(kh_waiting_all *w, kh_mate *x, uint32_t k, struct kh_waiting_mate *first,
+		     kh_err *err)
+{
+	kh_seeds_asked *to = &w->first;
+	uint32_t next = 0;
+	int rc = asked_room(to, x->seeds, err);
+
+	first->seed = to->seeds.n;
+	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++)
+		if (w->all.pos[i] >= next) {
+			next = w->all.pos[i] + k;
+			ask(to, &w->all, i);
+		}
+	first->seeds = x->asked = (uint32_t)(to->seeds.n - first->seed);
+	return rc;
+}
+
+int kh_waiting_add(kh_waiting_all *w, const kh_mates *s, const kh_sampling *k, bool all,
+		   kh_err *err)
+{
+	int rc = KH_GROW(w->v, w->cap, w->n + 1, err);
+	kh_waiting *x = &w->v[w->n];
+
+	if (rc)
+		return rc;
+	*x = (kh_waiting) { .s = *s };
+	for (int i = 0; i < 2 && !rc; i++) {
+		if (s->mate[i].len == 0)
+			continue;
+		rc = sample(w, &x->s.mate[i], k, err);
+		if (!rc)
+			rc = ask_first(w, &x->s.mate[i], all ? 0 : k->k, &x->first[i], err);
+	}
+	w->n += !rc;
+	return rc;
+}
+
+/* Asks for the seeds of a mate that were not asked for, which all have numbers in order. */
+static int ask_others(kh_waiting_all *w, kh_mate *x, const struct kh_waiting_mate *first,
+		      kh_err *err)
+{
+	const uint32_t *had = w->first.number + first->seed, *end = had + first->seeds;
+	int rc = asked_room(&w->others, x->seeds - first->seeds, err);
+
+	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++) {
+		if (had < end && *had == i)
+			had++;
+		else
+			ask(&w->others, &w->all, i);
+	}
+	x->asked = x->seeds;
+	return rc;
+}
+
+int kh_waiting_ask_others(kh_waiting_all *w, kh_err *err)
+{
+	int rc = KH_OK;
+
+	w->others.seeds.n = 0;
+	for (size_t i = 0; i < 2 * w->n && !rc; i++)
+		rc = ask_others(w, &w->v[i / 2].s.mate[i % 2], &w->v[i / 2].first[i % 2], err);
+	return rc;
+}
+
+int kh_waiting_look_up(kh_waiting_all *w, kh_seeds_asked *asked, const kh_match_db *db,
+		       kh_err *err)
+{
+	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
+	const kh_seeds_found *f = &asked->found;
+	int rc = kh_seeds_find(&db->seeds, asked->seeds.key, asked->seeds.n, &asked->found, err);
+
+	w->next = 0;
+	for (size_t i = 0; i < f->n && !rc; i++)
+		if (f->bin[i] >> 32 != KH_SEED_MANY)
+			__builtin_prefetch(db->text + (f->bin[i] >> 32) * words);
+	return rc;
+}
+
+/* --- what they find ------------------------------------------------------------------- */
+/* The bins of some seeds of a mate; number: of each seed among all, or NULL; of those the mate's
+ * begin at `from`. */
+struct bins {
+	const uint64_t *bin;
+	size_t n;
+	const uint32_t *number;
+	size_t from;
+};
+
+/* A bin as a candidate: with the number of its seed in the mate. */
+static inline uint64_t candidate(const struct bins *b, size_t i)
+{
+	const uint32_t seed = (uint32_t)b->bin[i];
+
+	return b->bin[i] - seed + ((b->number ? b->number[seed] : seed) - b->from);
+}
+
+/* Adds all bins; false: some seeds have no whole list, or are too many. */
+static bool add_all(kh_found *f, const struct bins *b)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const uint64_t x = candidate(b, i);
+
+		good &= x >> 32 != KH_SEED_MANY && (uint32_t)x < f->n;
+		f->candidate[f->n_candidates++] = x;
+	}
+	return good;
+}
+
+/* Adds those of seeds that are not passed over. */
+static void add_some(kh_found *f, const struct bins b[2])
+{
+	uint8_t len[KH_MATCH_SEEDS] = { 0 };
+
+	f->n_candidates = 0;
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < b[k].n; i++) {
+			const uint64_t x = candidate(&b[k], i);
+
+			if ((uint32_t)x >= f->n)
+				continue;
+			if (x >> 32 == KH_SEED_MANY)
+				len[(uint32_t)x] = KH_LIST_OVER;
+			else if (len[(uint32_t)x] != KH_LIST_OVER)
+				len[(uint32_t)x]++;
+		}
+	kh_places_pass_over(len, f->n);
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < b[k].n; i++) {
+			const uint64_t x = candidate(&b[k], i);
+
+			if ((uint32_t)x < f->n && len[(uint32_t)x] != KH_LIST_OVER)
+				f->candidate[f->n_candidates++] = x;
+		}
+	for (uint32_t i = 0; i < f->n; i++)
+		if (len[i] != KH_LIST_OVER)
+			kh_seed_add(&f->known, i);
+}
+
+/* Makes candidates of bins; nearly always of all of them. */
+static void add(kh_found *f, const struct bins b[2])
+{
+	if (b[0].n + b[1].n >= KH_LIST_OVER || !(add_all(f, &b[0]) & add_all(f, &b[1])))
+		add_some(f, b);
+	else
+		f->known = kh_seed_below(f->n);
+}
+
+void kh_waiting_first(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f)
+{
+	struct kh_waiting_mate *a = &x->first[mate];
+	const kh_seeds_found *found = &w->first.found;
+	const size_t end = a->seed + a->seeds;
+	struct bins b[2] = { { .from = a->seed }, { .n = 0 } };
+
+	a->bin = w->next;
+	while (w->next < found->n && (uint32_t)found->bin[w->next] < end)
+		w->next++;
+	a->bins = (uint32_t)(w->next - a->bin);
+	b[0].bin = found->bin + a->bin;
+	b[0].n = a->bins;
+	kh_places_begin(f, w->first.seeds.pos + a->seed, a->seeds);
+	add(f, b);
+}
+
+void kh_waiting_found(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f)
+{
+	const struct kh_waiting_mate *a = &x->first[mate];
+	const kh_mate *m = &x->s.mate[mate];
+	const kh_seeds_found *others = &w->others.found;
+	const size_t from = w->next;
+
+	while (w->next < others->n &&
+	       w->others.number[(uint32_t)others->bin[w->next]] < m->first + m->seeds)
+		w->next++;
+	const struct bins b[2] = {
+		{ w->first.found.bin + a->bin, a->bins, w->first.number, m->first },
+		{ others->bin + from, w->next - from, w->others.number, m->first }
+	};
+
+	kh_places_begin(f, w->all.pos + m->first, m->seeds);
+	add(f, b);
+}

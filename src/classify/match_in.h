@@ -1,0 +1,64 @@
+/*
+ * match_in.h - which seeds of the segments that wait are looked up, and what they find: match.c
+ *
+ * First those of a mate are looked up that do not overlap, of all segments together; then, for the
+ * segments where these did not suffice, all the others.  What was found first is kept for that.
+ */
+#ifndef KH_CLASSIFY_MATCH_IN_H
+#define KH_CLASSIFY_MATCH_IN_H
+
+#include "classify/match_segment.h"
+
+/* Keys, and where their k-mers begin in their mates. */
+typedef struct kh_seeds {
+	uint64_t *key;
+	uint32_t *pos;
+	size_t n, cap_key, cap_pos;
+} kh_seeds;
+
+/* Seeds that are looked up together. */
+typedef struct kh_seeds_asked {
+	kh_seeds seeds;
+	uint32_t *number;               /* of each, among all seeds */
+	size_t cap_number;
+	kh_seeds_found found;
+} kh_seeds_asked;
+
+/* A segment that waits, and of each mate the seeds that were looked up first, and their bins. */
+typedef struct kh_waiting {
+	kh_mates s;
+	struct kh_waiting_mate {
+		size_t seed, bin;
+		uint32_t seeds, bins;
+	} first[2];
+} kh_waiting;
+
+/* The segments that wait; to be cleared. */
+typedef struct kh_waiting_all {
+	kh_waiting *v;
+	size_t n, cap;
+	kh_seeds all;                   /* seeds of all segments */
+	kh_seeds_asked first, others;
+	size_t next;                    /* the bin where those of the next mate begin */
+} kh_waiting_all;
+
+void kh_waiting_clear(kh_waiting_all *w);
+
+/* Adds a segment; samples its mates, and asks for those of their seeds that do not overlap, or for
+ * all. */
+int kh_waiting_add(kh_waiting_all *w, const kh_mates *s, const kh_sampling *k, bool all,
+		   kh_err *err);
+
+/* Looks up what was asked for. */
+int kh_waiting_look_up(kh_waiting_all *w, kh_seeds_asked *asked, const kh_match_db *db,
+		       kh_err *err);
+
+/* Makes candidates of what the first seeds of a mate have found, of segments in their order; or of
+ * what all have. */
+void kh_waiting_first(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f);
+void kh_waiting_found(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f);
+
+/* Asks for the other seeds of the segments that are left. */
+int kh_waiting_ask_others(kh_waiting_all *w, kh_err *err);
+
+#endif
