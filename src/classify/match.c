@@ -19,6 +19,7 @@ struct credit {
 struct kh_matcher {
 	const kh_rule *rule;
 	kh_match_db db;
+	uint32_t *guess;
 	kh_waiting_all waiting;         /* segments */
 	/* the segment that is compared */
 	kh_matching m;
@@ -112,10 +113,13 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 		return KH_ENOMEM;
 	m->rule = rule;
 	kh_match_db_init(&m->db, db, rule);
-	if (rooms_new(m, db->h->n_species, err) || kh_aligner_new(&m->aligner, db, err)) {
+	m->guess = kh_array(KH_MATCH_GUESSES, sizeof *m->guess, err);
+	if (!m->guess || rooms_new(m, db->h->n_species, err) ||
+	    kh_aligner_new(&m->aligner, db, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;
 	}
+	kh_match_db_guess(&m->db, m->guess, db->h->bins);
 	*out = m;
 	return KH_OK;
 }
@@ -124,6 +128,7 @@ void kh_matcher_free(kh_matcher *m)
 {
 	if (!m)
 		return;
+	free(m->guess);
 	kh_waiting_clear(&m->waiting);
 	rooms_free(m);
 	kh_aligner_free(m->aligner);

@@ -30,6 +30,9 @@
 
 /* What a database with text has in the memory of the host. */
 void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule);
+/* Where the search for the target of a bin begins, of so many. */
+enum { KH_MATCH_GUESSES = 8192 };
+void kh_match_db_guess(kh_match_db *x, uint32_t guess[KH_MATCH_GUESSES], uint64_t n_bins);
 
 /* One worker's scratch. */
 typedef struct kh_matcher kh_matcher;

@@ -29,3 +29,19 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
 			     .sampling = rule->sampling };
 	find_least(db->h, x->least);
 }
+
+void kh_match_db_guess(kh_match_db *x, uint32_t guess[KH_MATCH_GUESSES], uint64_t n_bins)
+{
+	const kh_bins *b = &x->bins;
+	uint32_t shift = 0, target = 0;
+
+	while (n_bins >> shift > KH_MATCH_GUESSES - 2)
+		shift++;
+	for (uint64_t i = 0; i < KH_MATCH_GUESSES; i++) {
+		while (target + 1 < b->n && b->first[target + 1] <= i << shift)
+			target++;
+		guess[i] = target;
+	}
+	x->guess = guess;
+	x->guess_shift = shift;
+}

@@ -88,13 +88,15 @@ static KH_HD uint32_t kh_text_kmers(const uint64_t *wrong, uint32_t len, bool ba
 	uint32_t n = 0, from = 0;
 
 	for (uint32_t w = 0; 32 * w < len; w++)
-		for (uint64_t x = wrong[w]; x != 0; x &= x - 1) {
+		for (uint64_t x = wrong[w] | wrong[w] << 1, end; x != 0; x &= end) {
+			/* a run of columns, which have both bits each */
 			const uint32_t column = 32 * w + kh_text_lowest(x);
 
 			if (column >= len)
 				break;
 			n += kh_text_kmers_between(from, column, rest);
-			from = column + 1;
+			end = x + (x & (0 - x));
+			from = 32 * w + (end != 0 ? kh_text_lowest(end) : 32);
 		}
 	return n + kh_text_kmers_between(from, len, rest);
 }

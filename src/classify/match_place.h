@@ -328,13 +328,16 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 	r->loss = KH_REGION_COMPARED;
 	for (uint32_t i = r->from; i < (uint32_t)r->from + r->n; i++) {
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
-		const kh_stands x =
-			kh_places_stands(m, s, mate, f->pos[(uint32_t)f->candidate[i]]);
+		const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
+		const uint32_t at[2] = { pos, s->mate[mate].len - m->db->sampling.k - pos };
 
 		if (m->n_place - before >= KH_MATCH_DIAGONALS)
 			break;
-		if (!kh_places_have(m, m->n_place - before, x.at, bin))
+		if (!kh_places_have(m, m->n_place - before, at, bin)) {
+			const kh_stands x = kh_places_stands(m, s, mate, pos);
+
 			kh_places_look(m, s, mate, &x, bin);
+		}
 	}
 }
 

@@ -136,7 +136,7 @@ static KH_HD uint32_t kh_match_loss(const uint32_t *pos, uint32_t n, uint32_t k,
 			if (at < next)
 				continue;
 			next = at + k;
-			loss += at == 0 || next == len ? 1 : 2;
+			loss += 1 + ((at != 0) & (next != len));
 		}
 #endif
 	return loss;

@@ -41,10 +41,11 @@ struct asked {
 		const uint8_t *line;    /* the first one; NULL: its range has none */
 		uint32_t tag;
 	} a[BLOCK];
-	/* those that may be in the index: slots of the first line with the tag, and whether it
-	 * sends the seed on to the next level */
+	/* those that may be in the index: the value of the first slot of the line with the tag, the
+	 * other slots with it, and whether the line sends the seed on to the next level */
 	struct {
-		uint32_t with;
+		uint32_t value;         /* 0: there is no such slot, or it is free */
+		uint16_t others;
 		uint8_t number;
 		bool on;
 	} may[BLOCK];
@@ -66,32 +67,31 @@ static void ask(const kh_seed_index *x, const uint64_t *key, size_t n, struct as
 		__builtin_prefetch(q->a[i].line);
 }
 
-/* Asks for the lists of the slots `with` of a line. */
-static inline void foresee_lists(const kh_seed_index *x, uint64_t key, const uint8_t *line,
-				 uint32_t with, uint32_t slots)
+/* Is the value of a slot that of a list? */
+static inline bool is_list(uint32_t value, uint32_t bits)
 {
-	for (; with; with &= with - 1) {
-		const uint32_t slot = (uint32_t)__builtin_ctz(with);
-		const uint32_t value = kh_seed_value_of(line, slot, slots, x->bits);
-		uint32_t one;
-
-		if (value >> x->bits != 0)
-			__builtin_prefetch(kh_seed_bins(x, x->dir + kh_key_range(key), value,
-							&one));
-	}
+	return value > UINT32_C(1) << bits && value != kh_seed_over(bits);
 }
 
-/* Asks for the line of the next level. */
-static void foresee_next(const kh_seed_index *x, uint64_t key)
+static inline const uint32_t *bins_of(const kh_seed_index *x, uint64_t key, uint32_t value,
+				      uint32_t *one)
+{
+	return kh_seed_bins(x, x->dir + kh_key_range(key), value, one);
+}
+
+/* The line of the next level. */
+static const uint8_t *next_line(const kh_seed_index *x, uint64_t key)
 {
 	kh_seed_search s = kh_seed_begin(x, key);
 
 	kh_seed_go_on(x, &s);
-	__builtin_prefetch(s.line);
+	return s.line;
 }
 
 /* Notes the seeds that may be in the index, and asks for what follows from their first lines.  The
- * seeds of a read that belongs nowhere are mostly not there, as a look at the tags says. */
+ * seeds of a read that belongs nowhere are mostly not there, as a look at the tags says.  What only
+ * asks is not a function by itself, as the compiler would drop that; and to ask for NULL takes its
+ * time. */
 static void foresee(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *q)
 {
 	const uint32_t slots = kh_seed_slots(x->bits), last = slots - 1;
@@ -106,35 +106,51 @@ static void foresee(const kh_seed_index *x, const uint64_t *key, size_t n, struc
 		const uint32_t with = with_tag(line, tag, slots);
 		const bool on = line[last] <= tag &&
 				kh_seed_value_of(line, last, slots, x->bits) != 0;
+		uint32_t value = 0, one;
 
 		if (with == 0 && !on)
 			continue;
-		q->may[q->n_may].with = with;
-		q->may[q->n_may].on = on;
-		q->may[q->n_may++].number = (uint8_t)i;
-		foresee_lists(x, key[i], line, with, slots);
+		if (with != 0)
+			value = kh_seed_value_of(line, (uint32_t)__builtin_ctz(with), slots,
+						 x->bits);
+		if (is_list(value, x->bits))
+			__builtin_prefetch(bins_of(x, key[i], value, &one));
 		if (on)
-			foresee_next(x, key[i]);
+			__builtin_prefetch(next_line(x, key[i]));
+		q->may[q->n_may].value = value;
+		q->may[q->n_may].others = (uint16_t)(with & (with - 1));
+		q->may[q->n_may].number = (uint8_t)i;
+		q->may[q->n_may++].on = on;
 	}
 }
 
-/* Writes the bins of the slots `with` of a line; returns where the next ones go. */
-static inline uint64_t *take(const kh_seed_index *x, uint64_t key, const uint8_t *line,
-			     uint32_t with, uint32_t slots, uint64_t seed, uint64_t *to)
+/* Writes the bins of a value; returns where the next ones go. */
+static inline uint64_t *take(const kh_seed_index *x, uint64_t key, uint32_t value, uint64_t seed,
+			     uint64_t *to)
 {
-	for (; with; with &= with - 1) {
-		const uint32_t slot = (uint32_t)__builtin_ctz(with);
-		const uint32_t value = kh_seed_value_of(line, slot, slots, x->bits);
-		const uint32_t *w;
-		uint32_t one;
+	const uint32_t *w;
+	uint32_t one;
 
-		if (value == 0)
-			break;
-		w = kh_seed_bins(x, x->dir + kh_key_range(key), value, &one);
-		for (; *w & KH_SEED_MORE; w++)
-			*to++ = (uint64_t)(*w & ~KH_SEED_MORE) << 32 | seed;
-		*to++ = (uint64_t)*w << 32 | seed;
+	if (value == 0)
+		return to;
+	if (value <= UINT32_C(1) << x->bits) {  /* as nearly always */
+		*to++ = (uint64_t)(value - 1) << 32 | seed;
+		return to;
 	}
+	for (w = bins_of(x, key, value, &one); *w & KH_SEED_MORE; w++)
+		*to++ = (uint64_t)(*w & ~KH_SEED_MORE) << 32 | seed;
+	*to++ = (uint64_t)*w << 32 | seed;
+	return to;
+}
+
+/* Those of the slots `with` of a line. */
+static uint64_t *take_slots(const kh_seed_index *x, uint64_t key, const uint8_t *line,
+			    uint32_t with, uint32_t slots, uint64_t seed, uint64_t *to)
+{
+	for (; with; with &= with - 1)
+		to = take(x, key,
+			  kh_seed_value_of(line, (uint32_t)__builtin_ctz(with), slots, x->bits),
+			  seed, to);
 	return to;
 }
 
@@ -145,7 +161,7 @@ static uint64_t *take_on(const kh_seed_index *x, uint64_t key, uint32_t slots, u
 	kh_seed_search s = kh_seed_begin(x, key);
 
 	for (kh_seed_go_on(x, &s); s.line; kh_seed_go_on(x, &s))
-		to = take(x, key, s.line, with_tag(s.line, s.tag, slots), slots, seed, to);
+		to = take_slots(x, key, s.line, with_tag(s.line, s.tag, slots), slots, seed, to);
 	return to;
 }
 
@@ -163,8 +179,10 @@ static int finish(const kh_seed_index *x, const uint64_t *key, size_t first, con
 
 		if (to->n + ROOM > to->cap && KH_GROW(to->bin, to->cap, to->n + ROOM, err))
 			return KH_ENOMEM;
-		end = take(x, key[seed], q->a[number].line, q->may[i].with, slots, seed,
-			   to->bin + to->n);
+		end = take(x, key[seed], q->may[i].value, seed, to->bin + to->n);
+		if (q->may[i].others != 0)
+			end = take_slots(x, key[seed], q->a[number].line, q->may[i].others, slots,
+					 seed, end);
 		if (q->may[i].on)
 			end = take_on(x, key[seed], slots, seed, end);
 		to->n = (size_t)(end - to->bin);

@@ -58,7 +58,22 @@ static KH_HD void kh_text_take_word(kh_oriented *to, const uint64_t *bases, cons
 static KH_HD void kh_text_take(kh_oriented *to, const uint64_t *bases, const uint32_t *amb,
 			       uint64_t at, uint32_t n)
 {
-	for (uint32_t i = 0; i < (n + 31) / 32; i++)
+	const uint32_t words = (n + 31) / 32;
+	uint32_t any = 0;
+
+	if (at % 32 != 0 || words == 0) {       /* a part of a read, or none */
+		for (uint32_t i = 0; i < words; i++)
+			kh_text_take_word(to, bases, amb, at, n, i);
+		return;
+	}
+	for (uint32_t i = 0; i < words; i++) {
+		to->base[i] = bases[at / 32 + i];
+		to->unknown[i] = 0;
+		any |= i + 1 < words ? amb[at / 32 + i] : 0;
+	}
+	to->base[words - 1] &= kh_text_first(n - 32 * (words - 1));
+	any |= amb[at / 32 + words - 1] << (32 * words - n);
+	for (uint32_t i = 0; any != 0 && i < words; i++)
 		kh_text_take_word(to, bases, amb, at, n, i);
 }
 
