@@ -18,6 +18,8 @@ static uint32_t base_at(uint64_t i)
  * is left out. */
 static void make_read(kh_oriented *r, uint64_t at, uint32_t len, uint32_t each, uint32_t gap)
 {
+	const bool known = test_rand() % 2;
+
 	memset(r, 0, sizeof *r);
 	for (uint32_t i = 0; i < len; i++, at++) {
 		uint64_t base;
@@ -27,7 +29,7 @@ static void make_read(kh_oriented *r, uint64_t at, uint32_t len, uint32_t each, 
 		if (test_rand() % each == 0)
 			base = test_rand() % 4;
 		r->base[i / 32] |= base << 2 * (i % 32);
-		if (test_rand() % (8 * each) == 0)
+		if (!known && test_rand() % (8 * each) == 0)
 			r->unknown[i / 32] |= UINT64_C(1) << 2 * (i % 32);
 	}
 }
@@ -128,6 +130,33 @@ static void test_fits(void **state)
 		one_trial();
 }
 
+/* Reads that begin with a word, as whole ones do, and others are taken word by word. */
+static void test_take(void **state)
+{
+	enum { WORDS = KH_TEXT_WORDS + 3 };
+	uint64_t bases[WORDS];
+	uint32_t amb[WORDS];
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		const uint32_t n = (uint32_t)(test_rand() % (KH_TEXT_SPAN + 1));
+		const uint32_t words = (n + 31) / 32;
+		const uint64_t at = test_rand() % 2 ? 32 * (test_rand() % 2) : test_rand() % 32;
+		const bool known = test_rand() % 2;
+		kh_oriented want, got;
+
+		for (int w = 0; w < WORDS; w++) {
+			bases[w] = (uint64_t)test_rand() << 32 ^ (uint64_t)test_rand();
+			amb[w] = known ? 0 : UINT32_C(1) << test_rand() % 32;
+		}
+		for (uint32_t w = 0; w < words; w++)
+			kh_text_take_word(&want, bases, amb, at, n, w);
+		kh_text_take(&got, bases, amb, at, n);
+		assert_memory_equal(want.base, got.base, words * sizeof *want.base);
+		assert_memory_equal(want.unknown, got.unknown, words * sizeof *want.unknown);
+	}
+}
+
 /* A mate without bases is turned without reading or writing a word. */
 static void test_no_bases(void **state)
 {
@@ -143,6 +172,7 @@ static void test_no_bases(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_fits),
+					   cmocka_unit_test(test_take),
 					   cmocka_unit_test(test_no_bases) };
 
 	test_seed();

@@ -20,7 +20,7 @@ struct kh_matcher {
 	const kh_rule *rule;
 	kh_match_db db;
 	uint32_t *guess;
-	kh_waiting_all waiting;         /* segments */
+	kh_asking_all waiting;          /* segments */
 	/* the segment that is compared */
 	kh_matching m;
 	/* of a fragment of several: sums of its parts, and what these are made of */
@@ -129,7 +129,7 @@ void kh_matcher_free(kh_matcher *m)
 	if (!m)
 		return;
 	free(m->guess);
-	kh_waiting_clear(&m->waiting);
+	kh_asking_clear(&m->waiting);
 	rooms_free(m);
 	kh_aligner_free(m->aligner);
 	free(m->had);
@@ -312,26 +312,26 @@ static int compare(kh_matcher *x, const kh_mates *s, bool *again, kh_err *err)
  * do not suffice, by all. */
 static int settle(kh_matcher *m, kh_err *err)
 {
-	kh_waiting_all *w = &m->waiting;
+	kh_asking_all *w = &m->waiting;
 	size_t left = 0;
-	int rc = kh_waiting_look_up(w, &w->first, &m->db, err);
+	int rc = kh_asking_look_up(w, &w->first, &m->db, err);
 	bool again;
 
 	for (size_t i = 0; i < w->n && !rc; i++) {
 		for (uint32_t mate = 0; mate < 2; mate++)
-			kh_waiting_first(w, &w->v[i], mate, &m->m.found[mate]);
+			kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i].s, &again, err);
 		if (again)
 			w->v[left++] = w->v[i];
 	}
 	w->n = left;
 	if (!rc)
-		rc = kh_waiting_ask_others(w, err);
+		rc = kh_asking_ask_others(w, err);
 	if (!rc)
-		rc = kh_waiting_look_up(w, &w->others, &m->db, err);
+		rc = kh_asking_look_up(w, &w->others, &m->db, err);
 	for (size_t i = 0; i < left && !rc; i++) {
 		for (uint32_t mate = 0; mate < 2; mate++)
-			kh_waiting_found(w, &w->v[i], mate, &m->m.found[mate]);
+			kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i].s, &again, err);
 	}
 	w->n = w->all.n = w->first.seeds.n = 0;
@@ -342,7 +342,7 @@ static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
 {
 	int rc = m->waiting.first.seeds.n >= KH_TOGETHER ? settle(m, err) : KH_OK;
 
-	return rc ? rc : kh_waiting_add(&m->waiting, s, &m->rule->sampling, !s->only, err);
+	return rc ? rc : kh_asking_add(&m->waiting, s, &m->rule->sampling, !s->only, err);
 }
 
 /* --- fragments ----------------------------------------------------------------------- */

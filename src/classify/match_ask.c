@@ -34,7 +34,7 @@ static int asked_room(kh_seeds_asked *a, size_t more, kh_err *err)
 	return rc ? rc : KH_GROW(a->number, a->cap_number, a->seeds.n + more, err);
 }
 
-void kh_waiting_clear(kh_waiting_all *w)
+void kh_asking_clear(kh_asking_all *w)
 {
 	free(w->v);
 	seeds_clear(&w->all);
@@ -43,7 +43,7 @@ void kh_waiting_clear(kh_waiting_all *w)
 }
 
 /* --- asking --------------------------------------------------------------------------- */
-static int sample(kh_waiting_all *w, kh_mate *x, const kh_sampling *k, kh_err *err)
+static int sample(kh_asking_all *w, kh_mate *x, const kh_sampling *k, kh_err *err)
 {
 	const uint64_t starts = kh_sampling_starts(k, x->len);
 	const kh_stretch stretch = { x->bases, x->amb, x->at, x->at + starts };
@@ -68,7 +68,7 @@ static void ask(kh_seeds_asked *to, const kh_seeds *all, size_t i)
 }
 
 /* Asks for all seeds of a mate, or for those that begin behind the one before. */
-static int ask_first(kh_waiting_all *w, kh_mate *x, uint32_t k, struct kh_waiting_mate *first,
+static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t k, struct kh_asking_mate *first,
 		     kh_err *err)
 {
 	kh_seeds_asked *to = &w->first;
@@ -85,15 +85,15 @@ static int ask_first(kh_waiting_all *w, kh_mate *x, uint32_t k, struct kh_waitin
 	return rc;
 }
 
-int kh_waiting_add(kh_waiting_all *w, const kh_mates *s, const kh_sampling *k, bool all,
-		   kh_err *err)
+int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, bool all,
+		  kh_err *err)
 {
 	int rc = KH_GROW(w->v, w->cap, w->n + 1, err);
-	kh_waiting *x = &w->v[w->n];
+	kh_asking *x = &w->v[w->n];
 
 	if (rc)
 		return rc;
-	*x = (kh_waiting) { .s = *s };
+	*x = (kh_asking) { .s = *s };
 	for (int i = 0; i < 2 && !rc; i++) {
 		if (s->mate[i].len == 0)
 			continue;
@@ -106,7 +106,7 @@ int kh_waiting_add(kh_waiting_all *w, const kh_mates *s, const kh_sampling *k, b
 }
 
 /* Asks for the seeds of a mate that were not asked for, which all have numbers in order. */
-static int ask_others(kh_waiting_all *w, kh_mate *x, const struct kh_waiting_mate *first,
+static int ask_others(kh_asking_all *w, kh_mate *x, const struct kh_asking_mate *first,
 		      kh_err *err)
 {
 	const uint32_t *had = w->first.number + first->seed, *end = had + first->seeds;
@@ -122,7 +122,7 @@ static int ask_others(kh_waiting_all *w, kh_mate *x, const struct kh_waiting_mat
 	return rc;
 }
 
-int kh_waiting_ask_others(kh_waiting_all *w, kh_err *err)
+int kh_asking_ask_others(kh_asking_all *w, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -132,8 +132,8 @@ int kh_waiting_ask_others(kh_waiting_all *w, kh_err *err)
 	return rc;
 }
 
-int kh_waiting_look_up(kh_waiting_all *w, kh_seeds_asked *asked, const kh_match_db *db,
-		       kh_err *err)
+int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db *db,
+		      kh_err *err)
 {
 	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
 	const kh_seeds_found *f = &asked->found;
@@ -217,9 +217,9 @@ static void add(kh_found *f, const struct bins b[2])
 		f->known = kh_seed_below(f->n);
 }
 
-void kh_waiting_first(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f)
+void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
-	struct kh_waiting_mate *a = &x->first[mate];
+	struct kh_asking_mate *a = &x->first[mate];
 	const kh_seeds_found *found = &w->first.found;
 	const size_t end = a->seed + a->seeds;
 	struct bins b[2] = { { .from = a->seed }, { .n = 0 } };
@@ -234,9 +234,9 @@ void kh_waiting_first(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found 
 	add(f, b);
 }
 
-void kh_waiting_found(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f)
+void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
-	const struct kh_waiting_mate *a = &x->first[mate];
+	const struct kh_asking_mate *a = &x->first[mate];
 	const kh_mate *m = &x->s.mate[mate];
 	const kh_seeds_found *others = &w->others.found;
 	const size_t from = w->next;

@@ -25,40 +25,40 @@ typedef struct kh_seeds_asked {
 } kh_seeds_asked;
 
 /* A segment that waits, and of each mate the seeds that were looked up first, and their bins. */
-typedef struct kh_waiting {
+typedef struct kh_asking {
 	kh_mates s;
-	struct kh_waiting_mate {
+	struct kh_asking_mate {
 		size_t seed, bin;
 		uint32_t seeds, bins;
 	} first[2];
-} kh_waiting;
+} kh_asking;
 
 /* The segments that wait; to be cleared. */
-typedef struct kh_waiting_all {
-	kh_waiting *v;
+typedef struct kh_asking_all {
+	kh_asking *v;
 	size_t n, cap;
 	kh_seeds all;                   /* seeds of all segments */
 	kh_seeds_asked first, others;
 	size_t next;                    /* the bin where those of the next mate begin */
-} kh_waiting_all;
+} kh_asking_all;
 
-void kh_waiting_clear(kh_waiting_all *w);
+void kh_asking_clear(kh_asking_all *w);
 
 /* Adds a segment; samples its mates, and asks for those of their seeds that do not overlap, or for
  * all. */
-int kh_waiting_add(kh_waiting_all *w, const kh_mates *s, const kh_sampling *k, bool all,
-		   kh_err *err);
+int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, bool all,
+		  kh_err *err);
 
 /* Looks up what was asked for. */
-int kh_waiting_look_up(kh_waiting_all *w, kh_seeds_asked *asked, const kh_match_db *db,
-		       kh_err *err);
+int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db *db,
+		      kh_err *err);
 
 /* Makes candidates of what the first seeds of a mate have found, of segments in their order; or of
  * what all have. */
-void kh_waiting_first(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f);
-void kh_waiting_found(kh_waiting_all *w, kh_waiting *x, uint32_t mate, kh_found *f);
+void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
+void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
 
 /* Asks for the other seeds of the segments that are left. */
-int kh_waiting_ask_others(kh_waiting_all *w, kh_err *err);
+int kh_asking_ask_others(kh_asking_all *w, kh_err *err);
 
 #endif
