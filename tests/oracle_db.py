@@ -367,11 +367,17 @@ def check_range(db, r, keys, entries):
     assert sum(1 for b in range(buckets + 1) for n in db.bucket(first + b)[3] if n) == len(entries)
 
 
+def lines_of(db, level, slots):
+    if level < 4:
+        return -(-slots // (db.slots + 2 if db.slots <= 13 else db.slots))
+    return -(-slots * 4 // db.slots)
+
+
 def levels_of(db, slots):
     """[level][line] -> [(tag, value)] that should be there, of [(y, value)]"""
     levels = []
     while slots:
-        n = -(-len(slots) * (1 if len(levels) < 4 else 2) // db.slots)
+        n = lines_of(db, len(levels), len(slots))
         lines, left = [[] for _ in range(n)], []
         for y, value in sorted(slots, key=lambda slot: slot[0]):
             line = lines[y * n >> 40]
@@ -745,7 +751,7 @@ def check_seed_range(db, r, n_bins):
             starts.add(number)
     assert words == 0 or raw[-1] >> 31 == 0
     for level, n in enumerate(lines):
-        assert n == -(-left * (1 if level < 4 else 2) // db.slots)
+        assert n == lines_of(db, level, left)
         used = 0
         for number in range(first, first + n):
             line = db.line(number)

@@ -240,7 +240,7 @@ static uint64_t least(size_t n, const kh_bins *bins, const kh_remap *remap)
 {
 	uint64_t m = 1;
 
-	for (int tries = 0; tries < 4; tries++) {
+	for (int tries = 0; tries < 8; tries++) {
 		const kh_builder_options o = options(n, m);
 		struct index x = { .n = 0 };
 		kh_err why = { 0, "" };

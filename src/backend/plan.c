@@ -38,18 +38,19 @@ uint64_t kh_plan_exchange(const kh_gpu_plan *p, uint64_t pairs, uint64_t come)
 }
 
 /* The same as finish_seeds.c makes them: by pair, by key, by slot, and by line.  Of many slots one
- * in nine is left to the next level; of some thousands it may be all. */
+ * in five is left to the next level, or one in four, where each seed has four; of some thousands it
+ * may be all. */
 static uint64_t encoding_seeds(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys,
 			       unsigned ranges)
 {
 	enum { SLOTS = 12, FEW = 1 << 16 };
-	const uint64_t some = pairs / 8 + FEW, left = some < pairs ? some : pairs;
-	const uint64_t lines = pairs / SLOTS * 5 / 4 + 2 * FEW / SLOTS +
+	const uint64_t some = pairs / 4 + FEW, left = some < pairs ? some : pairs;
+	const uint64_t lines = pairs / SLOTS * 5 / 4 + 4 * FEW / SLOTS +
 			       KH_SEED_LEVELS * (uint64_t)ranges;
 
 	return kh_plan_round(4 * (pairs + 1)) + kh_plan_round(p->scan_scratch(pairs)) +
 	       kh_plan_round(keys + 1) + kh_plan_round(8 * (keys + 1)) + kh_plan_pairs(pairs) +
-	       kh_plan_round(4 * left) + 2 * kh_plan_pairs(left) + kh_plan_pairs(left / 4) +
+	       kh_plan_round(4 * left) + 2 * kh_plan_pairs(left) + kh_plan_pairs(left / 3) +
 	       kh_plan_round(p->sort_scratch(left)) + (KH_SEED_LEVELS + 1) * kh_plan_round(8192) +
 	       kh_plan_round(64 * lines);
 }

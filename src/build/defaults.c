@@ -48,30 +48,27 @@ uint32_t kh_text_stride(uint64_t bases)
 	return stride;
 }
 
-/* Of 100000 k-mers, how many have a seed.  Where bases are many, a k-mer stands at several places
- * by chance, whose slots are side by side: so lines fill less evenly, and more are needed. */
-static uint64_t text_seeds(uint64_t bases, uint32_t k, uint32_t stride)
+/* Of 100000 k-mers, how many may have a seed. */
+static uint64_t text_seeds(uint64_t bases, uint32_t stride)
 {
-	enum { OF_A_SLOT = 692, FEW = 13, UNEVEN = 4, CHANCE = 34, LEAST = 655 };
-	const uint64_t slots = kh_seed_slots(kh_seed_bits((bases + bases / 64) / stride));
-	const uint64_t chance = k < 18 ? 0 : 2 * CHANCE * (bases >> 16) >> (2 * k - 16);
-	const uint64_t less = slots > FEW ? 0 : UNEVEN + chance;
+	enum { OF_A_SLOT = 692 };
 
-	return slots * (less < OF_A_SLOT - LEAST ? OF_A_SLOT - less : LEAST);
+	return OF_A_SLOT * kh_seed_slots(kh_seed_bits((bases + bases / 64) / stride));
 }
 
+/* One k-mer in k - s + 1 is a syncmer, and k - s is even.  Seeds that are all syncmers find as many
+ * reads as a fifteenth more of denser ones, of which some are left out. */
 uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride)
 {
-	const uint32_t each = (uint32_t)(100000 / text_seeds(bases, k, stride));
+	const uint32_t each = (uint32_t)(100000 * 16 / 15 / text_seeds(bases, stride));
 
-	/* one in k - s + 1, and k - s is even */
 	return k >= 16 ? k - (each - 1) / 2 * 2 : k - 4;
 }
 
 uint64_t kh_text_share(uint64_t bases, const kh_sampling *s)
 {
 	const uint64_t each = s->k - s->s + 1;
-	const uint64_t share = text_seeds(bases, s->k, s->stride) * each * KH_LIMIT_ALL / 100000;
+	const uint64_t share = text_seeds(bases, s->stride) * each * KH_LIMIT_ALL / 100000;
 
 	return share < KH_LIMIT_ALL ? share : KH_LIMIT_ALL;
 }

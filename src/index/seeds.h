@@ -17,12 +17,16 @@
  * a level, the 40 bits y of a seed give z = y * B: line z >> 40, and as tag the 8 bits below.  Of
  * the slots that a line should have, those with the least y stay, as many as there are.  The others
  * go to the next level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for
- * twice as many.  So one seed in nine is in a level behind the first.  A look-up goes on to the
- * next level if the line is full and the last tag in it is not above its own.  All follows from
- * the order of keys: there is nothing to be tried, and any thread or kernel makes the same bytes.
+ * four times as many.  So one seed in nine is in a level behind the first.  A look-up goes on to
+ * the next level if the line is full and the last tag in it is not above its own.  All follows
+ * from the order of keys: there is nothing to be tried, and any thread or kernel makes the same
+ * bytes.
  *
  * 64 bytes have 16 slots up to 2^23 bins, 15 up to 2^25, 14 up to 2^27, 13 up to 2^30, and 12
- * beyond; nine tenths of them are in use.
+ * beyond; nine tenths of them are in use.  Where there are KH_SEED_FEW or fewer, bins are so many
+ * that a k-mer stands at several places by chance, whose slots are side by side: then lines fill
+ * less evenly, and room is short.  So there a level has fewer lines, as if each had two slots more:
+ * as much of them is in use then, and one seed in five is in a level behind the first.
  */
 #ifndef KH_INDEX_SEEDS_H
 #define KH_INDEX_SEEDS_H
@@ -31,6 +35,7 @@
 #include "index/shares.h"
 
 #define KH_SEED_ROOMY 4
+#define KH_SEED_FEW 13
 #define KH_SEED_SLOTS 4
 #define KH_SEED_BITS_MIN 23
 #define KH_SEED_BITS_MAX 31
@@ -64,7 +69,11 @@ static KH_HD uint32_t kh_seed_slots(uint32_t bits)
 /* How many lines a level has for n slots. */
 static KH_HD uint32_t kh_seed_lines(unsigned level, uint64_t n, uint32_t slots)
 {
-	return (uint32_t)((n * (level < KH_SEED_ROOMY ? 1 : 2) + slots - 1) / slots);
+	const uint32_t each = slots > KH_SEED_FEW ? slots : slots + 2;
+
+	if (level < KH_SEED_ROOMY)
+		return (uint32_t)((n + each - 1) / each);
+	return (uint32_t)((4 * n + slots - 1) / slots);
 }
 
 /* The low 40 bits of a key: y of level 0. */
