@@ -1,9 +1,8 @@
 /*
- * asides.h - the greatest sums of a read that lies a few bases aside, all at a time: 1.5 times as
- * many nanopore reads as by plain C (doc/speed.md)
+ * asides.h - the ways a read may lie a few bases aside, and their greatest sums, all at a time   [HD]
  *
- * For the CPU, where it has SSE2, what kh_text_fit of fit.h says of each way to lie: a byte of
- * a vector for each of them.
+ * The sums are for the CPU, where it has SSE2, what kh_text_fit of fit.h says of each way to lie, as
+ * a byte of a vector: 1.5 times as many nanopore reads as by plain C (doc/speed.md).
  */
 #ifndef KH_TEXT_ASIDES_H
 #define KH_TEXT_ASIDES_H
@@ -11,53 +10,52 @@
 #include <stdbool.h>
 #include "text/text.h"
 
-#ifdef __SSE2__
+enum { KH_ASIDES = 2 * KH_END_ASIDE + 1 };
+
+/* How far aside number i of KH_ASIDES is: 0, 1, -1, 2, -2 ... */
+static KH_HD int64_t kh_text_aside_of(uint32_t i)
+{
+	return i % 2 ? (int64_t)(i + 1) / 2 : -(int64_t)(i / 2);
+}
+
+static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
+{
+	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
+}
+
+#if defined __SSE2__ && !defined __CUDACC__
+#define KH_TEXT_SUMS 1
 #include <emmintrin.h>
 
-enum { KH_ASIDE_COLUMNS = 253 };        /* a sum, and a match more, fit into a byte */
+/* A sum, and one more than it, fits into a byte. */
+enum { KH_ASIDE_COLUMNS = 254, KH_ASIDE_ROOM = 288 };
 
 /* A byte for each of 32 bases. */
-typedef struct kh_text_bytes {
-	__m128i lo, hi;
-} kh_text_bytes;
-
-static inline kh_text_bytes kh_text_bytes_of(uint64_t bases)
+static inline void kh_text_bytes(uint64_t bases, __m128i to[2])
 {
 	const __m128i x = _mm_cvtsi64_si128((long long)bases), two = _mm_set1_epi8(3);
 	const __m128i a = _mm_and_si128(x, two), b = _mm_and_si128(_mm_srli_epi64(x, 2), two);
 	const __m128i c = _mm_and_si128(_mm_srli_epi64(x, 4), two);
 	const __m128i d = _mm_and_si128(_mm_srli_epi64(x, 6), two);
 	const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
-	const kh_text_bytes y = { _mm_unpacklo_epi16(ab, cd), _mm_unpackhi_epi16(ab, cd) };
 
-	return y;
+	to[0] = _mm_unpacklo_epi16(ab, cd);
+	to[1] = _mm_unpackhi_epi16(ab, cd);
 }
 
-/* Writes each byte four times, from which a processor fills a vector at once. */
-static inline void kh_text_four_times(__m128i x, uint32_t to[16])
+/* For each base, and 32 bases of a text: 2 where it is that base, else 0. */
+static inline void kh_text_equal(uint64_t bases, uint8_t to[4][KH_ASIDE_ROOM], uint32_t at)
 {
-	const __m128i lo = _mm_unpacklo_epi8(x, x), hi = _mm_unpackhi_epi8(x, x);
+	const __m128i two = _mm_set1_epi8(2);
+	__m128i x[2];
 
-	_mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(lo, lo));
-	_mm_storeu_si128((__m128i *)to + 1, _mm_unpackhi_epi16(lo, lo));
-	_mm_storeu_si128((__m128i *)to + 2, _mm_unpacklo_epi16(hi, hi));
-	_mm_storeu_si128((__m128i *)to + 3, _mm_unpackhi_epi16(hi, hi));
-}
+	kh_text_bytes(bases, x);
+	for (int base = 0; base < 4; base++)
+		for (int i = 0; i < 2; i++) {
+			const __m128i same = _mm_cmpeq_epi8(x[i], _mm_set1_epi8((char)base));
 
-/* Writes each base of a word of a read four times; those that are unknown are no base of a text. */
-static inline void kh_text_read_bytes(const kh_oriented *r, uint32_t w, uint32_t to[32])
-{
-	kh_text_bytes x = kh_text_bytes_of(r->base[w]);
-
-	if (r->unknown[w] != 0) {
-		const kh_text_bytes u = kh_text_bytes_of(r->unknown[w]);
-
-		/* no byte has more than two bits, so none is moved into another one */
-		x.lo = _mm_or_si128(x.lo, _mm_slli_epi16(u.lo, 2));
-		x.hi = _mm_or_si128(x.hi, _mm_slli_epi16(u.hi, 2));
-	}
-	kh_text_four_times(x.lo, to);
-	kh_text_four_times(x.hi, to + 16);
+			_mm_store_si128((__m128i *)(to[base] + at) + i, _mm_and_si128(same, two));
+		}
 }
 
 /* Writes a byte for each base of the text from `at` on: it, and three bases behind it. */
@@ -73,12 +71,11 @@ static inline void kh_text_fours(const uint32_t *text, uint64_t at, uint32_t n, 
 	}
 }
 
-/* Writes each four bases of a read four times.  False: some are unknown. */
-static inline bool kh_text_read_fours(const kh_oriented *r, uint32_t from, uint32_t to,
+/* Writes each four bases of a read four times, from which a processor fills a vector at once. */
+static inline void kh_text_read_fours(const kh_oriented *r, uint32_t from, uint32_t to,
 				      uint32_t *fours)
 {
 	const uint32_t sh = 2 * (from % 32);
-	uint64_t unknown = 0;
 
 	for (uint32_t w = from / 32; 32 * w < to; w++, fours += 8) {
 		const uint64_t more = 32 * (w + 1) < to ? r->base[w + 1] : 0;
@@ -88,9 +85,7 @@ static inline bool kh_text_read_fours(const kh_oriented *r, uint32_t from, uint3
 
 		_mm_storeu_si128((__m128i *)fours, _mm_unpacklo_epi16(twice, twice));
 		_mm_storeu_si128((__m128i *)fours + 1, _mm_unpackhi_epi16(twice, twice));
-		unknown |= r->unknown[w];
 	}
-	return unknown == 0;
 }
 
 /* In how many bases two vectors of bytes of four differ. */
@@ -117,8 +112,7 @@ static inline bool kh_text_may_lie_aside(const kh_laid *l, int64_t at, uint32_t 
 	const __m128i two = _mm_set1_epi8(2);
 	__m128i now = _mm_setzero_si128(), most = now;  /* halves of sums */
 
-	if (!kh_text_read_fours(l->read, from, to, read))
-		return true;
+	kh_text_read_fours(l->read, from, to, read);
 	kh_text_fours(l->text, (uint64_t)(at + from - KH_END_ASIDE), n + 2 * KH_END_ASIDE, text);
 	for (uint32_t i = 0; i + 4 <= n; i += 4) {
 		const __m128i front = _mm_loadl_epi64((const __m128i *)(text + i));
@@ -134,41 +128,56 @@ static inline bool kh_text_may_lie_aside(const kh_laid *l, int64_t at, uint32_t 
 	return _mm_movemask_epi8(_mm_cmpeq_epi8(most, _mm_setzero_si128())) != 0xffff;
 }
 
-/* Where a read lies from 8 bases in front of `at` to 8 behind it, but for `at` itself: the greatest
- * sums of its columns from .. to - 1, which are KH_ASIDE_COLUMNS at most and on the target
- * everywhere.  Is any of use? */
-static inline bool kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, uint32_t to,
-				uint8_t sum[2 * KH_END_ASIDE])
+/* The greatest sums of n <= KH_ASIDE_COLUMNS columns of a read from `from` on, whose bases are all
+ * known: a byte for each way to lie from 7 bases in front of `at` to 8 behind it, all of which are
+ * on the target. */
+static inline __m128i kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, uint32_t n)
 {
-	uint8_t text[KH_ASIDE_COLUMNS + 64];
-	uint32_t read[KH_ASIDE_COLUMNS + 64];
-	const uint32_t n = to - from, first = from / 32 * 32, *base = read + (from - first);
-	const __m128i one = _mm_set1_epi8(1), two = _mm_set1_epi8(2);
+	_Alignas(16) uint8_t equal[4][KH_ASIDE_ROOM];
+	const uint64_t first = (uint64_t)(at + from - KH_END_ASIDE + 1);
+	const __m128i one = _mm_set1_epi8(1);
 	__m128i now = _mm_setzero_si128(), most = now;
+	uint64_t read = 0;
 
-	for (uint32_t i = 0; i < n + 2 * KH_END_ASIDE; i += 32) {
-		const kh_text_bytes x = kh_text_bytes_of(
-			kh_text_bases(l->text, (uint64_t)(at + from - KH_END_ASIDE + i)));
+	for (uint32_t i = 0; i < n + 2 * KH_END_ASIDE - 1; i += 32)
+		kh_text_equal(kh_text_bases(l->text, first + i), equal, i);
+	for (uint32_t i = 0; i < n; i++, read >>= 2) {
+		if (i == 0 || (from + i) % 32 == 0)
+			read = l->read->base[(from + i) / 32] >> 2 * ((from + i) % 32);
+		const __m128i same = _mm_loadu_si128((const __m128i *)(equal[read & 3] + i));
 
-		_mm_storeu_si128((__m128i *)(text + i), x.lo);
-		_mm_storeu_si128((__m128i *)(text + i) + 1, x.hi);
-	}
-	for (uint32_t i = first; i < to; i += 32)
-		kh_text_read_bytes(l->read, i / 32, read + (i - first));
-	for (uint32_t i = 0; i < n; i++) {
-		const __m128i front = _mm_loadl_epi64((const __m128i *)(text + i));
-		const __m128i behind =
-			_mm_loadl_epi64((const __m128i *)(text + i + KH_END_ASIDE + 1));
-		const __m128i same = _mm_cmpeq_epi8(_mm_unpacklo_epi64(front, behind),
-						    _mm_set1_epi32((int)base[i]));
-
-		/* a match adds 1, a mismatch takes 1, if there is one */
-		now = _mm_subs_epu8(_mm_adds_epu8(now, _mm_and_si128(same, two)), one);
+		/* one more, or one less, but not below 0 */
+		now = _mm_subs_epu8(_mm_adds_epu8(now, same), one);
 		most = _mm_max_epu8(most, now);
 	}
-	_mm_storeu_si128((__m128i *)sum, most);
-	most = _mm_subs_epu8(most, _mm_set1_epi8(KH_END_SCORE - 1));
-	return _mm_movemask_epi8(_mm_cmpeq_epi8(most, _mm_setzero_si128())) != 0xffff;
+	return most;
+}
+
+/* Of the ways to lie that have these sums, the best one, of equal ones the one that is less far
+ * aside: its number.  *score: its sum, less what the gap costs; 0: none is of use. */
+static inline uint32_t kh_text_best_sum(__m128i sum, bool here, uint32_t *score)
+{
+	const __m128i centre = _mm_set_epi32(0, 0, 255 << 24, 0);
+	const __m128i cost = _mm_andnot_si128(centre, _mm_set1_epi8(KH_GAP_COST));
+	const __m128i few = _mm_cmpeq_epi8(_mm_subs_epu8(sum, _mm_set1_epi8(KH_END_SCORE - 1)),
+					   _mm_setzero_si128());
+	const __m128i out = here ? few : _mm_or_si128(few, centre);
+	const __m128i x = _mm_andnot_si128(out, _mm_subs_epu8(sum, cost));
+	__m128i top = _mm_max_epu8(x, _mm_srli_si128(x, 8));
+	uint32_t i = 0;
+
+	top = _mm_max_epu8(top, _mm_srli_si128(top, 4));
+	top = _mm_max_epu8(top, _mm_srli_si128(top, 2));
+	top = _mm_max_epu8(top, _mm_srli_si128(top, 1));
+	*score = (uint32_t)_mm_cvtsi128_si32(top) & 255;
+	if (*score > 0) {
+		const __m128i best = _mm_cmpeq_epi8(x, _mm_set1_epi8((char)*score));
+		const int mask = _mm_movemask_epi8(best);
+
+		while (!(mask >> (KH_END_ASIDE - 1 + kh_text_aside_of(i)) & 1))
+			i++;
+	}
+	return i;
 }
 #endif
 

@@ -3,10 +3,8 @@
 #define KH_TEXT_FIT_H
 
 #include <stdbool.h>
-#include "text/text.h"
-#ifndef __CUDACC__
 #include "text/asides.h"
-#endif
+#include "text/text.h"
 
 /* --- reads ------------------------------------------------------------------------ */
 /* Each bit of 32 as the low bit of a base. */
@@ -249,55 +247,50 @@ typedef struct kh_text_aside {
 	int64_t at;
 } kh_text_aside;
 
-enum { KH_ASIDES = 2 * KH_END_ASIDE + 1 };
-
-/* How far aside number i of KH_ASIDES is: 0, 1, -1, 2, -2 ... */
-static KH_HD int64_t kh_text_aside_of(uint32_t i)
+#ifdef KH_TEXT_SUMS
+/* Are these columns on the target, and their bases known, in all ways to lie? */
+static inline bool kh_text_sums_do(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
-	return i % 2 ? (int64_t)(i + 1) / 2 : -(int64_t)(i / 2);
-}
-
-static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
-{
-	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
-}
-
-/* For each way to lie aside, from number `first` on, a score that no stretch exceeds; false: none
- * is of use. */
-static KH_HD bool kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t first, uint32_t from,
-				     uint32_t to, uint32_t most[KH_ASIDES])
-{
-	uint32_t i = first;
-
-#if defined __SSE2__ && !defined __CUDACC__
 	const int64_t begin = at + from - KH_END_ASIDE, end = at + to + KH_END_ASIDE;
+	uint64_t unknown = 0;
 
-	if (to - from <= KH_ASIDE_COLUMNS && begin >= (int64_t)l->begin && end <= (int64_t)l->end) {
-		uint8_t sum[2 * KH_END_ASIDE];
+	for (uint32_t w = from / 32; 32 * w < to; w++)
+		unknown |= l->read->unknown[w];
+	return unknown == 0 && to - from <= KH_ASIDE_COLUMNS && begin >= (int64_t)l->begin &&
+	       end <= (int64_t)l->end;
+}
 
-		if (first > 0 && !kh_text_may_lie_aside(l, at, from, to))
-			return false;
-		if (!kh_text_sums(l, at, from, to, sum) && first > 0)
-			return false;
-		if (first == 0)
-			most[0] = kh_text_matches(l, at, from, to);
-		for (i = 1; i < KH_ASIDES; i++) {
-			const int64_t aside = kh_text_aside_of(i);
+/* kh_text_fit_aside, where sums are made of all ways to lie but the last one. */
+static inline kh_text_aside kh_text_fit_by_sums(const kh_laid *l, int64_t at, bool here,
+						uint32_t from, uint32_t to)
+{
+	const uint32_t last = KH_ASIDES - 1;
+	const int64_t beyond = at + kh_text_aside_of(last);
+	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
+	uint32_t score;
 
-			most[i] = sum[aside + KH_END_ASIDE - (aside > 0)];
+	if (!here && !kh_text_may_lie_aside(l, at, from, to))
+		return best;
+	const uint32_t i = kh_text_best_sum(kh_text_sums(l, at, from, to - from), here, &score);
+
+	if (kh_text_less_gap(kh_text_matches(l, beyond, from, to), last) > score) {
+		const kh_alignment fit = kh_text_fit(l, beyond, from, to);
+
+		if (kh_text_less_gap(fit.score, last) > score) {
+			best.fit = fit;
+			best.fit.score = kh_text_less_gap(fit.score, last);
+			best.at = beyond;
+			return best;
 		}
 	}
-#endif
-	for (; i < KH_ASIDES; i++) {
-		const int64_t aside = at + kh_text_aside_of(i);
-
-		most[i] = kh_text_may_score(l, aside, from, to)
-				  ? kh_text_matches(l, aside, from, to) : 0;
-	}
-	for (i = first; i < KH_ASIDES; i++)
-		most[i] = kh_text_less_gap(most[i], i);
-	return true;
+	if (score == 0)
+		return best;
+	best.at = at + kh_text_aside_of(i);
+	best.fit = kh_text_fit(l, best.at, from, to);
+	best.fit.score = score;
+	return best;
 }
+#endif
 
 /* The best stretch of some columns of a read that lies aside of `at`, or there if `here` says so;
  * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
@@ -310,10 +303,17 @@ static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at
 	uint32_t most[KH_ASIDES], top = first, which = KH_ASIDES;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
-	if (!kh_text_aside_most(l, at, first, from, to, most))
-		return best;
-	for (uint32_t i = first; i < KH_ASIDES; i++)
+#ifdef KH_TEXT_SUMS
+	if (kh_text_sums_do(l, at, from, to))
+		return kh_text_fit_by_sums(l, at, here, from, to);
+#endif
+	for (uint32_t i = first; i < KH_ASIDES; i++) {
+		const int64_t aside = at + kh_text_aside_of(i);
+		const bool may = kh_text_may_score(l, aside, from, to);
+
+		most[i] = may ? kh_text_less_gap(kh_text_matches(l, aside, from, to), i) : 0;
 		top = most[i] > most[top] ? i : top;
+	}
 	for (uint32_t n = first; n <= KH_ASIDES; n++) {
 		const uint32_t i = n == first ? top : n - 1;
 
