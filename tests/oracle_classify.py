@@ -228,6 +228,7 @@ class TextRule:
     SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
     SPAN, APART, PART_SCORE = 1008, 20, 20
     LESS, NEAR, SHARED = 8, 6, 4
+    SOME, FEW, AHEAD, LONG = 4, 12, 2, 128
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -249,9 +250,12 @@ class TextRule:
     def names_genus(self, compared, matches):
         return matches >= 4 * (compared - matches) + self.GENUS
 
+    def fits_well(self, bases, compared, matches):
+        return matches**2 // 2 >= (compared - matches) * bases
+
     def names_long(self, bases, score, compared, matches, ahead):
         wrong, own = compared - matches, matches * ahead // score
-        fits = matches**2 // 2 >= wrong * bases or matches * own // 3 >= wrong * bases // 5
+        fits = self.fits_well(bases, compared, matches) or matches * own // 3 >= wrong * bases // 5
         return score >= self.least(2**32 - 1) and fits
 
 
@@ -608,30 +612,51 @@ class TextClassifier:
 
     def part(self, seq):
         """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits) in a part"""
-        claims, places, _ = self.settled(seq, True)
+        claims, places, _ = self.settled([seq], True)
         claims = {s: claim for s, claim in claims.items() if claim[0][0] >= self.rule.PART_SCORE}
         found, best = {}, max((what[0] for what, _ in claims.values()), default=0)
         for species, (what, where) in claims.items():
             credit = best * max(0, self.rule.LESS - best + what[0]) // self.rule.LESS
             other = max((claims[s][0][0] for s in claims if self.genus(s) != self.genus(species)), default=0)
-            found[species] = credit, *what[:3], max(0, what[0] - other), self.hits(seq, where, places)
+            found[species] = credit, *what[:3], max(0, what[0] - other), self.hits([seq], where, places)
         return found
 
     def genus(self, species):
         return self.tree.genus[species] or species
 
-    def parts(self, mates):
-        rule, total, found = self.rule, {}, [self.part(seq) for seq in self.parts_of(mates)]
+    def sums(self, found):
+        total = {}
         for part in found:
             for s, what in part.items():
                 total[s] = tuple(map(sum, zip(total.get(s, (0,) * 6), what)))
+        return total
+
+    def best_sum(self, total):
+        return max(total, key=lambda s: total[s][:5])
+
+    def sure(self, total, n, bases):
+        """Are these parts enough?"""
+        if not total or n < self.rule.LONG:
+            return False
+        _, score, matches, less, *_ = total[self.best_sum(total)]
+        near = {s for s in total if total[s][1] >= score - score // self.rule.AHEAD}
+        return score >= self.rule.least(2**32 - 1) and self.rule.fits_well(bases, -less, matches) \
+            and self.tree.species[self.tree.lca(near)] is not None
+
+    def parts(self, mates):
+        rule, parts, others = self.rule, self.parts_of(mates, True), self.parts_of(mates, False)
+        found = [self.part(seq) for seq in parts]
+        if not self.sure(self.sums(found), sum(map(self.kmers, parts)), sum(map(len, parts))):
+            parts += others
+            found += [self.part(seq) for seq in others]
+        n, total = sum(map(self.kmers, parts)), self.sums(found)
         if not total:
-            return None, 0, {}, None
-        best = max(total, key=lambda s: total[s][:5])
-        credit, score, matches, bases, ahead, hits = total[best]
+            return n, None, 0, {}, None
+        best = self.best_sum(total)
+        credit, score, matches, less, ahead, hits = total[best]
         near = {s: what[5] for s, what in total.items()}
-        if not rule.names_long(sum(map(len, mates)), score, -bases, matches, ahead):
-            return None, hits, near, None
+        if not rule.names_long(sum(map(len, parts)), score, -less, matches, ahead):
+            return n, None, hits, near, None
         shared = [part for part in found if part.get(best, (0,))[0] > 0]
         alike = {best}
         for s, what in total.items():
@@ -639,20 +664,26 @@ class TextClassifier:
             if what[0] >= credit - credit // rule.NEAR and rule.SHARED * some >= what[0]:
                 alike.add(s)
         taxon = self.tree.lca(alike)
-        return taxon if self.tree.species[taxon] is not None else self.raised(taxon), hits, near, None
+        return n, taxon if self.tree.species[taxon] is not None else self.raised(taxon), hits, near, None
 
-    def parts_of(self, mates):
+    def parts_of(self, mates, first):
+        """Those that are compared first, or the others"""
+        parts = []
         for seq in mates:
             n = -(-len(seq) // self.rule.PART)
+            each = 2 if n < self.rule.FEW else self.rule.SOME
             for i in range(n):
-                yield [seq[len(seq) * i // n:len(seq) * (i + 1) // n]]
+                if (i % each == each // 2) == first:
+                    parts.append(seq[len(seq) * i // n:len(seq) * (i + 1) // n])
+        return parts
 
     def fragment(self, mates, slack=0):
         """(n, whether it is one segment, and what whole() or parts() say)"""
         two = len(mates) > 1 and len(mates[1]) > 0
-        whole = all(len(seq) <= (self.rule.WHOLE if two else self.rule.PART) for seq in mates)
-        n = sum(map(self.kmers, mates if whole else (part for part, in self.parts_of(mates))))
-        return (n, whole, *(self.whole(mates, slack) if whole else self.parts(mates)))
+        if all(len(seq) <= (self.rule.WHOLE if two else self.rule.PART) for seq in mates):
+            return (sum(map(self.kmers, mates)), True, *self.whole(mates, slack))
+        n, *says = self.parts(mates)
+        return (n, False, *says)
 
     def line(self, name, mates):
         n, _, taxon, hits, _, _ = self.fragment(mates)

@@ -61,13 +61,30 @@ static KH_HD kh_mate kh_gpu_bases(const kh_gpu_query *q, uint64_t at, uint32_t l
 	return m;
 }
 
+/* A part: its number of those of its record, which is the record of this mate. */
+typedef struct kh_gpu_numbered {
+	uint32_t i, n;
+	int mate;
+} kh_gpu_numbered;
+
+static KH_HD kh_gpu_numbered kh_gpu_part_number(const kh_gpu_query *q, const kh_gpu_slice *s)
+{
+	const uint32_t first = kh_gpu_parts(kh_gpu_mate(q, s->fragment, 0).len);
+	const int mate = s->number >= first;
+	const kh_gpu_numbered p = {
+		s->number - (mate ? first : 0),
+		mate ? kh_gpu_parts(kh_gpu_mate(q, s->fragment, 1).len) : first, mate
+	};
+
+	return p;
+}
+
 static KH_HD kh_mate kh_gpu_part_of(const kh_gpu_query *q, const kh_gpu_slice *s)
 {
-	const uint32_t of_first = kh_gpu_parts(kh_gpu_mate(q, s->fragment, 0).len);
-	const bool mate = s->number >= of_first;
-	const kh_gpu_record r = kh_gpu_mate(q, s->fragment, mate);
-	const uint64_t i = s->number - (mate ? of_first : 0), n = kh_gpu_parts(r.len);
-	const uint32_t from = (uint32_t)(r.len * i / n), to = (uint32_t)(r.len * (i + 1) / n);
+	const kh_gpu_numbered p = kh_gpu_part_number(q, s);
+	const kh_gpu_record r = kh_gpu_mate(q, s->fragment, p.mate);
+	const uint64_t i = p.i;
+	const uint32_t from = (uint32_t)(r.len * i / p.n), to = (uint32_t)(r.len * (i + 1) / p.n);
 
 	return kh_gpu_bases(q, (uint64_t)r.word * 32 + from, to - from);
 }
@@ -79,7 +96,7 @@ static KH_HD kh_small_job kh_gpu_item(const kh_gpu_query *q, uint32_t i)
 
 	j.mark = q->mark;
 	j.s.number = i;
-	j.s.only = j.s.last = i < q->n;
+	j.s.only = i < q->n;
 	for (int k = 0; k < 2; k++) {
 		const kh_gpu_record none = { 0, 0 };
 		const kh_gpu_record r = i < q->n ? kh_gpu_mate(q, i, k) : none;
@@ -144,39 +161,65 @@ static KH_HD kh_part_best kh_gpu_part_best(const kh_match_db *db, const kh_gpu_p
 	return best;
 }
 
-/* Adds up the claims of a fragment's parts.  False: there is no room. */
-static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
-				   const kh_gpu_long *l, kh_sums *sums, uint32_t *features)
+/* What parts of a fragment say together, in rooms for KH_GPU_SUMS species. */
+typedef struct kh_gpu_summed {
+	kh_sums sums;
+	uint64_t bases;
+	uint32_t features;
+} kh_gpu_summed;
+
+static KH_HD bool kh_gpu_is_first(const kh_gpu_query *q, uint32_t part)
 {
-	*features = 0;
-	for (uint32_t k = l->first; k < l->first + l->n; k++) {
-		const kh_gpu_part *p = &q->part[k];
-		const kh_part_best best = kh_gpu_part_best(db, p);
+	const kh_gpu_numbered of = kh_gpu_part_number(q, &q->slice[part]);
 
-		*features += p->kmers;
-		for (uint32_t c = 0; c < p->n; c++) {
-			const kh_gpu_part_claim *x = &p->claim[c];
-			const kh_claim claim = { x->species, x->score, x->matches, x->columns, 1,
-						 { 0, 0 }, x->hits };
-			const uint32_t credit = kh_part_credit(&best, x->score);
-			uint32_t number;
+	return kh_match_is_first(of.i, of.n);
+}
 
-			if (!kh_sums_add(db, sums, &best, &claim, credit, &number))
-				return false;
-		}
+/* Adds the claims of a part.  False: there is no room. */
+static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, kh_gpu_summed *to)
+{
+	const kh_part_best best = kh_gpu_part_best(db, p);
+
+	for (uint32_t c = 0; c < p->n; c++) {
+		const kh_gpu_part_claim *x = &p->claim[c];
+		const kh_claim claim = { x->species, x->score, x->matches, x->columns, 1,
+					 { 0, 0 }, x->hits };
+		const uint32_t credit = kh_part_credit(&best, x->score);
+		uint32_t number;
+
+		if (!kh_sums_add(db, &to->sums, &best, &claim, credit, &number))
+			return false;
 	}
 	return true;
 }
 
-/* Adds up what species have in parts where sum `best` has credit. */
+/* Adds those of a fragment's parts that are compared first, or the others.  False: there is no
+ * room. */
+static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
+				   const kh_gpu_long *l, bool first, kh_gpu_summed *to)
+{
+	for (uint32_t k = l->first; k < l->first + l->n; k++) {
+		if (kh_gpu_is_first(q, k) != first)
+			continue;
+		to->bases += kh_gpu_part_of(q, &q->slice[k]).len;
+		to->features += q->part[k].kmers;
+		if (!kh_gpu_add_part(db, &q->part[k], to))
+			return false;
+	}
+	return true;
+}
+
+/* Adds up what species have in parts, all or the first ones, where sum `best` has credit. */
 static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *db,
-				     const kh_gpu_long *l, kh_sums *sums, uint32_t best)
+				     const kh_gpu_long *l, bool all, kh_sums *sums, uint32_t best)
 {
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
 		const kh_gpu_part *p = &q->part[k];
 		const kh_part_best part = kh_gpu_part_best(db, p);
 		uint32_t own = 0;
 
+		if (!all && !kh_gpu_is_first(q, k))
+			continue;
 		for (uint32_t c = 0; c < p->n; c++)
 			if (p->claim[c].species == sums->claims.v[best].species)
 				own = kh_part_credit(&part, p->claim[c].score);
@@ -188,25 +231,28 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 	}
 }
 
-/* The call of a long fragment, by its parts. */
+/* The call of a long fragment, by its parts: by some of them where these tell enough. */
 static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l)
 {
 	const uint32_t i = l->fragment;
-	const uint64_t bases = (uint64_t)kh_gpu_mate(q, i, 0).len + kh_gpu_mate(q, i, 1).len;
 	kh_claim claim[KH_GPU_SUMS];
 	kh_alone alone[KH_GPU_SUMS];
 	kh_sum sum[KH_GPU_SUMS];
-	kh_sums sums = { { claim, alone, 0, KH_GPU_SUMS, NULL }, sum };
-	uint32_t features, best;
+	kh_gpu_summed x = { { { claim, alone, 0, KH_GPU_SUMS, NULL }, sum }, 0, 0 };
+	bool room = kh_gpu_add_parts(q, db, l, true, &x);
+	const bool all = room && !kh_match_long_sure(db, &x.sums, x.bases, x.features);
+	uint32_t best;
 
-	if (!kh_gpu_add_parts(q, db, l, &sums, &features)) {
+	if (all)
+		room = kh_gpu_add_parts(q, db, l, false, &x);
+	if (!room) {
 		kh_gpu_leave_to_host(q, i);
 		return;
 	}
-	best = kh_sums_best(&sums);
+	best = kh_sums_best(&x.sums);
 	if (best != UINT32_MAX)
-		kh_gpu_share_parts(q, db, l, &sums, best);
-	q->call[i] = kh_small_call_long(db, &sums, best, bases, features, q->rule.confidence,
+		kh_gpu_share_parts(q, db, l, all, &x.sums, best);
+	q->call[i] = kh_small_call_long(db, &x.sums, best, x.bases, x.features, q->rule.confidence,
 					q->candidates ? &q->candidates[i] : NULL);
 }
 

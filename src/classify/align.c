@@ -36,7 +36,7 @@ struct kh_aligner {
 	const kh_db *db;
 	const kh_job *job;
 	kh_alignments *to;              /* NULL: they are not wanted */
-	struct place *place;            /* of the fragment under way, in the order of its bases */
+	struct place *place;            /* of the fragment under way */
 	size_t n_places, cap_places;
 	uint32_t species;               /* that its call rests on */
 	struct stretch *stretch;        /* of the alignment under way */
@@ -83,6 +83,11 @@ int kh_aligner_begin(kh_aligner *a, const kh_job *job, kh_alignments *to, kh_err
 	if (!rc)
 		memset(to->list, 0, job->n * sizeof *to->list);
 	return rc;
+}
+
+bool kh_aligner_wanted(const kh_aligner *a)
+{
+	return a->to != NULL;
 }
 
 /* --- places ------------------------------------------------------------------------------ */
@@ -409,6 +414,16 @@ static int align(kh_aligner *a, size_t number, const struct place *x, size_t n, 
 	return rc ? rc : add_aligned(a, &l, &to, err);
 }
 
+/* By the order of its bases in the fragment. */
+static int by_order(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->mate != y->mate)
+		return x->mate < y->mate ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
 int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err)
 {
 	const struct place *x = a->place;
@@ -422,6 +437,8 @@ int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err)
 	for (size_t i = 0; i < a->n_places && called; i++)
 		if (x[i].species == a->species)
 			a->place[n++] = x[i];
+	if (n > 1)                      /* some parts are compared before others */
+		qsort(a->place, n, sizeof *a->place, by_order);
 	kh_job_records(a->job, number, b, r);
 	a->to->list[number].from = a->to->n;
 	for (size_t i = 0, end; i < n && !rc; i = end) {

@@ -7,7 +7,7 @@
  * joined by one gap, where most bases match, and so are the parts of a long record that follow one
  * another in the text.
  *
- * Each function but the first two does nothing if alignments are not wanted.
+ * Each of the last three functions does nothing if alignments are not wanted.
  */
 #ifndef KH_CLASSIFY_ALIGN_IN_H
 #define KH_CLASSIFY_ALIGN_IN_H
@@ -27,6 +27,7 @@ int kh_aligner_new(kh_aligner **a, const kh_db *db, kh_err *err);
 void kh_aligner_free(kh_aligner *a);
 /* The alignments of a job's fragments are going to be in `to`; NULL: they are not wanted. */
 int kh_aligner_begin(kh_aligner *a, const kh_job *job, kh_alignments *to, kh_err *err);
+bool kh_aligner_wanted(const kh_aligner *a);
 /* When nothing else is to be decided of a segment: notes where its best species has the mates, or,
  * of a part of a fragment, each species that counts.  Places are added to `m`. */
 int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_mates *s, kh_err *err);

@@ -32,7 +32,7 @@ struct kh_matcher {
 	/* the fragment */
 	kh_call call;
 	uint64_t bases;
-	bool begun;
+	bool sure;                      /* of a long one: it is decided by some of its parts */
 	uint64_t *had;                  /* its keys that are in the index, if they are wanted */
 	size_t n_had, cap_had;
 	kh_call *to;
@@ -143,14 +143,13 @@ static void begin(kh_matcher *m)
 	m->n_had = 0;
 	m->bases = 0;
 	m->n_credits = m->n_parts = 0;
-	m->begun = true;
+	m->sure = false;
 }
 
 static int end(kh_matcher *m, size_t number, kh_err *err)
 {
 	int rc;
 
-	m->begun = false;
 	m->call.found = (uint32_t)m->n_had;
 	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
 		m->call.taxon = KH_NO_TAXON;
@@ -271,23 +270,21 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	const kh_claim *best = kh_match_best(&x->m.here);
 	int rc = KH_OK;
 
-	if (!x->begun)
+	if (s->only)
 		begin(x);
-	x->call.features += kh_places_kmers(&x->m, s, 0) + kh_places_kmers(&x->m, s, 1);
-	x->bases += s->mate[0].len + s->mate[1].len;
+	if (!x->sure) {
+		x->call.features += kh_places_kmers(&x->m, s, 0) + kh_places_kmers(&x->m, s, 1);
+		x->bases += s->mate[0].len + s->mate[1].len;
+	}
 	if (best && x->distinct)
 		rc = note_keys(x, s, best, err);
 	if (!rc && s->only)
 		call(x, s, best);
-	else if (!rc)
+	else if (!rc && !x->sure)
 		rc = add_to_sums(x, err);
 	if (!rc)
 		rc = kh_aligner_note(x->aligner, &x->m, s, err);
-	if (rc || !s->last)
-		return rc;
-	if (!s->only)
-		call_long(x, s->number);
-	return end(x, s->number, err);
+	return rc || !s->only ? rc : end(x, s->number, err);
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
@@ -346,8 +343,9 @@ static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
-/* A record in parts that are about as long as each other; `last`: of its fragment. */
-static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool last,
+/* Of a record in parts that are about as long as each other, those that are compared first, or the
+ * others. */
+static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool first,
 		       size_t number, kh_err *err)
 {
 	const uint64_t n = (r->len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE;
@@ -358,33 +356,50 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, boo
 		const kh_mate part = { b->bases, b->amb, r->seq + from, (uint32_t)(to - from), 0,
 				       0, 0 };
 
-		const kh_mates s = { .mate = { part }, .last = last && i + 1 == n,
-				     .number = number };
+		const kh_mates s = { .mate = { part }, .number = number };
 
-		rc = add_segment(m, &s, err);
+		if (kh_match_is_first(i, n) == first)
+			rc = add_segment(m, &s, err);
 	}
 	return rc;
 }
 
-/* A fragment of several segments: those of other ones are settled before, and its own behind it. */
+/* The same of both records of a fragment. */
+static int long_records(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
+			bool first, size_t number, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int i = 0; i < 2 && !rc; i++)
+		if (r[i])
+			rc = long_record(m, b[i], r[i], first, number, err);
+	return rc ? rc : settle(m, err);
+}
+
+/* A fragment of several segments: those of other ones are settled before.  Where some of them tell
+ * enough, the others are compared only for alignments, and for the features that they have. */
 static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
 			 size_t number, kh_err *err)
 {
-	const bool two = r[1] && r[1]->len > 0;
 	int rc = settle(m, err);
 
-	if (!rc && r[0]->len > 0)
-		rc = long_record(m, b[0], r[0], !two, number, err);
-	if (!rc && two)
-		rc = long_record(m, b[1], r[1], true, number, err);
-	return rc ? rc : settle(m, err);
+	begin(m);
+	if (!rc)
+		rc = long_records(m, b, r, true, number, err);
+	m->sure = kh_match_long_sure(&m->db, &m->sums, m->bases, m->call.features);
+	if (!rc && (!m->sure || m->distinct || kh_aligner_wanted(m->aligner)))
+		rc = long_records(m, b, r, false, number, err);
+	if (rc)
+		return rc;
+	call_long(m, number);
+	return end(m, number, err);
 }
 
 static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
 		    size_t number, kh_err *err)
 {
 	const uint64_t second = r[1] ? r[1]->len : 0;
-	kh_mates s = { .only = true, .last = true, .number = number };
+	kh_mates s = { .only = true, .number = number };
 
 	if (r[0]->len > (second > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) || second > KH_TEXT_SPAN)
 		return long_fragment(m, b, r, number, err);
@@ -403,7 +418,6 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->to = call;
 	m->wanted = wanted;
 	m->distinct = distinct;
-	m->begun = false;
 	m->db.candidates = wanted != NULL;
 	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {

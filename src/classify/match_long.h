@@ -2,6 +2,7 @@
 #ifndef KH_CLASSIFY_MATCH_LONG_H
 #define KH_CLASSIFY_MATCH_LONG_H
 
+#include "classify/class.h"
 #include "classify/match_call.h"
 
 /* What the parts say of a species beside the sum of their claims. */
@@ -123,6 +124,24 @@ static KH_HD bool kh_sum_near(const kh_sums *s, uint32_t best, uint32_t i)
 	return i == best ||
 	       (credit >= most - most / KH_MATCH_NEAR &&
 		(uint64_t)KH_MATCH_SHARED * s->sum[i].shared >= credit);
+}
+
+/* Are the parts that are compared first enough for the call: does the best species fit well, and is
+ * it far ahead of all others?  They have so many bases, and as many features as the second pass asks
+ * of a long fragment. */
+static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, uint64_t bases,
+				     uint32_t features)
+{
+	const uint32_t best = kh_sums_best(s);
+	const kh_claim *c = best == UINT32_MAX ? NULL : &s->claims.v[best];
+	uint32_t taxon;
+
+	if (!c || features <= KH_N_MOST || c->score < (int32_t)db->least[31] ||
+	    !kh_claim_fits_well(c, bases))
+		return false;
+	taxon = kh_claims_lca(db, &s->claims, c->score - c->score / KH_MATCH_AHEAD,
+			      kh_extent_empty());
+	return db->tree.species[taxon] != KH_NO_TAXON;
 }
 
 /* The taxon of a fragment that has so many bases, of whose sums this is the best one. */

@@ -23,10 +23,10 @@
  *	            a mate without a place is sought beside the other one
  *	call        the LCA of the species with the best score, and of those in a crowd that may be
  *	            as good, as deep as matches and mismatches allow; of several parts, by the
- *	            sums of these scores, where a species is best or nearly so.  As features it
- *	            counts k-mers at every few bases (rule.h), and those of them that the text has
- *	            where the best species lies: so the second pass sees identities, whatever was
- *	            looked up
+ *	            sums of these scores where a species is best or nearly so, and of some parts
+ *	            only where these tell enough.  As features it counts k-mers at every few bases
+ *	            (rule.h), and those of them that the text has where the best species lies: so
+ *	            the second pass sees identities, whatever was looked up
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H
@@ -35,7 +35,8 @@
 
 /* The rule's constants: kmerhash-method(7).  Those for short reads were chosen on reads of training
  * genomes (species and strains left out, 0 to 10 % from the reference), those for long ones on such
- * with 5 to 20 % of errors, nearly half of them insertions and deletions. */
+ * with 5 to 20 % of errors, nearly half of them insertions and deletions, and on reads that are
+ * joined of two species. */
 enum {
 	KH_MATCH_SEEDS = 128,           /* of a mate; a multiple of 64 */
 	KH_MATCH_CANDIDATES = 256,      /* of a mate */
@@ -53,6 +54,9 @@ enum {
 	KH_MATCH_LESS = 8,              /* below the best score of a part: it counts nothing */
 	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
 	KH_MATCH_SHARED = 4,            /* if a quarter of it is in parts of the best one */
+	KH_MATCH_SOME = 4,              /* one part of so many is compared first; they may do */
+	KH_MATCH_AHEAD = 2,             /* if others have one in so many less, or more than that */
+	KH_MATCH_FEW = 12,              /* of less parts than that every second one is */
 	/* a mate without a place is sought beside one with such a score, */
 	KH_RESCUE_SCORE = 30,
 	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
@@ -180,6 +184,14 @@ static KH_HD int kh_claim_names_genus(const kh_claim *c)
 	return c->matches >= 4 * wrong + KH_MATCH_GENUS;
 }
 
+/* Does so much of parts of so many bases fit that nothing else need be asked? */
+static KH_HD int kh_claim_fits_well(const kh_claim *c, uint64_t bases)
+{
+	const uint64_t match = c->matches, wrong = c->columns - match;
+
+	return match * match / 2 >= wrong * bases;
+}
+
 /* Does enough of a fragment of several parts fit, which has so many bases?  Errors of a long read
  * look as differences of a relative do; but only some genes of a relative are like it, and what
  * hardly changes in these is in other genera, too.  So the less of a read fits, the better it has
@@ -190,7 +202,16 @@ static KH_HD int kh_claim_names_long(const kh_claim *c, uint32_t ahead, uint64_t
 	const uint64_t match = c->matches, wrong = c->columns - match;
 	const uint64_t own = match * ahead / (uint64_t)c->score;
 
-	return match * match / 2 >= wrong * bases || match * own / 3 >= wrong * bases / 5;
+	return kh_claim_fits_well(c, bases) || match * own / 3 >= wrong * bases / 5;
+}
+
+/* Is a part of a record, by its number of so many, one of those that are compared first?  They are
+ * all over the record, and not where it begins.  If there are few, every second one is. */
+static KH_HD int kh_match_is_first(uint64_t part, uint64_t parts)
+{
+	const uint64_t each = parts < KH_MATCH_FEW ? 2 : KH_MATCH_SOME;
+
+	return part % each == each / 2;
 }
 
 #endif

@@ -42,7 +42,7 @@ typedef struct kh_mate {
 /* A segment: what is compared at once: a read, a pair, or a part of a long record. */
 typedef struct kh_mates {
 	kh_mate mate[2];
-	bool only, last;                /* of its fragment */
+	bool only;                      /* of its fragment */
 	size_t number;                  /* of the fragment in the job */
 } kh_mates;
 

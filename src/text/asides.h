@@ -1,8 +1,8 @@
 /*
- * asides.h - the ways a read may lie a few bases aside, and their greatest sums, all at a time   [HD]
+ * asides.h - how a read may lie a few bases aside, and its greatest sums, all at a time   [HD]
  *
- * The sums are for the CPU, where it has SSE2, what kh_text_fit of fit.h says of each way to lie, as
- * a byte of a vector: 1.5 times as many nanopore reads as by plain C (doc/speed.md).
+ * The sums are for the CPU, where it has SSE2, what kh_text_fit of fit.h says of each way to lie,
+ * as a byte of a vector: twice as many nanopore reads as by plain C (doc/speed.md).
  */
 #ifndef KH_TEXT_ASIDES_H
 #define KH_TEXT_ASIDES_H
