@@ -299,8 +299,8 @@ __device__ kh_spot spot_of_lane(const kh_spot *p, int lane)
 
 /* Compares the mate in a region of each lane that has one, by its number, as compare_region would
  * in the order of the lanes; in a crowd only as long as there is room, and those that could be as
- * good as the best place before them, less `slack`.  Reading the text takes longest, so all lanes do
- * that at once; nearly all regions have one place. */
+ * good as the best place before them, less `slack`.  Reading the text takes longest, so all lanes
+ * do that at once; nearly all regions have one place. */
 __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint32_t number,
 					     bool crowd, uint32_t slack)
 {

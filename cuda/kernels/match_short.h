@@ -1,11 +1,11 @@
 /*
  * match_short.h - what a thread of match.cu does by itself: the short way of most fragments   [HD]
  *
- * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or at
- * two on both sides of a gap, and no other one could be as good; or there is none at all.  A thread
- * decides these, as match_score.h would, with rooms for a few candidates and these places.  It asks
- * first for seeds that do not overlap, and for all if these do not suffice, as the CPU does.  All
- * that is not so simple is left to a warp.
+ * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or
+ * at two on both sides of a gap, and no other one could be as good; or there is none at all.  A
+ * thread decides these, as match_score.h would, with rooms for a few candidates and these places.
+ * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU does.
+ * All that is not so simple is left to a warp.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
@@ -29,7 +29,7 @@ typedef struct kh_short_rooms {
 /* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
  * that are worse have no part in the call, unless by them mates are beside each other. */
 typedef struct kh_short_found {
-	uint32_t n_places;              /* on one strand of a target, a few bases aside of each other */
+	uint32_t n_places;              /* on one strand of a target, a few bases aside */
 	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
 	uint32_t stretch;               /* the greatest score of a best stretch */
 	bool worse;                     /* there are worse places elsewhere */
@@ -392,8 +392,8 @@ static KH_HD bool kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_
 	return true;
 }
 
-/* The claim of two mates that have a place each; `more`: and others.  False: they are of two species,
- * or one of them is as good as both, or another place might be beside the other mate. */
+/* The claim of two mates that have a place each; `more`: and others.  False: they are of two
+ * species, or one of them is as good as both, or another place might be beside the other mate. */
 static KH_HD bool kh_short_both(const kh_match_db *db, const kh_spot place[2], bool more,
 				kh_claim *both)
 {

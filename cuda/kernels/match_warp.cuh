@@ -38,8 +38,8 @@ __device__ void sort_places(kh_matching *m)
 	__syncwarp();
 }
 
-/* Makes claims of the n places, which are of one mate: each lane has one, and that which is the best
- * of its species makes the claim.  Claims are in the order of the first places of their species. */
+/* Makes claims of the n places, which are of one mate: each lane has one, and that which is the
+ * best of its species makes the claim.  Claims are in the order of their species' first places. */
 __device__ void claim_each(kh_matching *m, uint32_t n)
 {
 	const uint32_t i = lane_id();

@@ -127,8 +127,8 @@ static KH_HD bool kh_sum_near(const kh_sums *s, uint32_t best, uint32_t i)
 }
 
 /* Are the parts that are compared first enough for the call: does the best species fit well, and is
- * it far ahead of all others?  They have so many bases, and as many features as the second pass asks
- * of a long fragment. */
+ * it far ahead of all others?  They have so many bases, and as many features as the second pass
+ * asks of a long fragment. */
 static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, uint64_t bases,
 				     uint32_t features)
 {

@@ -116,8 +116,8 @@ int main(int argc, char **argv)
 	if (kh_address_space_left() != UINT64_MAX)
 		mallopt(M_ARENA_MAX, 1);
 #endif
-	/* A GPU does what so many streams ask for side by side; by default it would be 8.  CUDA reads
-	 * this when it begins, and what a user has set stays. */
+	/* A GPU does what so many streams ask for side by side; by default it would be 8.  CUDA
+	 * reads this when it begins, and what a user has set stays. */
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	const bool kraken2 = argc > 0 && kh_is_kraken2(argv[0]);
 	if (argc < 2 && !kraken2) {
