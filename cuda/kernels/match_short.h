@@ -4,8 +4,8 @@
  * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or
  * at two on both sides of a gap, and no other one could be as good; or there is none at all.  A
  * thread decides these, as match_score.h would, with rooms for a few candidates and these places.
- * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU does.
- * All that is not so simple is left to a warp.
+ * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU
+ * does.  All that is not so simple is left to a warp.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
@@ -310,7 +310,7 @@ static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r
 		const uint32_t bin = kh_candidate_bin(candidate);
 		const kh_stands x = kh_short_stands(r, k, len, r->pos[(uint32_t)candidate]);
 		bool lies = false;
-		uint64_t number;
+		uint64_t number = 0;
 
 		for (uint32_t i = 0; i < f->n_places; i++)
 			lies |= kh_short_lies(db, &f->place[i], &x, bin);
