@@ -237,6 +237,19 @@ static int run_once(struct finisher *x, bool *fits, kh_err *err)
 }
 
 /* --- in waves ----------------------------------------------------------------------- */
+/* Says what the largest of the ranges from `from` on needs, so that no other one is too large for
+ * that. */
+static int too_large_range(const struct finisher *x, unsigned from, kh_err *err)
+{
+	uint64_t most = 0;
+
+	for (unsigned r = from; r < x->to; r++)
+		most = x->count[r] > most ? x->count[r] : most;
+	return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --set "
+		       "gpu-memory must be %" PRIu64 " bytes at least", most,
+		       kh_plan_least(&x->wave->owner->plan, most));
+}
+
 /* The next wave of each device, of the ranges from *from on, which moves up.  Images of the ones
  * before may still be there. */
 static int next_waves(struct finisher *x, unsigned *from, kh_err *err)
@@ -258,9 +271,7 @@ static int next_waves(struct finisher *x, unsigned *from, kh_err *err)
 	}
 	if (*from > began)
 		return KH_OK;
-	return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --set "
-		       "gpu-memory must be %" PRIu64 " bytes at least", x->count[began],
-		       kh_plan_least(&x->wave->owner->plan, x->count[began]));
+	return too_large_range(x, began, err);
 }
 
 /* Plans with less memory from now on, as other programs have taken some since the plan was made. */
