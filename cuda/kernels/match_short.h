@@ -12,7 +12,12 @@
 
 #include "cuda/kernels/match_item.h"
 
-enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 24, KH_SHORT_PLACES = 2 };
+enum {
+	KH_SHORT_SEEDS = 32,
+	KH_SHORT_CANDIDATES = 40,
+	KH_SHORT_PLACES = 2,
+	KH_SHORT_WORSE = 6
+};
 
 /* DONE: the fragment has its call; AGAIN: some seeds were not asked for, and what was is not
  * enough; LEFT: it is not as simple as that. */
@@ -26,13 +31,20 @@ typedef struct kh_short_rooms {
 	uint8_t from[KH_SHORT_CANDIDATES + 1];
 } kh_short_rooms;
 
+/* Is there one best place, or are there two, of which the first one counts; or is that not known?
+ * Of equal ones that counts whose species has the first place of all. */
+typedef enum kh_short_tie { KH_SHORT_ONE, KH_SHORT_TWO, KH_SHORT_UNSURE } kh_short_tie;
+
 /* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
- * that are worse have no part in the call, unless by them mates are beside each other. */
+ * that are worse, or as good and too little for a call, have no part in it, unless by them mates
+ * are beside each other. */
 typedef struct kh_short_found {
 	uint32_t n_places;              /* on one strand of a target, a few bases aside */
 	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
 	uint32_t stretch;               /* the greatest score of a best stretch */
-	bool worse;                     /* there are worse places elsewhere */
+	kh_short_tie tie;
+	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
+	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
 	uint32_t kmers, hits;
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
@@ -258,29 +270,65 @@ static KH_HD kh_spot kh_short_fit(const kh_match_db *db, const kh_short_rooms *r
 	return spot;
 }
 
-/* Adds a place.  False: it is not near the one before, and as good as that. */
+static KH_HD void kh_short_pass_over(kh_short_found *f, uint64_t number)
+{
+	if (f->n_worse < KH_SHORT_WORSE)
+		f->worse[f->n_worse] = number;
+	f->n_worse++;
+}
+
+/* Could one of the places that were passed over be near a place? */
+static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
+{
+	bool near = f->n_worse > KH_SHORT_WORSE;
+
+	for (uint32_t i = 0; i < f->n_worse && !near; i++)
+		near = f->worse[i] + KH_MATCH_ASIDE >= number &&
+			f->worse[i] <= number + KH_MATCH_ASIDE;
+	return near;
+}
+
+/* Adds a place elsewhere.  False: it is not as simple as that. */
+static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh_short_found *f)
+{
+	const uint32_t score = p->fit.score, best = f->place[0].fit.score;
+	const bool two = f->n_places == 1 && f->n_worse == 0;
+	kh_spot alike[2] = { f->place[0], *p };
+
+	if (f->n_places > 1 && kh_short_near(&f->place[1], p))
+		return false;
+	if (score > best && kh_short_worse_near(f, p->number))
+		return false;
+	f->tie = score > best ? KH_SHORT_ONE : score == best && two ? KH_SHORT_TWO
+		 : score == best || f->tie	  ? KH_SHORT_UNSURE
+						  : KH_SHORT_ONE;
+	if (f->tie == KH_SHORT_TWO)
+		kh_short_best_first(db, alike);
+	else if (score <= best)
+		kh_short_pass_over(f, p->number);
+	if (score < best || f->tie == KH_SHORT_UNSURE)
+		return true;
+	if (f->n_places > 1)
+		kh_short_pass_over(f, f->place[1].number);
+	kh_short_pass_over(f, alike[f->tie == KH_SHORT_TWO].number);
+	f->place[0] = alike[f->tie != KH_SHORT_TWO];
+	f->n_places = 1;
+	return true;
+}
+
+/* Adds a place.  False: it is not as simple as that. */
 static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
 			       kh_short_found *f)
 {
-	const uint32_t score = p->fit.score, best = f->n_places ? f->place[0].fit.score : 0;
-
 	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
-		if (f->n_places == KH_SHORT_PLACES)
+		if (f->n_places == KH_SHORT_PLACES || f->tie)
 			return false;
 		f->place[f->n_places++] = *p;
 		if (f->n_places > 1)
 			kh_short_best_first(db, f->place);
 		return true;
 	}
-	/* one that was worse might be near this one */
-	if (slack > 0 || score == best || (score > best && f->worse))
-		return false;
-	f->worse = true;
-	if (score > best) {
-		f->place[0] = *p;
-		f->n_places = 1;
-	}
-	return true;
+	return slack == 0 && kh_short_elsewhere(db, p, f);
 }
 
 /* Compares the mate in its regions, the best first, as kh_places_best does.  False: it is
@@ -292,8 +340,8 @@ static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r
 	const uint32_t k = db->sampling.k;
 	uint32_t region = UINT32_MAX, c = 0, end = 0, score = 0;
 
-	f->n_places = f->stretch = 0;
-	f->worse = false;
+	f->n_places = f->stretch = f->n_worse = 0;
+	f->tie = KH_SHORT_ONE;
 	for (;;) {
 		if (c == end) {
 			const uint32_t loss = region >> 8;
@@ -408,6 +456,18 @@ static KH_HD bool kh_short_both(const kh_match_db *db, const kh_spot place[2], b
 	       kh_claim_better(both, &two);
 }
 
+/* Does it matter whose of several equal places is taken?  Not of two of the only mate that has any,
+ * if their claim is too little for a call. */
+static KH_HD bool kh_short_open(const kh_match_db *db, const kh_mates *s,
+				const kh_short_found f[2], const kh_claim *only)
+{
+	const kh_short_tie tie = f[0].tie > f[1].tie ? f[0].tie : f[1].tie;
+	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
+
+	return tie != KH_SHORT_ONE && (tie == KH_SHORT_UNSURE || !only ||
+				       only->score >= (int32_t)db->least[kh_log2(seeds)]);
+}
+
 /* Makes the claim of what the mates have found, if there is one, in claims->v. */
 static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
 					 const kh_short_found f[2], const kh_spot place[2],
@@ -415,13 +475,16 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 {
 	const uint32_t slack = kh_match_slack(db, s);
 	const uint32_t n = (f[0].n_places > 0) + (f[1].n_places > 0);
-	const bool more = f[0].n_places > 1 || f[1].n_places > 1 || f[0].worse || f[1].worse;
+	const bool more = f[0].n_places > 1 || f[1].n_places > 1 ||
+			  f[0].n_worse + f[1].n_worse > 0;
 	kh_claim *best = claims->v;
 	bool unseen = n == 0;
 
 	claims->n = n > 0;
 	if (n == 1)
 		*best = kh_claim_of_one(db, place, f[0].n_places ? 0 : 1);
+	if (kh_short_open(db, s, f, n == 1 ? best : NULL))
+		return KH_SHORT_LEFT;
 	if (n == 2 && !kh_short_both(db, place, more, best))
 		return KH_SHORT_LEFT;
 	for (int i = 0; i < 2 && n > 0; i++) {
@@ -451,8 +514,8 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	kh_claims claims = { &claim, NULL, 0, 1, NULL };
 	kh_short_end end;
 
-	f[1].worse = false;
-	f[1].n_places = f[1].kmers = f[1].hits = f[1].unseen = 0;
+	f[1].tie = KH_SHORT_ONE;
+	f[1].n_worse = f[1].n_places = f[1].kmers = f[1].hits = f[1].unseen = 0;
 	for (uint32_t mate = 0; mate < 2; mate++)
 		if ((mate == 0 || j.s.mate[mate].len > 0) &&
 		    !kh_short_mate(db, j.mark, &j.s, mate, all, &f[mate]))
