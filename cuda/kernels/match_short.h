@@ -334,11 +334,11 @@ static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t
 /* Compares the mate in its regions, the best first, as kh_places_best does.  False: it is
  * not as simple as that. */
 static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r, uint32_t mate,
-				  uint32_t len, uint32_t regions, uint32_t slack,
+				  uint32_t len, uint32_t regions, uint32_t slack, uint32_t most,
 				  kh_short_found *f)
 {
 	const uint32_t k = db->sampling.k;
-	uint32_t region = UINT32_MAX, c = 0, end = 0, score = 0;
+	uint32_t region = UINT32_MAX, c = 0, end = 0, score = 0, places = 0;
 
 	f->n_places = f->stretch = f->n_worse = 0;
 	f->tie = KH_SHORT_ONE;
@@ -368,7 +368,8 @@ static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r
 
 		if (n == 0)
 			continue;
-		if (n > 1)
+		/* it might be a crowd */
+		if (n > 1 || regions + places++ >= most)
 			return false;
 		const kh_spot p = kh_short_fit(db, r, len, number, bin, f);
 
@@ -434,7 +435,9 @@ static KH_HD bool kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_
 	const uint32_t regions = kh_short_regions(db, &r, a->len, candidates, known);
 
 	f->unseen = kh_short_loss(r.pos, known, db->sampling.k, a->len);
-	if (!kh_short_places(db, &r, mate, a->len, regions, kh_match_slack(db, s), f))
+	if (regions > kh_places_most(s) ||
+	    !kh_short_places(db, &r, mate, a->len, regions, kh_match_slack(db, s),
+			     kh_places_most(s), f))
 		return false;
 	kh_short_count(db, &r, a->len, f);
 	return true;
