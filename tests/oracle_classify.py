@@ -654,7 +654,8 @@ class TextClassifier:
             return n, None, 0, {}, None
         best = self.best_sum(total)
         credit, score, matches, less, ahead, hits = total[best]
-        near = {s: what[5] for s, what in total.items()}
+        tops = [max(what[1] for what in part.values()) for part in found if part]
+        near = {s: sum(part[s][1] == top for part, top in zip(filter(None, found), tops) if s in part) for s in total}
         if not rule.names_long(sum(map(len, parts)), score, -less, matches, ahead):
             return n, None, hits, near, None
         shared = [part for part in found if part.get(best, (0,))[0] > 0]
@@ -678,7 +679,7 @@ class TextClassifier:
         return parts
 
     def fragment(self, mates, slack=0):
-        """(n, whether it is one segment, and what whole() or parts() say)"""
+        """(n, whether it is one segment, and what whole() or parts() say: of parts how many a species fits best)"""
         two = len(mates) > 1 and len(mates[1]) > 0
         if all(len(seq) <= (self.rule.WHOLE if two else self.rule.PART) for seq in mates):
             return (sum(map(self.kmers, mates)), True, *self.whole(mates, slack))

@@ -306,7 +306,12 @@ class Sample:
 
     def candidates(self, whole, h):
         h1 = max(h.values())
-        near = {t for t in h if h[t] >= max(2, h1 - (3 if whole else 8))}
+        least = max(2, h1 - (3 if whole else 8))
+        if self.db.version == 3 and not whole:
+            least = max(1, h1 - 8)
+            while least < h1 and sum(x >= least for x in h.values()) > 12:
+                least += 1
+        near = {t for t in h if h[t] >= least}
         species = {t: self.tree.species[t] for t in near}
         if None in species.values():
             return None

@@ -192,7 +192,7 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	x->call.hits = best->hits;
 	if (x->wanted && !kh_extent_any(m->crowd))
 		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here,
-							    kh_claim_bin(m, best), true);
+							    kh_claim_bin(m, best));
 	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
 					m->crowd);
 }
@@ -226,7 +226,7 @@ static void call_long(kh_matcher *x, size_t number)
 	c = &x->sums.claims.v[best];
 	x->call.hits = c->hits;
 	if (x->wanted)
-		x->wanted[number] = kh_claims_candidates(&x->db, &x->sums.claims, KH_NO_BIN, false);
+		x->wanted[number] = kh_sums_candidates(&x->db, &x->sums);
 	kh_aligner_choose(x->aligner, c->species);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
 	kh_claims_forget(&x->sums.claims);

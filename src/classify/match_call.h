@@ -29,9 +29,10 @@ static KH_HD uint32_t kh_claim_bin(const kh_matching *m, const kh_claim *c)
 	return kh_place_bin(m->db, &m->place[c->place[c->mates & 1 ? 0 : 1]]);
 }
 
-/* The candidates of a fragment: species with nearly as many hits as the best, which has `bin`. */
+/* The candidates of a fragment that is one segment: species with nearly as many hits as the best,
+ * which has `bin`. */
 static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
-						uint32_t bin, bool only)
+						uint32_t bin)
 {
 	const kh_bins *b = &db->bins;
 	kh_candidates to = kh_candidates_none();
@@ -44,7 +45,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
 		const uint32_t s = db->tree.species[x];
 
-		if (!kh_candidate_near(c->v[i].hits, h1, only))
+		if (!kh_candidate_near(c->v[i].hits, h1, true))
 			continue;
 		if (s == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, s, c->v[i].hits))
 			return kh_candidates_none();

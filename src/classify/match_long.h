@@ -10,6 +10,7 @@ typedef struct kh_sum {
 	uint32_t credit;                /* scores of parts that it fits best, or nearly so */
 	uint32_t shared;                /* of that, in parts where the best species has some, too */
 	uint32_t ahead;                 /* how far its scores are above those of other genera */
+	uint32_t best;                  /* parts in which no species has a greater score */
 } kh_sum;
 
 typedef struct kh_sums {
@@ -76,7 +77,7 @@ static KH_HD uint32_t kh_part_credit(const kh_part_best *b, int32_t score)
 static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_best *b,
 			      const kh_claim *x, uint32_t credit, uint32_t *number)
 {
-	const kh_sum none = { 0, 0, 0 };
+	const kh_sum none = { 0, 0, 0, 0 };
 	const uint32_t n = s->claims.n, i = kh_claims_of(&s->claims, x->species);
 
 	if (i == UINT32_MAX)
@@ -85,6 +86,7 @@ static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_b
 		s->sum[i] = none;
 	s->claims.v[i] = kh_claim_together(&s->claims.v[i], x, 0);
 	s->sum[i].credit += credit;
+	s->sum[i].best += x->score == b->score;
 	if (x->score > b->other && kh_species_genus(db, x->species) == b->genus)
 		s->sum[i].ahead += (uint32_t)(x->score - b->other);
 	*number = i;
@@ -142,6 +144,53 @@ static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, ui
 	taxon = kh_claims_lca(db, &s->claims, c->score - c->score / KH_MATCH_AHEAD,
 			      kh_extent_empty());
 	return db->tree.species[taxon] != KH_NO_TAXON;
+}
+
+/* How many species fit so many parts best, or more? */
+static KH_HD uint32_t kh_sums_with(const kh_sums *s, uint32_t parts)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->claims.n; i++)
+		n += s->sum[i].best >= parts;
+	return n;
+}
+
+/* The greatest number of parts that a species fits best. */
+static KH_HD uint32_t kh_sums_most(const kh_sums *s)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < s->claims.n; i++)
+		most = s->sum[i].best > most ? s->sum[i].best : most;
+	return most;
+}
+
+/* The candidates of a fragment of several parts: species that fit nearly as many of these best as
+ * any does; how near, so that they are no more than KH_CANDIDATES.  By how much a species is behind
+ * in a part says little: it may lack a place there, or have a window that does not go on. */
+static KH_HD kh_candidates kh_sums_candidates(const kh_match_db *db, const kh_sums *s)
+{
+	const uint32_t most = kh_sums_most(s), drop = KH_CANDIDATE_DROP_LONG;
+	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
+	uint32_t h[KH_CANDIDATES], least = most > drop ? most - drop : 1;
+	kh_candidates to = kh_candidates_none();
+	int n = 0;
+
+	while (least < most && kh_sums_with(s, least) > KH_CANDIDATES)
+		least++;
+	for (uint32_t i = 0; i < s->claims.n; i++) {
+		const uint32_t species = db->tree.species[taxon[s->claims.v[i].species]];
+		const uint32_t best = s->sum[i].best;
+
+		if (best < least)
+			continue;
+		if (species == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, species, best))
+			return kh_candidates_none();
+	}
+	for (int i = 0; i < n; i++)
+		to.drop[i] = (uint8_t)(most - h[i]);
+	return to;
 }
 
 /* The taxon of a fragment that has so many bases, of whose sums this is the best one. */

@@ -26,7 +26,8 @@
  *	            sums of these scores where a species is best or nearly so, and of some parts
  *	            only where these tell enough.  As features it counts k-mers at every few bases
  *	            (rule.h), and those of them that the text has where the best species lies: so
- *	            the second pass sees identities, whatever was looked up
+ *	            the second pass sees identities, whatever was looked up.  What a fragment of
+ *	            several parts could be is told to it by the parts that each species fits best
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H

@@ -162,7 +162,7 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *place
 		c.hits = best->hits;
 		c.taxon = kh_match_taxon(db, places, claims, s, best, crowd);
 		if (wanted && !kh_extent_any(crowd))
-			*wanted = kh_claims_candidates(db, claims, kh_place_bin(db, p), true);
+			*wanted = kh_claims_candidates(db, claims, kh_place_bin(db, p));
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;
@@ -192,7 +192,7 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 		c.hits = sums->claims.v[best].hits;
 		c.taxon = kh_match_long_taxon(db, sums, best, bases);
 		if (wanted)
-			*wanted = kh_claims_candidates(db, &sums->claims, KH_NO_BIN, false);
+			*wanted = kh_sums_candidates(db, sums);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;
