@@ -211,7 +211,7 @@ static void add_some(kh_found *f, const struct bins b[2])
 /* Makes candidates of bins; nearly always of all of them. */
 static void add(kh_found *f, const struct bins b[2])
 {
-	if (b[0].n + b[1].n >= KH_LIST_OVER || !(add_all(f, &b[0]) & add_all(f, &b[1])))
+	if (b[0].n + b[1].n >= KH_LIST_OVER || !add_all(f, &b[0]) || !add_all(f, &b[1]))
 		add_some(f, b);
 	else
 		f->known = kh_seed_below(f->n);
