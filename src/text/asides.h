@@ -157,7 +157,7 @@ static inline __m128i kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, 
  * aside: its number.  *score: its sum, less what the gap costs; 0: none is of use. */
 static inline uint32_t kh_text_best_sum(__m128i sum, bool here, uint32_t *score)
 {
-	const __m128i centre = _mm_set_epi32(0, 0, 255 << 24, 0);
+	const __m128i centre = _mm_set_epi32(0, 0, (int)(255u << 24), 0);
 	const __m128i cost = _mm_andnot_si128(centre, _mm_set1_epi8(KH_GAP_COST));
 	const __m128i few = _mm_cmpeq_epi8(_mm_subs_epu8(sum, _mm_set1_epi8(KH_END_SCORE - 1)),
 					   _mm_setzero_si128());
