@@ -11,13 +11,9 @@
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
 
 #include "cuda/kernels/match_item.h"
+#include "cuda/kernels/match_short_found.h"
 
-enum {
-	KH_SHORT_SEEDS = 32,
-	KH_SHORT_CANDIDATES = 40,
-	KH_SHORT_PLACES = 2,
-	KH_SHORT_WORSE = 6
-};
+enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 40 };
 
 /* DONE: the fragment has its call; AGAIN: some seeds were not asked for, and what was is not
  * enough; LEFT: it is not as simple as that. */
@@ -30,25 +26,6 @@ typedef struct kh_short_rooms {
 	uint16_t region[KH_SHORT_CANDIDATES];   /* its loss << 8 | its number */
 	uint8_t from[KH_SHORT_CANDIDATES + 1];
 } kh_short_rooms;
-
-/* Is there one best place, or are there two, of which the first one counts; or is that not known?
- * Of equal ones that counts whose species has the first place of all. */
-typedef enum kh_short_tie { KH_SHORT_ONE, KH_SHORT_TWO, KH_SHORT_UNSURE } kh_short_tie;
-
-/* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
- * that are worse, or as good and too little for a call, have no part in it, unless by them mates
- * are beside each other. */
-typedef struct kh_short_found {
-	uint32_t n_places;              /* on one strand of a target, a few bases aside */
-	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
-	uint32_t stretch;               /* the greatest score of a best stretch */
-	kh_short_tie tie;
-	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
-	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
-	uint32_t kmers, hits;
-	uint32_t unseen;                /* loss of a place that has none of the seeds, */
-	uint32_t next;                  /* and of the best region that was not compared */
-} kh_short_found;
 
 /* --- seeds ------------------------------------------------------------------------------ */
 /* Finds the positions of a mate's seeds, all or those that begin behind the one before, and counts
@@ -231,28 +208,6 @@ static KH_HD bool kh_short_lies(const kh_match_db *db, const kh_spot *p, const k
 	return here >= from && here < from + stride && kh_match_in_target(db, p->target, bin);
 }
 
-/* Puts the best one of two places first, of equal ones the one that comes first in their order. */
-static KH_HD void kh_short_best_first(const kh_match_db *db, kh_spot place[2])
-{
-	const kh_claim a = kh_claim_of_one(db, place, 0), b = kh_claim_of_one(db, place, 1);
-	const kh_spot first = place[0];
-
-	if (kh_claim_better(&a, &b) ||
-	    (!kh_claim_better(&b, &a) && first.number < place[1].number))
-		return;
-	place[0] = place[1];
-	place[1] = first;
-}
-
-/* Are two places on one strand of a target, and so close that hits of both count? */
-static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
-{
-	const int64_t far = kh_place_at(a) - kh_place_at(b);
-
-	return a->target == b->target && kh_place_strand(a) == kh_place_strand(b) &&
-	       far <= KH_MATCH_ASIDE && far >= -KH_MATCH_ASIDE;
-}
-
 /* Compares the mate at a place, as kh_places_add does. */
 static KH_HD kh_spot kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
 				  uint64_t number, uint32_t bin, kh_short_found *f)
@@ -268,67 +223,6 @@ static KH_HD kh_spot kh_short_fit(const kh_match_db *db, const kh_short_rooms *r
 		kh_text_fit_ends(&l, kh_place_at(p), false, &p->fit);
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
 	return spot;
-}
-
-static KH_HD void kh_short_pass_over(kh_short_found *f, uint64_t number)
-{
-	if (f->n_worse < KH_SHORT_WORSE)
-		f->worse[f->n_worse] = number;
-	f->n_worse++;
-}
-
-/* Could one of the places that were passed over be near a place? */
-static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
-{
-	bool near = f->n_worse > KH_SHORT_WORSE;
-
-	for (uint32_t i = 0; i < f->n_worse && !near; i++)
-		near = f->worse[i] + KH_MATCH_ASIDE >= number &&
-			f->worse[i] <= number + KH_MATCH_ASIDE;
-	return near;
-}
-
-/* Adds a place elsewhere.  False: it is not as simple as that. */
-static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh_short_found *f)
-{
-	const uint32_t score = p->fit.score, best = f->place[0].fit.score;
-	const bool two = f->n_places == 1 && f->n_worse == 0;
-	kh_spot alike[2] = { f->place[0], *p };
-
-	if (f->n_places > 1 && kh_short_near(&f->place[1], p))
-		return false;
-	if (score > best && kh_short_worse_near(f, p->number))
-		return false;
-	f->tie = score > best ? KH_SHORT_ONE : score == best && two ? KH_SHORT_TWO
-		 : score == best || f->tie	  ? KH_SHORT_UNSURE
-						  : KH_SHORT_ONE;
-	if (f->tie == KH_SHORT_TWO)
-		kh_short_best_first(db, alike);
-	else if (score <= best)
-		kh_short_pass_over(f, p->number);
-	if (score < best || f->tie == KH_SHORT_UNSURE)
-		return true;
-	if (f->n_places > 1)
-		kh_short_pass_over(f, f->place[1].number);
-	kh_short_pass_over(f, alike[f->tie == KH_SHORT_TWO].number);
-	f->place[0] = alike[f->tie != KH_SHORT_TWO];
-	f->n_places = 1;
-	return true;
-}
-
-/* Adds a place.  False: it is not as simple as that. */
-static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
-			       kh_short_found *f)
-{
-	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
-		if (f->n_places == KH_SHORT_PLACES || f->tie)
-			return false;
-		f->place[f->n_places++] = *p;
-		if (f->n_places > 1)
-			kh_short_best_first(db, f->place);
-		return true;
-	}
-	return slack == 0 && kh_short_elsewhere(db, p, f);
 }
 
 /* Compares the mate in its regions, the best first, as kh_places_best does.  False: it is

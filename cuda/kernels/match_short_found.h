@@ -1,0 +1,118 @@
+/*
+ * match_short_found.h - the places that a thread has found for a mate (match_short.h)   [HD]
+ *
+ * The best one counts, with those so near to it that their hits count, too.  What else was found is
+ * passed over, as far as it can have no part in the call.
+ */
+#ifndef KH_CUDA_KERNELS_MATCH_SHORT_FOUND_H
+#define KH_CUDA_KERNELS_MATCH_SHORT_FOUND_H
+
+#include "classify/match_score.h"
+
+enum { KH_SHORT_PLACES = 2, KH_SHORT_WORSE = 6 };
+
+/* Is there one best place, or are there two, of which the first one counts; or is that not known?
+ * Of equal ones that counts whose species has the first place of all. */
+typedef enum kh_short_tie { KH_SHORT_ONE, KH_SHORT_TWO, KH_SHORT_UNSURE } kh_short_tie;
+
+/* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
+ * that are worse, or as good and too little for a call, have no part in it, unless by them mates
+ * are beside each other. */
+typedef struct kh_short_found {
+	uint32_t n_places;              /* on one strand of a target, a few bases aside */
+	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
+	uint32_t stretch;               /* the greatest score of a best stretch */
+	kh_short_tie tie;
+	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
+	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
+	uint32_t kmers, hits;
+	uint32_t unseen;                /* loss of a place that has none of the seeds, */
+	uint32_t next;                  /* and of the best region that was not compared */
+} kh_short_found;
+
+/* Puts the best one of two places first, of equal ones the one that comes first in their order. */
+static KH_HD void kh_short_best_first(const kh_match_db *db, kh_spot place[2])
+{
+	const kh_claim a = kh_claim_of_one(db, place, 0), b = kh_claim_of_one(db, place, 1);
+	const kh_spot first = place[0];
+
+	if (kh_claim_better(&a, &b) ||
+	    (!kh_claim_better(&b, &a) && first.number < place[1].number))
+		return;
+	place[0] = place[1];
+	place[1] = first;
+}
+
+/* Are two places on one strand of a target, and so close that hits of both count? */
+static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
+{
+	const int64_t far = kh_place_at(a) - kh_place_at(b);
+
+	return a->target == b->target && kh_place_strand(a) == kh_place_strand(b) &&
+	       far <= KH_MATCH_ASIDE && far >= -KH_MATCH_ASIDE;
+}
+
+static KH_HD void kh_short_pass_over(kh_short_found *f, uint64_t number)
+{
+	if (f->n_worse < KH_SHORT_WORSE)
+		f->worse[f->n_worse] = number;
+	f->n_worse++;
+}
+
+/* Could one of the places that were passed over be near a place? */
+static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
+{
+	bool near = f->n_worse > KH_SHORT_WORSE;
+
+	for (uint32_t i = 0; i < f->n_worse && !near; i++)
+		near = f->worse[i] + KH_MATCH_ASIDE >= number &&
+			f->worse[i] <= number + KH_MATCH_ASIDE;
+	return near;
+}
+
+/* Adds a place that is not near the best one.  False: it is not as simple as that. */
+static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh_short_found *f)
+{
+	const uint32_t score = p->fit.score, best = f->place[0].fit.score;
+	kh_spot alike[2] = { f->place[0], *p };
+
+	if (f->n_places > 1 && kh_short_near(&f->place[1], p))
+		return false;
+	if (score < best || (score == best && f->n_places + f->n_worse > 1)) {
+		f->tie = score == best || f->tie ? KH_SHORT_UNSURE : KH_SHORT_ONE;
+		kh_short_pass_over(f, p->number);
+		return true;
+	}
+	if (score == best) {
+		f->tie = KH_SHORT_TWO;
+		kh_short_best_first(db, alike);
+		f->place[0] = alike[0];
+		kh_short_pass_over(f, alike[1].number);
+		return true;
+	}
+	if (kh_short_worse_near(f, p->number))
+		return false;
+	for (uint32_t i = 0; i < f->n_places; i++)
+		kh_short_pass_over(f, f->place[i].number);
+	f->tie = KH_SHORT_ONE;
+	f->place[0] = *p;
+	f->n_places = 1;
+	return true;
+}
+
+/* Adds a place.  False: it is not as simple as that. */
+static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
+			       kh_short_found *f)
+{
+	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
+		if (f->n_places == KH_SHORT_PLACES || f->tie)
+			return false;
+		f->place[f->n_places++] = *p;
+		if (f->n_places > 1)
+			kh_short_best_first(db, f->place);
+		return true;
+	}
+	return slack == 0 && kh_short_elsewhere(db, p, f);
+}
+
+#endif
