@@ -200,10 +200,10 @@ int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seed
 		  kh_err *err)
 {
 	struct asked asked[3];
-	int rc = KH_OK;
+	int rc = KH_GROW(to->bin, to->cap, 1, err);     /* where bins are, even if there are none */
 
 	to->n = 0;
-	for (size_t b = 0; (b < 2 || in_block(n, b - 2) > 0) && !rc; b++) {
+	for (size_t b = 0; n > 0 && (b < 2 || in_block(n, b - 2) > 0) && !rc; b++) {
 		if (in_block(n, b) > 0)
 			ask(x, key + b * BLOCK, in_block(n, b), &asked[b % 3]);
 		if (b >= 1)
