@@ -57,29 +57,42 @@ struct made_block {
 	kh_record *rec;
 };
 
-static void make_block(struct made_block *m, unsigned n, int kind)
+/* One of up to n records of up to `longest` bases, without any yet. */
+static void new_block(struct made_block *m, unsigned n, size_t longest)
 {
-	const size_t words = (size_t)n * (60000 / 32 + 2);
-	char *text = malloc(60256);
+	const size_t words = (size_t)n * (longest / 32 + 2);
 
 	m->bases = calloc(words, 8);
 	m->amb = calloc(words, 4);
 	m->rec = calloc(n, sizeof *m->rec);
-	m->b = (kh_block) { .bases = m->bases, .amb = m->amb, .rec = m->rec, .n_rec = n };
+	m->b = (kh_block) { .bases = m->bases, .amb = m->amb, .rec = m->rec };
+}
+
+static void add_record(struct made_block *m, const char *text, size_t len)
+{
+	kh_record *r = &m->rec[m->b.n_rec++];
+
+	r->len = len;
+	r->seq = (uint64_t)m->b.n_words * 32;
+	for (uint64_t j = 0; j < (len + 31) / 32 * 32; j++) {
+		unsigned base = j < len ? base_of((unsigned char)text[j]) : 4;
+
+		m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3) << 2 * (j % 32);
+		m->amb[(r->seq + j) / 32] |= (uint32_t)(base >> 2) << j % 32;
+	}
+	m->b.n_words += (size_t)(len + 31) / 32;
+}
+
+static void make_block(struct made_block *m, unsigned n, int kind)
+{
+	char *text = malloc(60256);
+
+	new_block(m, n, 60000);
 	for (unsigned i = 0; i < n; i++) {
-		kh_record *r = &m->rec[i];
+		const size_t len = some_length(kind);
 
-		r->len = some_length(kind);
-		make_read(text, r->len);
-		r->seq = (uint64_t)m->b.n_words * 32;
-		for (uint64_t j = 0; j < (r->len + 31) / 32 * 32; j++) {
-			unsigned base = j < r->len ? base_of((unsigned char)text[j]) : 4;
-
-			m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3)
-						       << 2 * (j % 32);
-			m->amb[(r->seq + j) / 32] |= (uint32_t)(base >> 2) << j % 32;
-		}
-		m->b.n_words += (size_t)(r->len + 31) / 32;
+		make_read(text, len);
+		add_record(m, text, len);
 	}
 	free(text);
 }

@@ -35,6 +35,109 @@ static void test_translated(void **state)
 			check_translated(&way[i]);
 }
 
+/* --- crowds ------------------------------------------------------------------------- */
+enum { CROWD_READS = 6000, CROWD_LEN = 120, CROWD_INSERT = 400 };
+
+static char random_text[3 << 18];
+
+static void make_random_references(char *refs)
+{
+	static const unsigned taxon[] = { 11, 12, 21, 31 };
+	const size_t each = sizeof random_text / 32;
+	size_t n = 0;
+
+	random_bases(random_text, sizeof random_text);
+	for (size_t i = 0; i < 32; i++) {
+		n += (size_t)sprintf(refs + n, ">r%zu kraken:taxid|%u\n", i, taxon[i % 4]);
+		memcpy(refs + n, random_text + i * each, each);
+		n += each;
+		refs[n++] = '\n';
+	}
+	put_file(REFS, refs, n);
+}
+
+/* Adds a read, with changes, of what begins at `from`, or ends there, in reverse. */
+static void add_changed(struct made_block *m, const char *from, size_t len, bool back,
+			unsigned percent)
+{
+	char read[CROWD_LEN];
+
+	for (size_t i = 0; i < len; i++)
+		read[i] = test_rand() % 100 < percent ? "ACGT"[test_rand() & 3]
+			  : back ? "TGCA"[base_of((unsigned char)from[-1 - (long)i])] : from[i];
+	add_record(m, read, len);
+}
+
+/* Pairs of mates that lie beside each other; some of the mates are random. */
+static void make_pairs(struct made_block mate[2])
+{
+	static const unsigned percent[] = { 0, 2, 8, 15, 100 };
+
+	for (int i = 0; i < 2; i++)
+		new_block(&mate[i], CROWD_READS, CROWD_LEN);
+	for (int i = 0; i < CROWD_READS; i++) {
+		const char *at = random_text +
+				 test_rand() % (sizeof random_text - CROWD_INSERT);
+		const bool back = test_rand() % 2;
+
+		for (int k = 0; k < 2; k++) {
+			const bool end = back == (k == 0);
+
+			add_changed(&mate[k], end ? at + CROWD_INSERT : at,
+				    CROWD_LEN - test_rand() % 60, end,
+				    percent[test_rand() % 5]);
+		}
+	}
+}
+
+/* Each seed stands in several places by chance, as in a very large database: many regions that
+ * could be best, more than are compared, and places that are equal. */
+static void test_crowds(void **state)
+{
+	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
+				     .text = true,
+				     .keep_all = true,
+				     .max_span = KH_TEXT_SPAN,
+				     .max_locations = 254,
+				     .threads = 2,
+				     .block_size = 1 << 16 };
+	static struct answer a, b;
+	const kh_db_options no = { .threads = 2 };
+	char *refs = malloc(MAX_TEXT);
+	struct made_block mate[2];
+	kh_rule rule;
+	kh_db *db = NULL;
+
+	(void)state;
+	make_random_references(refs);
+	build(DB_CPU, "cpu", &o);
+	ok(kh_db_open(&db, path[DB_CPU], &no, err));
+	kh_rule_init(&rule, db->h);
+	make_pairs(mate);
+	const kh_job job[] = { { .n = CROWD_READS, .block = { &mate[0].b } },
+			       { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } } };
+
+	a.call = calloc(CROWD_READS, sizeof *a.call);
+	b.call = calloc(CROWD_READS, sizeof *b.call);
+	run_jobs(&cpu, db, &rule, &job[0], 1, &a);
+	run_jobs(&way[0], db, &rule, &job[0], 1, &b);
+	same_answers(&a, &b, CROWD_READS, db->tax->n, "single reads");
+	kh_distinct_clear(&a.distinct);
+	kh_distinct_clear(&b.distinct);
+	run_jobs(&cpu, db, &rule, &job[1], 1, &a);
+	run_jobs(&way[0], db, &rule, &job[1], 1, &b);
+	same_answers(&a, &b, CROWD_READS, db->tax->n, "pairs");
+	kh_distinct_clear(&a.distinct);
+	kh_distinct_clear(&b.distinct);
+	kh_db_close(db);
+	free(a.call);
+	free(b.call);
+	for (int i = 0; i < 2; i++)
+		free_block(&mate[i]);
+	free(refs);
+}
+
+/* --- room --------------------------------------------------------------------------- */
 /* Where there is no room for it, a database is refused if it is to lie so, and else the host does
  * all of it. */
 static void test_no_room(void **state)
@@ -80,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_translated),
+		cmocka_unit_test(test_crowds),
 		cmocka_unit_test(test_no_room),
 	};
 	int status;

@@ -273,7 +273,7 @@ __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_r
 		const uint32_t bin = kh_candidate_bin(c);
 		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
 
-		if (n == 1 && kh_short_lies(m->db, p, &x, bin))
+		if (n == 1 && kh_short_lies(m->db, p->number, p->target, &x, bin))
 			continue;
 		const uint32_t more = kh_short_look(m->db, &x, mate, bin, &p->number);
 

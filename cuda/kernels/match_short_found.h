@@ -11,24 +11,41 @@
 
 enum { KH_SHORT_PLACES = 2, KH_SHORT_WORSE = 6 };
 
-/* Is there one best place, or are there two, of which the first one counts; or is that not known?
- * Of equal ones that counts whose species has the first place of all. */
-typedef enum kh_short_tie { KH_SHORT_ONE, KH_SHORT_TWO, KH_SHORT_UNSURE } kh_short_tie;
-
 /* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
  * that are worse, or as good and too little for a call, have no part in it, unless by them mates
  * are beside each other. */
 typedef struct kh_short_found {
 	uint32_t n_places;              /* on one strand of a target, a few bases aside */
 	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
-	uint32_t stretch;               /* the greatest score of a best stretch */
-	kh_short_tie tie;
+	uint32_t stretch;               /* the greatest score of a best stretch, */
+	uint32_t best, net;             /* of a place, and its greatest kh_match_net */
+	uint32_t crowd;                 /* loss of regions that are too many; UINT32_MAX: none */
+	uint32_t before;                /* `stretch` before these; UINT32_MAX, where none are */
+	bool unclear;                   /* it is not as simple as that */
+	bool tie;                       /* another one elsewhere is as good */
 	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
 	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
 	uint32_t kmers, hits;
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
 } kh_short_found;
+
+static KH_HD kh_short_found kh_short_nothing(void)
+{
+	kh_short_found f;
+
+	f.n_places = f.stretch = f.best = f.net = f.n_worse = f.kmers = f.hits = f.unseen = 0;
+	f.tie = f.unclear = false;
+	f.next = f.crowd = f.before = UINT32_MAX;
+	return f;
+}
+
+static KH_HD uint32_t kh_short_net(const kh_alignment *fit)
+{
+	const int64_t net = kh_match_net(fit->matches, fit->columns);
+
+	return net > 0 ? (uint32_t)net : 0;
+}
 
 /* Puts the best one of two places first, of equal ones the one that comes first in their order. */
 static KH_HD void kh_short_best_first(const kh_match_db *db, kh_spot place[2])
@@ -71,39 +88,41 @@ static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
 }
 
 /* Adds a place that is not near the best one.  False: it is not as simple as that. */
-static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh_short_found *f)
+static KH_HD bool kh_short_elsewhere(const kh_spot *p, kh_short_found *f)
 {
 	const uint32_t score = p->fit.score, best = f->place[0].fit.score;
-	kh_spot alike[2] = { f->place[0], *p };
 
 	if (f->n_places > 1 && kh_short_near(&f->place[1], p))
 		return false;
-	if (score < best || (score == best && f->n_places + f->n_worse > 1)) {
-		f->tie = score == best || f->tie ? KH_SHORT_UNSURE : KH_SHORT_ONE;
+	if (score <= best) {
+		f->tie |= score == best;
 		kh_short_pass_over(f, p->number);
-		return true;
-	}
-	if (score == best) {
-		f->tie = KH_SHORT_TWO;
-		kh_short_best_first(db, alike);
-		f->place[0] = alike[0];
-		kh_short_pass_over(f, alike[1].number);
 		return true;
 	}
 	if (kh_short_worse_near(f, p->number))
 		return false;
 	for (uint32_t i = 0; i < f->n_places; i++)
 		kh_short_pass_over(f, f->place[i].number);
-	f->tie = KH_SHORT_ONE;
+	f->tie = false;
 	f->place[0] = *p;
 	f->n_places = 1;
 	return true;
+}
+
+/* Of regions that are a crowd the CPU compares the heaviest, and a thread all: so what these have
+ * may only be worse than what was found before. */
+static KH_HD bool kh_short_no_matter(const kh_spot *p, const kh_short_found *f)
+{
+	return f->n_places > 0 && !kh_short_near(&f->place[0], p) &&
+	       p->fit.score < f->place[0].fit.score;
 }
 
 /* Adds a place.  False: it is not as simple as that. */
 static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
 			       kh_short_found *f)
 {
+	if (f->crowd != UINT32_MAX && !kh_short_no_matter(p, f))
+		return false;
 	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
 		if (f->n_places == KH_SHORT_PLACES || f->tie)
 			return false;
@@ -112,7 +131,7 @@ static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t
 			kh_short_best_first(db, f->place);
 		return true;
 	}
-	return slack == 0 && kh_short_elsewhere(db, p, f);
+	return slack == 0 && kh_short_elsewhere(p, f);
 }
 
 #endif

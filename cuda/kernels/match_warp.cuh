@@ -238,7 +238,9 @@ __device__ void count_hits(warp_match *w)
 	kh_matching *m = &w->x.m;
 	const kh_claim *best = kh_match_best(&m->here);
 
-	for (uint32_t i = 0; best && i < m->here.n; i++) {
+	if (!best || !kh_match_wants_hits(m->db, m->place, &w->j.s, best))
+		return;
+	for (uint32_t i = 0; i < m->here.n; i++) {
 		kh_claim *c = &m->here.v[i];
 		uint32_t hits = 0;
 

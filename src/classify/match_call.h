@@ -56,34 +56,15 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	return to;
 }
 
-/* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
-static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
-				 const kh_claim *best, bool *species, bool *genus)
-{
-	uint64_t bases = 0;
-
-	for (int i = 0; i < 2; i++)
-		bases += best->mates & 1u << i ? s->mate[i].len : 0;
-	*species = kh_claim_names_species(best, bases);
-	*genus = kh_claim_names_genus(best);
-	for (int i = 0; i < 2 && best->mates == 3; i++) {
-		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
-
-		*species |= kh_claim_names_species(&one, s->mate[i].len);
-		*genus |= kh_claim_names_genus(&one);
-	}
-}
-
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
 static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_spot *places,
 				     const kh_claims *claims, const kh_mates *s,
 				     const kh_claim *best, kh_extent crowd)
 {
-	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
 	bool species, genus;
 	uint32_t taxon;
 
-	if (best->score < (int32_t)db->least[kh_log2(seeds)])
+	if (best->score < (int32_t)kh_match_least(db, s))
 		return KH_NO_TAXON;
 	kh_match_names(db, places, s, best, &species, &genus);
 	taxon = kh_claims_lca(db, claims, best->score, crowd);

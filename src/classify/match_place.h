@@ -223,18 +223,6 @@ static KH_HD kh_stands kh_places_stands(const kh_matching *m, const kh_mates *s,
 
 #define KH_ALIKE 4
 
-/* Of the 32 bases of the text from each text[i] on, which begins i bases further: the low bit of
- * those where some bases begin as a seed does. */
-static KH_HD uint64_t kh_text_alike(uint64_t bases, const uint64_t text[KH_ALIKE])
-{
-	uint64_t differ = 0;
-
-	/* each of its first bases 32 times */
-	for (int i = 0; i < KH_ALIKE; i++)
-		differ |= text[i] ^ (bases >> 2 * i & 3) * KH_TEXT_LOW;
-	return ~(differ | differ >> 1) & KH_TEXT_LOW;
-}
-
 /* Does a seed lie in a bin on one of the last n places?  Nearly all seeds of a region lie on the
  * place that the first one found. */
 static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_t at[2],
@@ -267,7 +255,8 @@ static KH_HD kh_begins kh_places_begins(const kh_stands *f)
 	return x;
 }
 
-/* As kh_text_alike, of 32 bases and the ones behind them. */
+/* Of 32 bases of the text, and the ones behind them: the low bit of those where the text goes on as
+ * a seed begins. */
 static KH_HD uint64_t kh_text_begin_so(const uint64_t base[KH_ALIKE], uint64_t here, uint64_t next)
 {
 	uint64_t differ = here ^ base[0];

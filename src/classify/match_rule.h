@@ -169,20 +169,22 @@ static KH_HD int kh_claim_better(const kh_claim *a, const kh_claim *b)
 }
 
 /* --- the call ---------------------------------------------------------------------------- */
-/* Do enough bases of the mates, or of the parts, match for a species, or for a genus?  A mismatch
- * weighs as much as four matches, so four of five bases that are compared match at least. */
+/* A mismatch weighs as much as four matches, so where a call is made four of five bases that are
+ * compared match at least. */
+static KH_HD int64_t kh_match_net(uint32_t matches, uint32_t columns)
+{
+	return (int64_t)matches - 4 * (int64_t)(columns - matches);
+}
+
+/* Do enough bases of the mates, or of the parts, match for a species, or for a genus? */
 static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t bases)
 {
-	const uint64_t wrong = c->columns - c->matches;
-
-	return 4 * (uint64_t)c->matches >= 16 * wrong + 4 * KH_MATCH_SPECIES + bases;
+	return 4 * kh_match_net(c->matches, c->columns) >= 4 * KH_MATCH_SPECIES + (int64_t)bases;
 }
 
 static KH_HD int kh_claim_names_genus(const kh_claim *c)
 {
-	const uint64_t wrong = c->columns - c->matches;
-
-	return c->matches >= 4 * wrong + KH_MATCH_GENUS;
+	return kh_match_net(c->matches, c->columns) >= KH_MATCH_GENUS;
 }
 
 /* Does so much of parts of so many bases fit that nothing else need be asked? */

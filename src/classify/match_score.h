@@ -298,6 +298,49 @@ static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
 }
 
+/* The least score of a call. */
+static KH_HD uint32_t kh_match_least(const kh_match_db *db, const kh_mates *s)
+{
+	return db->least[kh_log2(s->mate[0].seeds + s->mate[1].seeds)];
+}
+
+/* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
+static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
+				 const kh_claim *best, bool *species, bool *genus)
+{
+	uint64_t bases = 0;
+
+	for (int i = 0; i < 2; i++)
+		bases += best->mates & 1u << i ? s->mate[i].len : 0;
+	*species = kh_claim_names_species(best, bases);
+	*genus = kh_claim_names_genus(best);
+	for (int i = 0; i < 2 && best->mates == 3; i++) {
+		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
+
+		*species |= kh_claim_names_species(&one, s->mate[i].len);
+		*genus |= kh_claim_names_genus(&one);
+	}
+}
+
+/* Could a fragment that is one segment be called, of whose claims this is the best one? */
+static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_spot *places,
+				    const kh_mates *s, const kh_claim *best)
+{
+	bool species, genus;
+
+	if (best->score < (int32_t)kh_match_least(db, s))
+		return false;
+	kh_match_names(db, places, s, best, &species, &genus);
+	return species || genus;
+}
+
+/* Are hits of interest, where this claim is the best one? */
+static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *places,
+				      const kh_mates *s, const kh_claim *best)
+{
+	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
+}
+
 /* Are the hits of a claim counted: of the best one's species, or of all that are near? */
 static KH_HD bool kh_match_counts(const kh_matching *m, const kh_mates *s, const kh_claim *best,
 				  const kh_claim *c)
@@ -426,7 +469,7 @@ static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 	best = kh_match_best(&m->here);
 	if (best && s->only)
 		m->crowd = kh_match_crowd(m, s, best->score);
-	if (best)
+	if (best && kh_match_wants_hits(m->db, m->place, s, best))
 		kh_match_count_hits(m, s, best);
 	return false;
 }

@@ -1,0 +1,194 @@
+/*
+ * match_short_seeds.h - the seeds of a mate that a thread asks for (match_short.h), and the regions
+ * of what these find   [HD]
+ */
+#ifndef KH_CUDA_KERNELS_MATCH_SHORT_SEEDS_H
+#define KH_CUDA_KERNELS_MATCH_SHORT_SEEDS_H
+
+#include "cuda/kernels/match_item.h"
+
+enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 40 };
+
+typedef struct kh_short_rooms {
+	kh_oriented read[2];
+	uint64_t key[KH_SHORT_SEEDS], candidate[KH_SHORT_CANDIDATES];
+	uint16_t pos[KH_SHORT_SEEDS];
+	uint16_t region[KH_SHORT_CANDIDATES];   /* its loss << 8 | its number */
+	uint8_t from[KH_SHORT_CANDIDATES + 1];
+} kh_short_rooms;
+
+/* --- seeds ------------------------------------------------------------------------------ */
+/* Finds the positions of a mate's seeds, all or those that begin behind the one before, and counts
+ * all. */
+static KH_HD uint32_t kh_short_choose(const uint32_t *mark, kh_mate *a, uint32_t k, bool all,
+				      uint16_t *pos)
+{
+	uint32_t n = 0, next = 0, seeds = 0;
+
+	for (uint32_t w = 0; 32 * w < a->len; w++) {
+		uint32_t m = kh_small_marks(mark, a, k, w);
+
+		seeds += kh_count_bits(m);
+		for (; m; m &= m - 1) {
+			const uint32_t at = 32 * w + kh_lowest_bit(m);
+
+			if (at < next)
+				continue;
+			next = all ? at : at + k;
+			if (n < KH_SHORT_SEEDS)
+				pos[n] = (uint16_t)at;
+			n++;
+		}
+	}
+	a->seeds = seeds;
+	a->asked = n;
+	return n;
+}
+
+/* Begins to read 64 bytes that will be needed. */
+static KH_HD void kh_short_soon(const void *p)
+{
+#ifdef __CUDA_ARCH__
+	asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+	asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)p + 32));
+#else
+	__builtin_prefetch(p);
+#endif
+}
+
+static KH_HD void kh_short_soon_bin(const kh_match_db *db, uint32_t bin)
+{
+	const uint64_t at = (uint64_t)bin * db->sampling.stride;
+
+	kh_short_soon(kh_match_text(db, (int64_t)at) + at / KH_TEXT_WORD);
+}
+
+/* The bins of n seeds become candidates; *known: those whose list is whole.  Their number, or
+ * UINT32_MAX: there are more than there is room for. */
+static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
+				   uint32_t n, uint32_t *known)
+{
+	uint32_t have = 0;
+
+	*known = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		r->key[i] = kh_small_key(a, r->pos[i], db->sampling.k);
+		kh_short_soon(kh_seed_begin(&db->seeds, r->key[i]).line);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->candidate + have,
+						      KH_SHORT_CANDIDATES - have);
+
+		if (!l.whole)
+			continue;
+		if (have + l.n > KH_SHORT_CANDIDATES)
+			return UINT32_MAX;
+		for (uint32_t c = have; c < have + l.n; c++)
+			kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
+		have += l.n;
+		*known |= UINT32_C(1) << i;
+	}
+	return have;
+}
+
+/* --- regions ---------------------------------------------------------------------------- */
+/* As kh_match_loss, of seeds that are missing. */
+static KH_HD uint32_t kh_short_loss(const uint16_t *pos, uint32_t missing, uint32_t k, uint32_t len)
+{
+	uint32_t loss = 0, next = 0;
+
+	for (; missing; missing &= missing - 1) {
+		const uint32_t at = pos[kh_lowest_bit(missing)];
+
+		if (at < next)
+			continue;
+		next = at + k;
+		loss += at == 0 || next == len ? 1 : 2;
+	}
+	return loss;
+}
+
+/* Makes regions of n candidates; their number. */
+static KH_HD uint32_t kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uint32_t len,
+				       uint32_t n, uint32_t known)
+{
+	const uint32_t k = db->sampling.k;
+	const uint32_t far = len < k ? 0 : (len - k) / db->sampling.stride + 1;
+	uint32_t regions = 0;
+
+	kh_places_sort_candidates(r->candidate, NULL, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (i == 0 || kh_candidate_bin(r->candidate[i]) -
+					      kh_candidate_bin(r->candidate[i - 1]) > far)
+			r->from[regions++] = (uint8_t)i;
+	r->from[regions] = (uint8_t)n;
+	for (uint32_t i = 0; i < regions; i++) {
+		uint32_t missing = known;
+
+		for (uint32_t c = r->from[i]; c < r->from[i + 1]; c++)
+			missing &= ~(UINT32_C(1) << (uint32_t)r->candidate[c]);
+		r->region[i] = (uint16_t)(kh_short_loss(r->pos, missing, k, len) << 8 | i);
+	}
+	return regions;
+}
+
+/* The first region behind `last`, by loss and then in order; UINT32_MAX: there is none. */
+static KH_HD uint32_t kh_short_next(const kh_short_rooms *r, uint32_t n, uint32_t last)
+{
+	uint32_t next = UINT32_MAX;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (r->region[i] < next && (last == UINT32_MAX || r->region[i] > last))
+			next = r->region[i];
+	return next;
+}
+
+/* --- crowds ------------------------------------------------------------------------------ */
+/* The regions of a mate: their first bins, candidates, and losses. */
+typedef struct kh_short_list {
+	uint32_t n, bin[KH_SHORT_CANDIDATES];
+	uint8_t size[KH_SHORT_CANDIDATES], loss[KH_SHORT_CANDIDATES];
+} kh_short_list;
+
+static KH_HD void kh_short_keep(const kh_short_rooms *r, uint32_t regions, kh_short_list *to)
+{
+	to->n = regions;
+	for (uint32_t i = 0; i < regions; i++) {
+		to->bin[i] = kh_candidate_bin(r->candidate[r->from[i]]);
+		to->size[i] = (uint8_t)(r->from[i + 1] - r->from[i]);
+		to->loss[i] = (uint8_t)(r->region[i] >> 8);
+	}
+}
+
+/* As kh_places_beside. */
+static KH_HD uint32_t kh_short_beside(const kh_match_db *db, const kh_short_list *l, uint32_t bin)
+{
+	const uint32_t near = KH_MATCH_SPAN / db->sampling.stride + 1;
+	uint32_t i = 0;
+
+	while (i < l->n && l->bin[i] + near < bin)
+		i++;
+	return i < l->n && l->bin[i] <= bin + near ? l->size[i] : 0;
+}
+
+/* Could one of the heaviest regions of a crowd not have been compared, and count for the call as
+ * one that is as good as the best (kh_match_crowded)?  Not if one that was compared before the
+ * crowd is heavier. */
+static KH_HD bool kh_short_crowded(const kh_match_db *db, const kh_short_list list[2],
+				   uint32_t mate, uint32_t crowd)
+{
+	const kh_short_list *l = &list[mate];
+	uint32_t before = 0, in = 0;
+
+	for (uint32_t i = 0; i < l->n && crowd != UINT32_MAX; i++) {
+		const uint32_t weight = l->size[i] + kh_short_beside(db, &list[!mate], l->bin[i]);
+
+		if (l->loss[i] < crowd)
+			before = weight > before ? weight : before;
+		else
+			in = weight > in ? weight : in;
+	}
+	return in > 0 && in >= before;
+}
+
+#endif
