@@ -156,8 +156,9 @@ __device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *
 }
 
 /* --- places --------------------------------------------------------------------------- */
-/* Adds a place whose best stretch is known, as the end of kh_places_add does. */
-__device__ __noinline__ void add_place(warp_match *w, kh_spot *p)
+/* Adds a place of a region of so many candidates whose best stretch is known, as the end of
+ * kh_places_add does. */
+__device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_spot *p)
 {
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[kh_place_mate(p)];
@@ -165,7 +166,7 @@ __device__ __noinline__ void add_place(warp_match *w, kh_spot *p)
 
 	if (f->n_places == kh_places_most(&w->j.s))
 		return;
-	if (4 * stretch >= before) {
+	if (kh_match_has_ends(m->db, &w->j.s, candidates, stretch, before)) {
 		const kh_laid l = kh_places_laid(m, &w->j.s, p);
 
 		fit_ends(&l, kh_place_at(p), !w->j.s.only, &p->fit);
@@ -182,7 +183,8 @@ __device__ __noinline__ void add_place(warp_match *w, kh_spot *p)
 }
 
 /* Compares the mate at each place where the text of the bin has the seed. */
-__device__ void look_in_bin(warp_match *w, uint32_t mate, const kh_stands *f, uint32_t bin)
+__device__ void look_in_bin(warp_match *w, uint32_t mate, uint32_t candidates, const kh_stands *f,
+			    uint32_t bin)
 {
 	const kh_match_db *db = w->x.m.db;
 	const uint32_t stride = db->sampling.stride;
@@ -212,7 +214,7 @@ __device__ void look_in_bin(warp_match *w, uint32_t mate, const kh_stands *f, ui
 				const kh_laid l = kh_places_laid(&w->x.m, &w->j.s, &p);
 
 				p.fit = fit_together(&l, kh_place_at(&p), 0, l.len);
-				add_place(w, &p);
+				add_place(w, candidates, &p);
 			}
 		}
 	}
@@ -253,7 +255,7 @@ __device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_reg
 		const uint64_t c = f->candidate[from++];
 		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
 
-		look_in_bin(w, mate, &x, kh_candidate_bin(c));
+		look_in_bin(w, mate, r->n, &x, kh_candidate_bin(c));
 	}
 	__syncwarp();
 }
@@ -327,7 +329,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 		if (lane_id() == 0)
 			r->loss = KH_REGION_COMPARED;
 		if (places == 1)
-			add_place(w, &q);
+			add_place(w, r->n, &q);
 		__syncwarp();
 	}
 }

@@ -93,9 +93,10 @@ static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here 
 
 /* Compares the mate at a place, as kh_places_add does.  False: whether its ends are compared hangs
  * on the order of places, which in a crowd is not that of the CPU. */
-static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
-			       kh_spot *p, kh_short_found *f)
+static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, const kh_mates *s,
+			       uint32_t candidates, kh_spot *p, kh_short_found *f)
 {
+	const uint32_t len = s->mate[kh_place_mate(p)].len;
 	const kh_laid l = { &r->read[kh_place_strand(p)], len, kh_match_text(db, kh_place_at(p)),
 			    kh_match_begin(db, p->target), db->end[p->target] };
 	bool ends;
@@ -103,11 +104,12 @@ static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, u
 	p->fit = kh_text_fit(&l, kh_place_at(p), 0, len);
 	const uint32_t stretch = p->fit.score;
 
-	ends = 4 * stretch >= f->stretch;
+	ends = kh_match_has_ends(db, s, candidates, stretch, f->stretch);
 	if (ends)
 		kh_text_fit_ends(&l, kh_place_at(p), false, &p->fit);
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
-	return ends || f->before == UINT32_MAX || 4 * stretch < f->before;
+	return ends || f->before == UINT32_MAX ||
+	       !kh_match_has_ends(db, s, candidates, stretch, f->before);
 }
 
 /* How many regions have such a loss. */
@@ -146,7 +148,7 @@ static KH_HD kh_short_end kh_short_places(const kh_match_db *db, const kh_short_
 	const uint32_t k = db->sampling.k, len = s->mate[mate].len, most = kh_places_most(s);
 	const uint32_t slack = kh_match_slack(db, s);
 	const bool all = s->mate[mate].asked == s->mate[mate].seeds;
-	uint32_t region = UINT32_MAX, c = 0, end = 0, places = 0;
+	uint32_t region = UINT32_MAX, c = 0, end = 0, candidates = 0, places = 0;
 	kh_short_here here;
 
 	here.n = 0;
@@ -169,6 +171,7 @@ static KH_HD kh_short_end kh_short_places(const kh_match_db *db, const kh_short_
 			}
 			c = r->from[region & 255];
 			end = r->from[(region & 255) + 1];
+			candidates = end - c;
 			here.n = 0;
 		}
 		const uint64_t candidate = r->candidate[c++];
@@ -183,7 +186,7 @@ static KH_HD kh_short_end kh_short_places(const kh_match_db *db, const kh_short_
 		if (n == 0)
 			continue;
 		p.target = kh_match_target(db, bin);
-		if (n > 1 || !kh_short_fit(db, r, len, &p, f))
+		if (n > 1 || !kh_short_fit(db, r, s, candidates, &p, f))
 			return KH_SHORT_LEFT;
 		kh_short_take(db, &p, slack, places++ < most, &here, f);
 		if (f->unclear && (!all || slack > 0 || f->best >= KH_RESCUE_SCORE))

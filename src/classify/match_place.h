@@ -179,10 +179,20 @@ static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, con
 	return l;
 }
 
-/* Compares a mate at a place; its ends, too, if the best stretch is as long as a quarter of the
- * best one of the places before, or longer. */
+/* Does what goes on beside the best stretch of a place count, too?  Not if the stretch is shorter
+ * than a quarter of the best one of the places before; nor if the region has one candidate, and a
+ * read, which is not a part of a long one, has hardly more there than this seed, as by chance. */
+static KH_HD bool kh_match_has_ends(const kh_match_db *db, const kh_mates *s, uint32_t candidates,
+				    uint32_t stretch, uint32_t before)
+{
+	return 4 * stretch >= before && (candidates > 1 || !s->only ||
+					 stretch >= db->sampling.k + KH_MATCH_BEYOND);
+}
+
+/* Compares a mate at a place of a region, and its ends, if these count. */
 static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32_t mate,
-				       uint32_t strand, int64_t at, uint32_t bin)
+				       const kh_region *r, uint32_t strand, int64_t at,
+				       uint32_t bin)
 {
 	kh_found *f = &m->found[mate];
 	kh_spot p;
@@ -196,7 +206,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.fit = kh_text_fit(&l, at, 0, l.len);
 	const uint32_t stretch = p.fit.score;
 
-	if (4 * stretch >= f->stretch)
+	if (kh_match_has_ends(m->db, s, r->n, stretch, f->stretch))
 		kh_text_fit_ends(&l, at, !s->only, &p.fit);
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
@@ -269,8 +279,8 @@ static KH_HD uint64_t kh_text_begin_so(const uint64_t base[KH_ALIKE], uint64_t h
 /* Compares the mate where the text has the seed, which begins with one of the bases `alike` from
  * base `from` on as it stands in a strand. */
 static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t mate,
-				    const kh_stands *f, uint32_t bin, int64_t from,
-				    const uint64_t alike[2])
+				    const kh_region *r, const kh_stands *f, uint32_t bin,
+				    int64_t from, const uint64_t alike[2])
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
 	const uint32_t *bases = kh_match_text(m->db, from);
@@ -282,13 +292,13 @@ static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t 
 
 		for (uint32_t strand = 0; strand < 2; strand++)
 			if (alike[strand] & bit && here == f->bases[strand])
-				kh_places_add(m, s, mate, strand, at - f->at[strand], bin);
+				kh_places_add(m, s, mate, r, strand, at - f->at[strand], bin);
 	}
 }
 
 /* Compares the mate at each place where the text of the candidate's bin has the seed. */
 static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
-				 const kh_stands *f, uint32_t bin)
+				 const kh_region *r, const kh_stands *f, uint32_t bin)
 {
 	const uint32_t stride = m->db->sampling.stride;
 	const int64_t from = (int64_t)bin * stride;
@@ -304,7 +314,7 @@ static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mat
 		next = kh_text_bases(bases, (uint64_t)from + i + 32);
 		alike[0] = kh_text_begin_so(x.base[0], here, next) & first;
 		alike[1] = kh_text_begin_so(x.base[1], here, next) & first;
-		kh_places_look_at(m, s, mate, f, bin, from + i, alike);
+		kh_places_look_at(m, s, mate, r, f, bin, from + i, alike);
 	}
 }
 
@@ -325,7 +335,7 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 		if (!kh_places_have(m, m->n_place - before, at, bin)) {
 			const kh_stands x = kh_places_stands(m, s, mate, pos);
 
-			kh_places_look(m, s, mate, &x, bin);
+			kh_places_look(m, s, mate, r, &x, bin);
 		}
 	}
 }
