@@ -131,15 +131,14 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 
 static void compare_all(const kh_gpu_query *q)
 {
-	for (uint32_t i = 0; i < q->n + q->n_slices; i++) {
-		if (i < q->n && kh_gpu_is_long(q, i)) {
+	for (uint32_t i = 0; i < q->n; i++) {
+		if (kh_gpu_is_long(q, i)) {
 			if (q->found)
 				kh_gpu_leave_to_host(q, i);
 			continue;
 		}
-		kh_short_end end = q->found || i >= q->n
-					   ? KH_SHORT_LEFT
-					   : kh_short_compare(q, &q->text, i, false);
+		kh_short_end end = q->found ? KH_SHORT_LEFT
+					    : kh_short_compare(q, &q->text, i, false);
 
 		if (end == KH_SHORT_AGAIN)
 			end = kh_short_compare(q, &q->text, i, true);
@@ -148,13 +147,23 @@ static void compare_all(const kh_gpu_query *q)
 	}
 }
 
+/* The calls of long fragments: of parts that are compared first, and of the others. */
+static void compare_parts(const kh_gpu_query *q, bool first)
+{
+	for (uint32_t i = 0; i < q->n_slices; i++)
+		if (kh_gpu_wants_part(q, i, first))
+			compare(q, q->n + i);
+	for (uint32_t k = 0; k < q->n_longs; k++)
+		kh_gpu_sum(q, &q->text, &q->longs[k], first);
+}
+
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
 	if (q->text.text) {
 		mark_all(q);
 		compare_all(q);
-		for (uint32_t k = 0; k < q->n_longs && !q->found; k++)
-			kh_gpu_sum(q, &q->text, &q->longs[k]);
+		for (int first = 1; first >= 0 && !q->found; first--)
+			compare_parts(q, first != 0);
 	} else {
 		if (!q->genus)
 			abort();        /* other databases are made up for translated seeds only: */

@@ -108,6 +108,8 @@ typedef struct kh_gpu_counters {
 
 /* As a call's taxon: the fragment is left to the host (match.cu). */
 #define KH_GPU_CALL_LEFT (UINT32_MAX - 1)     /* as KH_ON_HOST */
+/* Meanwhile: a long fragment of which those parts do not tell enough that are compared first. */
+#define KH_GPU_CALL_OPEN (UINT32_MAX - 2)
 
 /* Numbers that kernels count in device memory. */
 enum {
@@ -123,7 +125,8 @@ enum {
 	KH_GPU_AGAIN = KH_GPU_NOTES + 2,/* of a database with text: fragments whose other seeds are
 					 * to be looked up, too, */
 	KH_GPU_REST,                    /*   those that threads leave to warps, */
-	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun */
+	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun, */
+	KH_GPU_PARTS_TAKEN,             /*   and parts that are not compared first */
 	KH_GPU_UNCALLED                 /* fragments to be looked at by translated seeds */
 };
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */

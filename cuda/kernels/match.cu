@@ -6,8 +6,11 @@
  *	mark    which k-mers are seeds, word by word
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
- *	match   a warp a fragment, or a part of a long one: what is left of these (match_warp.cuh)
- *	sum     the calls of long fragments, by the claims of their parts
+ *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts that
+ *	        are compared first (match_warp.cuh)
+ *	sum     the calls of long fragments, by the claims of these parts
+ *	match, sum
+ *	        the same of the other parts, where those do not tell enough
  *
  * Long fragments of very many species are left to the host: their call has the taxon
  * KH_GPU_CALL_LEFT.
@@ -66,8 +69,11 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ kh
 
 /* The fragments are those of q.rest; or all, if the features found are wanted, which threads do not
  * look for.  Of a long fragment, which features its parts have found is not kept. */
-__device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_match *w, uint32_t i)
+__device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, bool first, warp_match *w,
+			  uint32_t i)
 {
+	if (i >= q.n && !kh_gpu_wants_part(&q, i - q.n, first))
+		return;
 	if (i < q.n && q.found && kh_gpu_is_long(&q, i)) {
 		if (lane_id() == 0)
 			kh_gpu_leave_to_host(&q, i);
@@ -76,12 +82,15 @@ __device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_mat
 	compare(&q, db, w, i);
 }
 
-/* A block is a warp, so that none waits for another one. */
+/* A block is a warp, so that none waits for another one.  FIRST: parts that are compared first, and
+ * fragments. */
+template <bool FIRST>
 __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
 	__shared__ warp_match work;
-	const uint32_t rest = q.found ? q.n : q.counts[KH_GPU_REST];
+	const uint32_t rest = !FIRST ? 0 : q.found ? q.n : q.counts[KH_GPU_REST];
+	const uint32_t parts = q.found ? 0 : q.n_slices;
 
 	if (threadIdx.x == 0)
 		db = q.text;
@@ -90,14 +99,17 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ k
 		uint32_t at = 0;
 
 		if (lane_id() == 0)
-			at = atomicAdd(&q.counts[KH_GPU_REST_TAKEN], 1);
+			at = atomicAdd(&q.counts[FIRST ? KH_GPU_REST_TAKEN : KH_GPU_PARTS_TAKEN],
+				       1);
 		at = __shfl_sync(ALL, at, 0);
-		if (at >= rest + q.n_slices)
+		if (at >= rest + parts)
 			break;
-		match_one(q, &db, &work, at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
+		match_one(q, &db, FIRST, &work,
+			  !FIRST || at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
 	}
 }
 
+template <bool FIRST>
 __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
@@ -107,7 +119,7 @@ __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ kh_g
 		db = q.text;
 	__syncthreads();
 	if (i < q.n_longs)
-		kh_gpu_sum(&q, &db, &q.longs[i]);
+		kh_gpu_sum(&q, &db, &q.longs[i], FIRST);
 }
 
 template <int H>
@@ -135,6 +147,7 @@ void mark_any(const kh_gpu_query *q, cudaStream_t stream)
 extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const uint32_t items = q->n + q->n_slices, most = blocks_on_device(MATCH_EACH);
+	const uint32_t longs = (q->n_longs + BLOCK - 1) / BLOCK;
 
 	mark_any(q, stream);
 	if (!q->found) {
@@ -143,21 +156,25 @@ extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 		short_kernel<false><<<n, BLOCK, 0, stream>>>(*q);
 		short_kernel<true><<<n, BLOCK, 0, stream>>>(*q);
 	}
-	match_kernel<<<items < most ? items : most, 32, 0, stream>>>(*q);
-	if (q->n_longs > 0 && !q->found)
-		sum_kernel<<<(q->n_longs + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(*q);
+	match_kernel<true><<<items < most ? items : most, 32, 0, stream>>>(*q);
+	if (q->n_longs > 0 && !q->found) {
+		sum_kernel<true><<<longs, BLOCK, 0, stream>>>(*q);
+		match_kernel<false><<<q->n_slices < most ? q->n_slices : most, 32, 0, stream>>>(*q);
+		sum_kernel<false><<<longs, BLOCK, 0, stream>>>(*q);
+	}
 	return cudaGetLastError();
 }
 
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)
 {
 	void (*const kernel[])(kh_gpu_query) = { short_kernel<false>, short_kernel<true>,
-						 match_kernel, sum_kernel };
+						 match_kernel<true>, match_kernel<false>,
+						 sum_kernel<true>, sum_kernel<false> };
 	int device, blocks = 0, threads = 0;
 	cudaError_t e = cudaSuccess;
 	size_t most = 0;
 
-	for (int i = 0; i < 4 && e == cudaSuccess; i++) {
+	for (int i = 0; i < (int)(sizeof kernel / sizeof *kernel) && e == cudaSuccess; i++) {
 		cudaFuncAttributes a;
 
 		e = cudaFuncGetAttributes(&a, kernel[i]);

@@ -175,6 +175,14 @@ static KH_HD bool kh_gpu_is_first(const kh_gpu_query *q, uint32_t part)
 	return kh_match_is_first(of.i, of.n);
 }
 
+/* Is a part to be compared: one of those that are compared first, or one of the others? */
+static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, bool first)
+{
+	const uint32_t taxon = q->call[q->slice[part].fragment].taxon;
+
+	return kh_gpu_is_first(q, part) == first && (first || taxon == KH_GPU_CALL_OPEN);
+}
+
 /* Adds the claims of a part.  False: there is no room. */
 static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, kh_gpu_summed *to)
 {
@@ -215,11 +223,12 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 {
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
 		const kh_gpu_part *p = &q->part[k];
-		const kh_part_best part = kh_gpu_part_best(db, p);
 		uint32_t own = 0;
 
 		if (!all && !kh_gpu_is_first(q, k))
 			continue;
+		const kh_part_best part = kh_gpu_part_best(db, p);
+
 		for (uint32_t c = 0; c < p->n; c++)
 			if (p->claim[c].species == sums->claims.v[best].species)
 				own = kh_part_credit(&part, p->claim[c].score);
@@ -231,29 +240,34 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 	}
 }
 
-/* The call of a long fragment, by its parts: by some of them where these tell enough. */
-static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l)
+/* The call of a long fragment: by the parts that are compared first, if these tell enough; if not,
+ * it is open, and follows from all. */
+static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l,
+			     bool first)
 {
-	const uint32_t i = l->fragment;
+	kh_call *const call = &q->call[l->fragment];
 	kh_claim claim[KH_GPU_SUMS];
 	kh_alone alone[KH_GPU_SUMS];
 	kh_sum sum[KH_GPU_SUMS];
 	kh_gpu_summed x = { { { claim, alone, 0, KH_GPU_SUMS, NULL }, sum }, 0, 0 };
-	bool room = kh_gpu_add_parts(q, db, l, true, &x);
-	const bool all = room && !kh_match_long_sure(db, &x.sums, x.bases, x.features);
 	uint32_t best;
 
-	if (all)
-		room = kh_gpu_add_parts(q, db, l, false, &x);
-	if (!room) {
-		kh_gpu_leave_to_host(q, i);
+	if (!first && call->taxon != KH_GPU_CALL_OPEN)
+		return;
+	if (!kh_gpu_add_parts(q, db, l, true, &x) ||
+	    (!first && !kh_gpu_add_parts(q, db, l, false, &x))) {
+		kh_gpu_leave_to_host(q, l->fragment);
+		return;
+	}
+	if (first && !kh_match_long_sure(db, &x.sums, x.bases, x.features)) {
+		call->taxon = KH_GPU_CALL_OPEN;
 		return;
 	}
 	best = kh_sums_best(&x.sums);
 	if (best != UINT32_MAX)
-		kh_gpu_share_parts(q, db, l, all, &x.sums, best);
-	q->call[i] = kh_small_call_long(db, &x.sums, best, x.bases, x.features, q->rule.confidence,
-					q->candidates ? &q->candidates[i] : NULL);
+		kh_gpu_share_parts(q, db, l, !first, &x.sums, best);
+	*call = kh_small_call_long(db, &x.sums, best, x.bases, x.features, q->rule.confidence,
+				   q->candidates ? &q->candidates[l->fragment] : NULL);
 }
 
 #endif
