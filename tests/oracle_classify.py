@@ -224,7 +224,7 @@ class Classifier:
 # --- databases with text ----------------------------------------------------------------
 class TextRule:
     """All constants of the comparison with text stand here."""
-    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 8, 14, 6, 64
+    WHOLE, PART, ENDS, BEYOND, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 2, 8, 14, 6, 64
     SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
     SPAN, APART, PART_SCORE = 1008, 20, 20
     LESS, NEAR, SHARED = 8, 6, 4
@@ -358,7 +358,9 @@ class TextClassifier:
                     if self.texts[target][at:at + k] == read[start:start + k] and self.count(places, mate) < room:
                         most = max((fit[3] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
                         fit = self.stretch(target, read, at - start, 0, len(read))
-                        far = self.with_ends(target, read, at - start, fit, part) if 4 * fit[0] >= most else fit[:3]
+                        far = fit[:3]
+                        if 4 * fit[0] >= most and (part or len(region) > 1 or fit[0] >= k + self.rule.BEYOND):
+                            far = self.with_ends(target, read, at - start, fit, part)
                         new.append((mate, strand, self.db.stride * first + at - start))
                         places[new[-1]] = target, at - start, far + fit[:1]
 

@@ -6,8 +6,8 @@
  *	mark    which k-mers are seeds, word by word
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
- *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts that
- *	        are compared first (match_warp.cuh)
+ *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts
+ *	        that are compared first (match_warp.cuh)
  *	sum     the calls of long fragments, by the claims of these parts
  *	match, sum
  *	        the same of the other parts, where those do not tell enough
