@@ -84,7 +84,8 @@ typedef struct kmerhash_read {
 typedef struct kmerhash_call {
 	uint32_t taxid;                 /* 0: unclassified */
 	uint32_t features;              /* different features that the read has, */
-	uint32_t hits;                  /*   of which so many lie in the best place, */
+	uint32_t hits;                  /*   of which so many lie in the best place (0, where
+					 *   text does not suffice for a call), */
 	uint32_t found;                 /*   and so many are in the database at all */
 	/* with KMERHASH_SECOND: the best taxon of another species, and its hits; 0: none */
 	uint32_t second, second_hits;
