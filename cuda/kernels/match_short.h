@@ -5,7 +5,9 @@
  * at two on both sides of a gap, and no other one could be as good; or there is none at all.  A
  * thread decides these, as match_score.h would, with rooms for a few candidates and these places.
  * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU
- * does.  All that is not so simple is left to a warp.
+ * does.  Where regions are a crowd, it compares all of them, and sees whether that can matter; and
+ * what is too little for a call need not be known better.  All that is not so simple is left to a
+ * warp.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
