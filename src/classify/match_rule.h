@@ -53,8 +53,8 @@ enum {
 	KH_MATCH_NEARBY = 16,           /* how far below that a species may be a candidate */
 	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
 	KH_MATCH_BEYOND = 2,            /* score beyond a seed that is more than chance */
-	KH_MATCH_LESS = 8,              /* below the best score of a part: it counts nothing */
-	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
+	KH_MATCH_LESS = 3,              /* below the best score of a part: it counts nothing */
+	KH_MATCH_NEAR = 4,              /* of a long fragment others may have a quarter less, */
 	KH_MATCH_SHARED = 4,            /* if a quarter of it is in parts of the best one */
 	KH_MATCH_SOME = 4,              /* one part of so many is compared first; they may do */
 	KH_MATCH_AHEAD = 2,             /* if others have one in so many less, or more than that */
