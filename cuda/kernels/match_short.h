@@ -101,12 +101,11 @@ static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, c
 	const uint32_t len = s->mate[kh_place_mate(p)].len;
 	const kh_laid l = { &r->read[kh_place_strand(p)], len, kh_match_text(db, kh_place_at(p)),
 			    kh_match_begin(db, p->target), db->end[p->target] };
-	bool ends;
 
 	p->fit = kh_text_fit(&l, kh_place_at(p), 0, len);
 	const uint32_t stretch = p->fit.score;
+	const bool ends = kh_match_has_ends(db, s, candidates, stretch, f->stretch);
 
-	ends = kh_match_has_ends(db, s, candidates, stretch, f->stretch);
 	if (ends)
 		kh_text_fit_ends(&l, kh_place_at(p), false, &p->fit);
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
@@ -235,6 +234,7 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
+/* Compares a mate, and keeps its regions in *list. */
 static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_mates *s,
 					uint32_t mate, bool all, kh_short_list *list,
 					kh_short_found *f)
