@@ -221,9 +221,11 @@ static void repair(unsigned char *p, size_t n)
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 }
 
+/* The last target has alleles. */
 static void add_text(kh_db_header *h)
 {
 	static uint32_t text[MOST_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
+	static uint32_t alleles[GENOME_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
 
 	for (uint32_t t = 0; t < TARGETS; t++) {
 		packed p = pack(genome[t], GENOME);
@@ -233,16 +235,19 @@ static void add_text(kh_db_header *h)
 				p.bases, i, GENOME - i < KH_TEXT_WORD ? GENOME - i : KH_TEXT_WORD);
 		unpack(&p);
 	}
+	for (uint32_t i = 0; i < GENOME / KH_TEXT_WORD; i += 3)
+		alleles[i] = UINT32_C(0x00c00100) << i % 8;
 	begin(h, KH_SEC_TEXT);
 	append(h, KH_SEC_TEXT, text,
 	       (all_bins * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND) * sizeof *text);
+	append(h, KH_SEC_TEXT, alleles, sizeof alleles);
 }
 
 static void add_kept(kh_db_header *h)
 {
 	begin(h, KH_SEC_KEPT);
 	for (uint32_t i = 0; i < TARGETS; i++) {
-		const kh_db_kept k = { i, 0, i * apart, GENOME_BINS };
+		const kh_db_kept k = { i, 0, i * apart, GENOME_BINS, i == TARGETS - 1 };
 
 		append(h, KH_SEC_KEPT, &k, sizeof k);
 	}

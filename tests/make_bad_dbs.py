@@ -179,15 +179,20 @@ def text(good):
     stride = struct.unpack_from("<I", good, HEADER["stride"])[0]
     second = struct.unpack_from("<I", good, extent(good, "targets")[0] + 32)[0]
     at_kept, size_kept = extent(good, "kept")
-    for what, pair in (("at-odd", (at_kept + 1, size_kept)), ("at-0", (0, size_kept)), ("size-less", (at_kept, size_kept - 16)),
+    for what, pair in (("at-odd", (at_kept + 1, size_kept)), ("at-0", (0, size_kept)), ("size-less", (at_kept, size_kept - 20)),
                        ("size-odd", (at_kept, size_kept - 1)), ("overlaps", (at, size_kept)), ("none", (0, 0))):
         yield "text-kept-" + what, put(good, "QQ", 560, *pair), ""
-    target, begins, first, bins = struct.unpack_from("<IIII", good, at_kept + 16)
+    target, begins, first, bins, _ = struct.unpack_from("<5I", good, at_kept + 20)
+    alleles = [(i, of[3]) for i, of in enumerate(struct.iter_unpack("<5I", good[at_kept:at_kept + size_kept])) if of[4]]
     for what, offset, values in (("target", 0, (huge >> 32, target + 1, 0)), ("begins", 4, (huge >> 32, begins + 1 << 20)),
                                  ("first", 8, (first + 1, 0, huge >> 32)), ("bins", 12, (bins + 1, 0, huge >> 32))):
         for value in values:
-            yield "text-kept-%s-%d" % (what, value), put(good, "I", at_kept + 16 + offset, value), "kept|targets|bins"
-    for name, word in (("gap", second * stride // 16 - 1), ("species", size // 4 - 1)):
+            yield "text-kept-%s-%d" % (what, value), put(good, "I", at_kept + 20 + offset, value), "kept|targets|bins"
+    for i, value in [(i, value) for i, _ in alleles[:2] for value in (0, 3, huge >> 32)]:
+        yield "text-kept-alleles-%d-%d" % (i, value), put(good, "I", at_kept + 20 * i + 16, value), "kept is damaged|text does not fit"
+    with_alleles = sum(bins for _, bins in alleles)
+    behind = size // 4 - (with_alleles * stride // 16 + 64 if alleles else 0)
+    for name, word in (("gap", second * stride // 16 - 1), ("species", behind - 1)):
         yield "text-" + name, put(good, "I", at + 4 * word, 1), "text goes on behind a target"
     bases = struct.unpack_from("<Q", good, extent(good, "targets")[0] + 8)[0]
     if bases % 16:

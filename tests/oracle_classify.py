@@ -274,14 +274,19 @@ class TextClassifier:
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), TextRule(db), int(1000 * confidence + 0.5)
-        words = db.section("text")
-        self.texts = []
-        for first, _, bases in db.stretches:
-            word = words[db.stride // 4 * first:db.stride // 4 * first + 4 * -(-bases // 16)]
-            self.texts.append("".join("ACGT"[byte >> 2 * i & 3] for byte in word for i in range(4))[:bases])
+        # by stretch: its text, and the same with alleles in place of what has some
+        self.texts, self.others = [], []
+        for first, alleles, bases in db.placed:
+            text = db.unpacked(first, bases)
+            other = [a ^ x for a, x in zip(text, db.unpacked(alleles, bases))] if alleles is not None else text
+            self.texts.append("".join("ACGT"[a] for a in text))
+            self.others.append("".join("ACGT"[a] for a in other))
 
     def species(self, target):
         return self.db.own[self.db.stretches[target][1]]
+
+    def matches(self, target, at, base):
+        return base in (self.texts[target][at], self.others[target][at])
 
     def stretch(self, target, read, at, start, stop):
         """(score, matches, bases, from, to) of the best stretch of read[start:stop] that lies at `at`"""
@@ -289,7 +294,7 @@ class TextClassifier:
         for i in range(max(start, -at), min(stop, len(text) - at)):
             if total == 0:
                 begin, wrong = i, 0
-            if text[at + i] == read[i]:
+            if self.matches(target, at + i, read[i]):
                 total += 1
             else:
                 total, wrong = max(0, total - 1), wrong + 1
@@ -541,11 +546,12 @@ class TextClassifier:
         hits, k = 0, self.rule.KMER
         for mate, (place, target, at, _) in where.items():
             seq = plain(mates[mate])
-            read, text = reverse_complement(seq) if place[1] else seq, self.texts[target]
+            read, end = reverse_complement(seq) if place[1] else seq, len(self.texts[target])
             for i in range(0, len(seq) - k + 1, self.rule.STEP):
                 start = len(seq) - k - i if place[1] else i
                 lies = [at + p - place[2] + start for p in self.around(place, places)]
-                hits += any(x >= 0 and text[x:x + k] == read[start:start + k] for x in lies)
+                hits += any(0 <= x <= end - k and all(self.matches(target, x + j, read[start + j]) for j in range(k))
+                            for x in lies)
         return hits
 
     def kmers(self, seq):
@@ -569,10 +575,10 @@ class TextClassifier:
                 where = range(end - rule.BEHIND, end + rule.BEFORE + 1)
             else:
                 where = range(at - rule.BEFORE, at + rule.BEHIND + 1)
-            text, found = self.texts[target], []
+            found = []
             for x in where:
-                if 0 <= x <= len(text) - len(read):
-                    found.append((sum(p != q for p, q in zip(read[:64], text[x:x + 64])), x))
+                if 0 <= x <= len(self.texts[target]) - len(read):
+                    found.append((sum(not self.matches(target, x + j, base) for j, base in enumerate(read[:64])), x))
             if not found or 2 * min(found)[0] > min(64, len(read)):
                 continue
             x = min(found)[1]

@@ -48,7 +48,7 @@ class Database:
         self.slots = 512 // (self.word_bits + 9)
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
-        self.kept = list(struct.iter_unpack("<IIII", self.section("kept")))
+        self.kept = list(struct.iter_unpack("<IIIII", self.section("kept")))
         self.told = list(struct.iter_unpack("<10H", self.section("told"))) or None
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
@@ -63,7 +63,11 @@ class Database:
         if self.seeded:
             self.stretches = [(first, self.targets[target][1],
                                min(n * self.stride, self.targets[target][2] - at * self.stride))
-                              for target, at, first, n in self.kept]
+                              for target, at, first, n, _ in self.kept]
+            each = self.stride // 16
+            # by stretch: the words where its text begins, and its alleles, if it has some; and its bases
+            self.placed = [(each * first, each * (self.bins + has - 1) + 64 if has else None, bases)
+                           for (first, _, bases), (*_, has) in zip(self.stretches, self.kept)]
         for _, taxon, *_ in self.targets:
             up = taxon
             while up and self.taxa[up][3] != SPECIES:
@@ -76,6 +80,11 @@ class Database:
         bins = [self.target_bins + i * (1 + self.gap) for i in range(len(known))]
         self.voters, self.vote_bin = dict(zip(bins, known)), dict(zip(known, bins))
         self.all_bins = self.target_bins + len(known) * (1 + self.gap)
+
+    def unpacked(self, word, n):
+        """n bases of the text, from a word on, as numbers"""
+        words = self.section("text")[4 * word:4 * word + 4 * -(-n // 16)]
+        return [byte >> 2 * i & 3 for byte in words for i in range(4)][:n]
 
     def section(self, name):
         at, size = self.at[name]
@@ -314,7 +323,7 @@ def expected_index(db, refs):
     stretches = [(target[0], seq) for target, (_, seq) in zip(db.targets, refs)]
     if db.seeded:
         stretches = [(first, as_text(refs[of][1][at * db.stride:(at + n) * db.stride]))
-                     for of, at, first, n in db.kept]
+                     for of, at, first, n, _ in db.kept]
     for first, seq in stretches:
         for at, key in features(seq, scheme, db.k, db.s, db.stride, db.least, db.no_repeats):
             keys.setdefault(key, set()).add(first + at // db.stride)
@@ -474,49 +483,57 @@ def check_text(db, refs):
     if db.version == 2:
         return
     want = bytearray(db.stride // 4 * db.bins + 256)
-    for target, at, first, n in db.kept:
+    for target, at, first, n, _ in db.kept:
         seq = refs[target][1][at * db.stride:(at + n) * db.stride]
         for i in range(0, len(seq), 16):
             word = sum(CODE.get(c, 0) << 2 * j for j, c in enumerate(seq[i:i + 16]))
             struct.pack_into("<I", want, db.stride // 4 * first + i // 4, word)
-    assert db.section("text") == want
+    assert db.section("text")[:len(want)] == want
     check_left_out(db, refs)
 
 
-def apart(a, b):
-    return [sum(x != y for x, y in zip(a[:i], b)) for i in range(0, len(a) + 1, 4)]
+def apart(a, *texts):
+    """How many of the first bases of a are in none of the texts, for 0, 4, 8 ... of them"""
+    return [sum(x not in others for x, *others in zip(a[:i], *texts)) for i in range(0, len(a) + 1, 4)]
 
 
 def check_left_out(db, refs):
-    """What is not kept lies along text of its species, all but 14 bases of 128, with an indel at most."""
-    texts, lots = {}, {}
-    for target, at, _, n in db.kept:
-        seq = refs[target][1][at * db.stride:(at + n) * db.stride]
-        for text in (seq, "".join({"A": "T", "C": "G", "G": "C", "T": "A"}.get(c, c) for c in reversed(seq))):
+    """What is not kept lies along text of its species, all but 14 bases of 128, with an indel at most, and what
+    differs there is an allele: but for third bases, which are few."""
+    texts, lots, differ, unknown = {}, {}, 0, 0
+    for (target, *_), (first, alleles, bases) in zip(db.kept, db.placed):
+        text = db.unpacked(first, bases)
+        other = [a ^ x for a, x in zip(text, db.unpacked(alleles, bases))] if alleles is not None else text
+        lies = ["".join("ACGT"[a] for a in bases) for bases in (text, other)]
+        back = ["".join("TGCA"[a] for a in reversed(bases)) for bases in (text, other)]
+        for text, other in (lies, back):
             species = db.own[db.targets[target][1]]
-            texts.setdefault(species, []).append(text)
+            texts.setdefault(species, []).append((text, other))
             for i in range(len(text) - 11):
                 lots.setdefault((species, text[i:i + 12]), []).append((len(texts[species]) - 1, i))
     for target, (_, seq) in enumerate(refs):
         species = db.own[db.targets[target][1]]
-        there = {at + i for of, at, _, n in db.kept if of == target for i in range(n)}
+        there = {at + i for of, at, _, n, _ in db.kept if of == target for i in range(n)}
         for at in range(0, len(seq), max(128, db.stride)):
-            tile = seq[at:at + max(128, db.stride)]
+            tile = as_text(seq[at:at + max(128, db.stride)])
             if at // db.stride in there or len(tile) < 64:
                 continue
             diagonals = {}
             for i in range(len(tile) - 11):
                 for text, j in lots.get((species, tile[i:i + 12]), []):
                     diagonals[text, j - i] = diagonals.get((text, j - i), 0) + 1
-            best = len(tile)
+            best = [len(tile)] * 2
             for text, d in sorted(diagonals, key=diagonals.get)[-4:]:
                 for shift in range(-8, 9):
-                    sides = [texts[species][text][max(0, x):x + len(tile)].rjust(len(tile) if x < 0 else 0)
+                    sides = [[of[max(0, x):x + len(tile)].rjust(len(tile) if x < 0 else 0) for of in texts[species][text]]
                              for x in (d, d + shift)]
-                    if min(map(len, sides)) == len(tile):
-                        one, two = (apart(tile, side) for side in sides)
-                        best = min(best, *(x + two[-1] - y for x, y in zip(one, two)))
-            assert best <= 10 + 4 * max(1, len(tile) // 128), (target, at, best)
+                    if min(len(side[0]) for side in sides) == len(tile):
+                        for i in (0, 1):
+                            one, two = (apart(tile, *side[:i + 1]) for side in sides)
+                            best[i] = min(best[i], *(x + two[-1] - y for x, y in zip(one, two)))
+            assert best[0] <= 10 + 4 * max(1, len(tile) // 128), (target, at, best)
+            differ, unknown = differ + best[0], unknown + best[1]
+    assert 20 * unknown <= differ and (differ > 0) <= any(of[4] for of in db.kept), (differ, unknown)
 
 
 def check_keys(db, keys):
@@ -645,7 +662,7 @@ def check_parameters(db):
     sizes = {name: size for name, (_, size) in db.at.items()}
     assert sizes["directory"] == 256 * (64 if db.seeded else 40) and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
     at = db.at["told"][0]
-    assert sizes["kept"] % 16 == 0 and (db.at["kept"][0] > 0) == (db.at["text"][0] > 0) == db.seeded
+    assert sizes["kept"] % 20 == 0 and (db.at["kept"][0] > 0) == (db.at["text"][0] > 0) == db.seeded
     assert sizes["excerpts"] % 144 == 0 and (db.at["excerpts"][0] == 0 or (db.at["keys"][0] and db.at["told"][0]))
     assert sizes["told"] == (20 * db.n_taxa if at else 0) and at % 4096 == 0
 
@@ -681,9 +698,11 @@ def check_strings(db):
 
 def check_kept(db):
     assert db.at["kept"][0] % 4096 == 0
-    at, before = 0, (0, -1)
+    at, before, with_alleles = 0, (0, -1), 0
     firsts = {}
-    for target, begins, first, n in db.kept:
+    for target, begins, first, n, alleles in db.kept:
+        assert alleles in (0, with_alleles + 1)
+        with_alleles += n if alleles else 0
         own, bases = db.targets[target][0], db.targets[target][2]
         assert first == at and n > 0 and begins + n <= max(1, -(-bases // db.stride))
         assert target > before[0] or target == before[0] and begins > before[1]
@@ -863,12 +882,17 @@ def check_section_text(db):
     at, size = db.at["text"]
     assert db.stride in (16, 32, 64, 128, 256, 512) and db.max_span == 512 and db.bins <= 1 << 31
     assert db.at["keys"] == db.at["told"] == (0, 0)
-    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == db.stride // 4 * db.bins + 256
+    alleles = sum(bins for *_, bins, has in db.kept if has)
+    behind = db.stride // 4 * alleles + 256 if alleles else 0
+    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == db.stride // 4 * db.bins + 256 + behind
     words = struct.unpack("<%dI" % (size // 4), db.section("text"))
-    for i, (first, _, bases) in enumerate(db.stretches):
-        end = db.stride // 16 * db.stretches[i + 1][0] if i + 1 < len(db.stretches) else len(words)
-        bits = sum(word << 32 * j for j, word in enumerate(words[db.stride // 16 * first + bases // 16:end]))
-        assert bits >> 2 * (bases % 16) == 0
+    bits = lambda begin, end: sum(word << 32 * j for j, word in enumerate(words[begin:end]))
+    for i, (first, alleles, bases) in enumerate(db.placed):
+        end = db.placed[i + 1][0] if i + 1 < len(db.placed) else db.stride // 16 * db.bins + 64
+        assert bits(first + bases // 16, end) >> 2 * (bases % 16) == 0
+        if alleles is not None:
+            end = alleles + db.stride // 16 * db.kept[i][3]
+            assert bits(alleles + bases // 16, end) >> 2 * (bases % 16) == 0
 
 
 def check_tree(db):

@@ -384,7 +384,7 @@ class Sample:
         target = self.db.target_of(number)
         if self.db.version != 3:
             return target, number - self.db.targets[target][0]
-        _, at, first, _ = self.db.kept[self.db.stretch_of(number)]
+        _, at, first, *_ = self.db.kept[self.db.stretch_of(number)]
         return target, at + number - first
 
     def part(self, target, behind):

@@ -95,7 +95,7 @@ class Section:
         firsts = [3 * g[1] for g in self.genera] + [3 * self.codons]
         self.parts = [(*ends, i) for i, ends in enumerate(zip(firsts, firsts[1:]))]
         if db.seeded:
-            words = struct.unpack("<%dI" % (db.at["text"][1] // 4), db.section("text"))[:-64]
+            words = struct.unpack("<%dI" % (db.at["text"][1] // 4), db.section("text"))[:db.stride // 16 * db.bins]
             number = {g[0]: i for i, g in enumerate(self.genera)}
             self.parts = [(first * db.stride, first * db.stride + bases, number.get(counts_as(db, taxon)))
                           for first, taxon, bases in db.stretches]
@@ -203,7 +203,7 @@ def targets(db, refs):
     if not db.seeded:
         return [(target[1], seq, 0) for target, (_, seq) in zip(db.targets, refs)]
     return [(db.targets[of][1], refs[of][1][at * db.stride:(at + n) * db.stride], first * db.stride)
-            for of, at, first, n in db.kept]
+            for of, at, first, n, _ in db.kept]
 
 
 def make(db, refs, k, called, code_of):

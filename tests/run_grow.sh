@@ -210,7 +210,7 @@ text() {
 	for f in $mix; do i=$((i + 1)); if [ $i -le $few ]; then old="$old $f"; else new="$new $f"; fi; done
 	first --set text "$@" $old && case $* in *keep-all*) add --set keep-all $new;; *) add $new;; esac && cmp all.khdb new.khdb
 }
-for o in "-k 12" "-k 14 --set stride=64" "-k 12 --set stride=256" "-k 12 --set keep-all" "-k 12 --max-db-size 100K" "-k 13 --set smer-len=9 --set max-locations=1"; do
+for o in "-k 12" "-k 14 --set stride=64" "-k 12 --set stride=256" "-k 12 --set keep-all" "-k 12 --max-db-size 120K" "-k 13 --set smer-len=9 --set max-locations=1"; do
 	# what is chosen by the number of bases is told
 	o="$o --set total-bases=50K"
 	check "text, $o: of all" whole --set text $o $mix

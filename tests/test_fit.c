@@ -8,14 +8,15 @@
 enum { TEXT = 4096, TRIALS = 40000 };
 
 static uint32_t text[TEXT / KH_TEXT_WORD + KH_TEXT_BEHIND];
+static uint32_t alleles[TEXT / KH_TEXT_WORD + KH_TEXT_BEHIND];
 
-static uint32_t base_at(uint64_t i)
+static uint32_t base_at(const uint32_t *words, uint64_t i)
 {
-	return text[i / KH_TEXT_WORD] >> 2 * (i % KH_TEXT_WORD) & 3;
+	return words[i / KH_TEXT_WORD] >> 2 * (i % KH_TEXT_WORD) & 3;
 }
 
-/* Bases of the text from `at` on: about one in `each` is another one, or unknown, and one in `gap`
- * is left out. */
+/* Bases of the text, or alleles, from `at` on: about one in `each` is another one, or unknown, and
+ * one in `gap` is left out. */
 static void make_read(kh_oriented *r, uint64_t at, uint32_t len, uint32_t each, uint32_t gap)
 {
 	const bool known = test_rand() % 2;
@@ -25,7 +26,9 @@ static void make_read(kh_oriented *r, uint64_t at, uint32_t len, uint32_t each, 
 		uint64_t base;
 
 		at += test_rand() % gap == 0;
-		base = base_at(at);
+		base = base_at(text, at);
+		if (test_rand() % 2)
+			base ^= base_at(alleles, at);
 		if (test_rand() % each == 0)
 			base = test_rand() % 4;
 		r->base[i / 32] |= base << 2 * (i % 32);
@@ -52,10 +55,18 @@ static kh_alignment fit_columns(const kh_laid *l, int64_t at, uint32_t from, uin
 	for (uint32_t i = from, first = from; i < to; i++) {
 		const int64_t x = at + (int64_t)i;
 		const uint32_t shift = 2 * (i % 32);
+		const uint32_t read = l->read->base[i / 32] >> shift & 3;
+		const bool unknown = l->read->unknown[i / 32] >> shift & 1;
 		const bool on_target = x >= (int64_t)l->begin && x < (int64_t)l->end;
+		bool same = false;
 
-		if (on_target && !(l->read->unknown[i / 32] >> shift & 1) &&
-		    (l->read->base[i / 32] >> shift & 3) == base_at((uint64_t)x)) {
+		if (on_target && !unknown) {
+			same = read == base_at(l->text, (uint64_t)x);
+			if (l->alleles)
+				same |= read == (base_at(l->text, (uint64_t)x) ^
+						 base_at(l->alleles, (uint64_t)x));
+		}
+		if (same) {
 			sum++;
 			matches++;
 			if (sum > best.score)
@@ -99,8 +110,8 @@ static void one_trial(void)
 	const uint32_t to = from + (uint32_t)(test_rand() % (len - from + 1));
 	const bool whole = test_rand() % 2, here = test_rand() % 2;
 	kh_oriented r;
-	const kh_laid l = { &r, len, text, whole ? 0 : (uint64_t)begin,
-			    whole ? TEXT : (uint64_t)end };
+	const kh_laid l = { &r, len, text, test_rand() % 2 ? alleles : NULL,
+			    whole ? 0 : (uint64_t)begin, whole ? TEXT : (uint64_t)end };
 	kh_alignment want, got;
 	kh_text_aside a, b;
 
@@ -119,8 +130,10 @@ static void one_trial(void)
 static void test_fits(void **state)
 {
 	(void)state;
-	for (uint64_t i = 0; i < TEXT / KH_TEXT_WORD; i++)
+	for (uint64_t i = 0; i < TEXT / KH_TEXT_WORD; i++) {
 		text[i] = (uint32_t)test_rand();
+		alleles[i] = UINT32_C(3) << test_rand() % 32 & (uint32_t)test_rand();
+	}
 	/* a repeat of three bases, where many diagonals are equally good */
 	for (uint64_t i = 512; i < 1024; i++) {
 		text[i / KH_TEXT_WORD] &= ~(UINT32_C(3) << 2 * (i % KH_TEXT_WORD));

@@ -172,7 +172,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	const uint64_t text = db->h->text.at - from, index = db->h->section[KH_SEC_INDEX].at - from;
 	const char *image = c->image.p;
 	kh_match_db *x = &c->text;
-	int rc = put(&c->kept_end, db->kept_end, db->n_kept * sizeof *db->kept_end, err);
+	int rc = put(&c->stretch, db->stretch, db->n_kept * sizeof *db->stretch, err);
 
 	kh_match_db_init(x, db, &e->rule);
 	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
@@ -187,7 +187,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	}
 	x->seeds.dir = c->dir.p;
 	x->bins = c->ix.bins;
-	x->end = c->kept_end.p;
+	x->stretch = c->stretch.p;
 	x->guess = c->ix.guess;
 	x->guess_shift = c->ix.guess_shift;
 	x->tree = c->ix.tree;

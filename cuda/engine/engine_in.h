@@ -19,7 +19,7 @@ struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of the index */
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus, kept_end, tile, seeds, seed_part);
+		    genus, stretch, tile, seeds, seed_part);
 	kh_gpu_index ix;
 	kh_match_db text;               /* of a database with text */
 	kh_gpu_translated translated;

@@ -178,9 +178,8 @@ static KH_HD bool kh_gpu_is_first(const kh_gpu_query *q, uint32_t part)
 /* Is a part to be compared: one of those that are compared first, or one of the others? */
 static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, bool first)
 {
-	const uint32_t taxon = q->call[q->slice[part].fragment].taxon;
-
-	return kh_gpu_is_first(q, part) == first && (first || taxon == KH_GPU_CALL_OPEN);
+	return kh_gpu_is_first(q, part) == first &&
+	       (first || q->call[q->slice[part].fragment].taxon == KH_GPU_CALL_OPEN);
 }
 
 /* Adds the claims of a part.  False: there is no room. */

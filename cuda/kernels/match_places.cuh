@@ -23,8 +23,8 @@ __device__ lane_columns columns_of(const kh_laid *l, int64_t at, const kh_text_c
 	lane_columns x = { from, from >= c->to ? 0 : min(each, c->to - from), 0 };
 
 	if (x.n > 0)
-		x.wrong = kh_text_differ(kh_packed_bits(l->read->base, from, x.n),
-					 kh_text_bases(l->text, (uint64_t)(at + from))) |
+		x.wrong = kh_laid_differ(l, kh_packed_bits(l->read->base, from, x.n),
+					 (uint64_t)(at + from), 0) |
 			  kh_packed_bits(l->read->unknown, from, x.n);
 	return x;
 }

@@ -99,8 +99,8 @@ static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, c
 			       uint32_t candidates, kh_spot *p, kh_short_found *f)
 {
 	const uint32_t len = s->mate[kh_place_mate(p)].len;
-	const kh_laid l = { &r->read[kh_place_strand(p)], len, kh_match_text(db, kh_place_at(p)),
-			    kh_match_begin(db, p->target), db->end[p->target] };
+	const kh_laid l = kh_match_laid(db, &r->read[kh_place_strand(p)], len, kh_place_at(p),
+					p->target);
 
 	p->fit = kh_text_fit(&l, kh_place_at(p), 0, len);
 	const uint32_t stretch = p->fit.score;
@@ -215,8 +215,7 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 		f->kmers += kh_packed_bits(r->read[0].unknown, i, k) == 0;
 	if (f->n_places == 0)
 		return;
-	const kh_laid l = { &r->read[back], len, kh_match_text(db, kh_place_at(p)),
-			    kh_match_begin(db, p->target), db->end[p->target] };
+	const kh_laid l = kh_match_laid(db, &r->read[back], len, kh_place_at(p), p->target);
 
 	for (uint32_t d = 0; d < f->n_places; d++) {
 		for (uint32_t i = 0; i < len; i += 32)

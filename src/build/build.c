@@ -130,6 +130,7 @@ static void start_over(struct build *b)
 	kh_bin_map_clear(&t->bins);
 	free(t->old_first);
 	free(t->kept);
+	free(t->alleles);
 	free(b->out.dir);
 	free(b->out.seeds);
 	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)

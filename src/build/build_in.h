@@ -68,6 +68,7 @@ struct taxa {
 	uint32_t *to;
 	/* o->text: the stretches of the targets that the database has */
 	kh_db_kept *kept;
+	uint32_t *alleles;              /* NULL, or of the text as it was read: text/text.h */
 	uint32_t n_kept;
 	size_t cap_kept;
 	uint32_t *old_first; /* by sequence, of this process: its first bin when it was read */
@@ -170,10 +171,19 @@ int kh_build_keep(struct build *b, kh_err *err);
  * kept NULL: all of it. */
 int kh_build_keep_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
 			 kh_err *err);
-/* Adds what a database that is added to has kept, and marks its tiles, those of target i from
- * kept[tiles[i]] on; *n: how many targets it has. */
+/* Adds what a database that is added to has kept, with its alleles, and marks its tiles, those of
+ * target i from kept[tiles[i]] on; *n: how many targets it has. */
 int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
 		      uint32_t *n, kh_err *err);
+/* Where a stretch that is kept begins in the text as it was read, and how long it is. */
+uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases);
+/* b->taxa.alleles, for a build where there may be some; each stretch of b->taxa.kept that has some
+ * says so. */
+int kh_build_room_for_alleles(struct build *b, kh_err *err);
+/* Numbers the bins of these stretches. */
+void kh_build_number_alleles(struct build *b);
+/* Appends the alleles, if there are any, to the section of the text. */
+int kh_build_write_alleles(struct build *b, kh_err *err);
 /* The features of that, when its bins have numbers. */
 int kh_build_text_sample(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);

@@ -5,7 +5,8 @@
  * well.  So the first target of a species is kept, and the others are gone through in their order,
  * in tiles; a tile that lies along text which was kept of the species, with no more than 3 bases in
  * 100 that differ, leaves neither text nor seeds.  A species then takes the room of its distinct
- * sequence.
+ * sequence.  What the tile differs in stays beside that text as alleles, of each base the first one
+ * that comes: strains of close species are often told apart by no more than these.
  *
  * Where strains differ by 2 in 100, a tile of 128 bases has more than 3 in 100 now and then: what a
  * tile has less than that is credit for those that follow it on the same text.  And a tile may
@@ -46,7 +47,10 @@ enum {
 	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
 	OF_TILE = KH_TEXT_SPAN / ((K - S) / 2 + 1) + 1,
 	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4,
-	WHOLE = 2               /* of a first tile: nobody looks at the tiles of its target */
+	/* what is known of a tile that is kept, in bits; 0: it is not kept */
+	KEPT = 1,
+	WHOLE = 2,              /* the first tile: nobody looks at the others of its target */
+	ALLELES = 4             /* it has some */
 };
 
 /* One in four of those that the scheme keeps: one k-mer in EACH. */
@@ -133,6 +137,26 @@ static void count_apart(const struct going *g, const struct place *p, uint32_t n
 	sum[(n + PART - 1) / PART] = (uint16_t)all;
 }
 
+/* Notes the alleles that the columns from .. to - 1 of a tile have, which lies there. */
+static void note_alleles(const struct going *g, const struct place *p, uint32_t from, uint32_t to)
+{
+	const struct member *m = &g->member[p->member];
+	const uint64_t at = m->at + (uint64_t)p->at;
+	uint32_t *alleles = g->s->b->taxa.alleles;
+
+	for (uint32_t i = from; i < to; i++) {
+		const uint64_t word = (at + i) / KH_TEXT_WORD;
+		const uint32_t sh = 2 * ((at + i) % KH_TEXT_WORD);
+		const uint32_t base = g->tile[p->strand].base[i / 32] >> 2 * (i % 32) & 3;
+		const uint32_t differs = base ^ (g->s->text[word] >> sh & 3);
+
+		if (differs != 0 && (alleles[word] >> sh & 3) == 0) {
+			alleles[word] |= differs << sh;
+			m->kept[((uint64_t)p->at + i) / g->s->tile] |= ALLELES;
+		}
+	}
+}
+
 /* Does a tile of n bases of which so many differ fit, with what credit there is? */
 static bool affords(struct going *g, uint32_t n, uint32_t apart, int32_t gap)
 {
@@ -152,7 +176,26 @@ static bool fits(struct going *g, const struct place *p, uint32_t n)
 	if (!is_kept(g, &g->member[p->member], p->at, n))
 		return false;
 	count_apart(g, p, n, sum);
-	return affords(g, n, sum[(n + PART - 1) / PART], 0);
+	if (!affords(g, n, sum[(n + PART - 1) / PART], 0))
+		return false;
+	note_alleles(g, p, 0, n);
+	return true;
+}
+
+/* The fewest bases of a tile that differ if its columns in front of some part, *cut, lie in one
+ * place, and the others in another one. */
+static uint32_t least_apart(const uint16_t front[PARTS + 1], const uint16_t behind[PARTS + 1],
+			    uint32_t parts, uint32_t *cut)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i <= parts; i++) {
+		const uint32_t x = front[i] + (uint32_t)behind[parts] - behind[i];
+
+		*cut = x < least ? i : *cut;
+		least = x < least ? x : least;
+	}
+	return least;
 }
 
 /* Does it fit with an insertion or a deletion?  Then *p becomes where its later part lies, by the
@@ -168,21 +211,20 @@ static bool fits_shifted(struct going *g, struct place *p, uint32_t n)
 	count_apart(g, p, n, before);
 	for (int d = 1; d <= 2 * SHIFT; d++) {
 		struct place q = *p;
-		uint32_t least = n;
+		uint32_t cut = 0;
 
 		q.at += d % 2 ? (d + 1) / 2 : -(d / 2);
 		if (!is_kept(g, m, q.at, n))
 			continue;
 		count_apart(g, &q, n, behind);
 		/* the reverse complement of a tile has its later part in front */
-		for (uint32_t i = 0; i <= parts; i++) {
-			const uint32_t x =
-				p->strand ? behind[i] + (uint32_t)before[parts] - before[i]
-					  : before[i] + (uint32_t)behind[parts] - behind[i];
+		const uint32_t apart = p->strand ? least_apart(behind, before, parts, &cut)
+						 : least_apart(before, behind, parts, &cut);
 
-			least = x < least ? x : least;
-		}
-		if (affords(g, n, least, GAP)) {
+		if (affords(g, n, apart, GAP)) {
+			cut = cut * PART < n ? cut * PART : n;
+			note_alleles(g, p->strand ? &q : p, 0, cut);
+			note_alleles(g, p->strand ? p : &q, cut, n);
 			*p = q;
 			return true;
 		}
@@ -269,7 +311,7 @@ static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *e
 
 static int keep(struct going *g, uint32_t member, uint64_t number, kh_err *err)
 {
-	g->member[member].kept[number] = 1;
+	g->member[member].kept[number] |= KEPT;
 	return remember(g, member, number, err);
 }
 
@@ -360,7 +402,7 @@ static int worker(void *arg, unsigned number, kh_err *err)
 		if (x->n == 1)
 			first->kept[0] = WHOLE;
 		else if (!first->old)
-			memset(first->kept, 1, (size_t)(first->bases / s->tile + 1));
+			memset(first->kept, KEPT, (size_t)(first->bases / s->tile + 1));
 		if (last > first && !last->old)
 			rc = go_species(s, x, err);
 	}
@@ -414,6 +456,17 @@ static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_er
 	return KH_OK;
 }
 
+/* Notes whether a stretch that is kept has alleles. */
+static void find_alleles(const struct sorting *s, kh_db_kept *k, const uint8_t *kept)
+{
+	const uint32_t each = s->tile / s->b->sampling.stride;
+
+	if (kept[0] == WHOLE)
+		return;
+	for (uint32_t i = k->at / each; i * each < k->at + k->bins; i++)
+		k->alleles |= (kept[i] & ALLELES) != 0;
+}
+
 int kh_build_keep(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
@@ -430,6 +483,8 @@ int kh_build_keep(struct build *b, kh_err *err)
 		kept = kh_array((size_t)tiles[t->n_targets], 1, err);
 		rc = kept ? gather(&s, kept, tiles, err) : KH_ENOMEM;
 	}
+	if (!rc && (s.n_species < t->n_targets || b->o->base))
+		rc = kh_build_room_for_alleles(b, err);
 	if (!rc)
 		rc = kh_build_keep_old(b, kept, tiles, s.tile, &n_old, err);
 	if (!rc && kept)
@@ -437,6 +492,8 @@ int kh_build_keep(struct build *b, kh_err *err)
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
 		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != WHOLE ? kept + tiles[i]
 									    : NULL, s.tile, err);
+	for (uint32_t i = 0; i < t->n_kept && !rc && kept; i++)
+		find_alleles(&s, &t->kept[i], kept + tiles[t->kept[i].target]);
 	free(s.member);
 	free(s.species);
 	free(kept);

@@ -281,16 +281,6 @@ struct sampler {
 	_Atomic uint64_t next;
 };
 
-/* Where a stretch that is kept begins in the text as it was read, and how long it is. */
-static uint64_t kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases)
-{
-	const kh_ref *r = &b->refs.ref[b->taxa.target[k->target]];
-	const uint64_t stride = b->sampling.stride, left = r->bases - k->at * stride;
-
-	*bases = left < k->bins * stride ? left : k->bins * stride;
-	return (r->first_bin + (uint64_t)k->at) * stride;
-}
-
 /* The first stretch that ends behind this base. */
 static uint32_t first_kept(const struct build *b, uint64_t at)
 {
@@ -300,7 +290,7 @@ static uint32_t first_kept(const struct build *b, uint64_t at)
 	while (from < to) {
 		const uint32_t mid = from + (to - from) / 2;
 
-		if (kept_at(b, &b->taxa.kept[mid], &bases) + bases > at)
+		if (kh_build_kept_at(b, &b->taxa.kept[mid], &bases) + bases > at)
 			to = mid;
 		else
 			from = mid + 1;
@@ -316,7 +306,7 @@ static int add_piece(const struct sampler *s, kh_pieces *p, const kh_db_kept *k,
 	const uint32_t stride = s->b->sampling.stride;
 	const uint64_t end = at + s->block;
 	uint64_t bases;
-	const uint64_t begin = kept_at(s->b, k, &bases), from = begin > at ? begin : at;
+	const uint64_t begin = kh_build_kept_at(s->b, k, &bases), from = begin > at ? begin : at;
 	const uint64_t starts = begin + kh_sampling_starts(&s->b->sampling, bases);
 	const uint32_t bin = (uint32_t)((from - begin) / stride);
 	int rc;
@@ -345,7 +335,7 @@ static int sample_block(const struct sampler *s, unsigned worker, uint64_t numbe
 
 	p->n = 0;
 	for (uint32_t i = first_kept(b, at); i < b->taxa.n_kept && !rc; i++) {
-		if (kept_at(b, &b->taxa.kept[i], &bases) >= at + s->block)
+		if (kh_build_kept_at(b, &b->taxa.kept[i], &bases) >= at + s->block)
 			break;
 		rc = add_piece(s, p, &b->taxa.kept[i], at, err);
 	}
@@ -398,7 +388,7 @@ static int write_kept(struct build *b, kh_err *err)
 static bool goes_on(const struct build *b, const kh_db_kept *x, const kh_db_kept *y)
 {
 	uint64_t bases;
-	const uint64_t from = kept_at(b, x, &bases), to = kept_at(b, y, &bases);
+	const uint64_t from = kh_build_kept_at(b, x, &bases), to = kh_build_kept_at(b, y, &bases);
 
 	return x->target != y->target &&
 	       to - from == (uint64_t)(y->first_bin - x->first_bin) * b->sampling.stride;
@@ -417,18 +407,20 @@ static int write_text(void *arg, kh_err *err)
 		const kh_db_kept *k = &t->kept[i];
 		const uint64_t first = first_word(b, k->first_bin);
 		uint64_t bases;
-		const uint32_t *from = text + kept_at(b, k, &bases) / KH_TEXT_WORD;
+		const uint32_t *from = text + kh_build_kept_at(b, k, &bases) / KH_TEXT_WORD;
 
 		for (j = i + 1; j < t->n_kept && goes_on(b, &t->kept[j - 1], &t->kept[j]);)
 			j++;
-		kept_at(b, &t->kept[j - 1], &bases);
+		kh_build_kept_at(b, &t->kept[j - 1], &bases);
 		rc = write_zeros(b, first - at, err);
 		at = first_word(b, t->kept[j - 1].first_bin) +
 		     (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
 		if (!rc)
 			rc = kh_db_append(b->out.w, from, (size_t)(at - first) * sizeof *from, err);
 	}
-	return rc ? rc : write_zeros(b, end - at, err);
+	if (!rc)
+		rc = write_zeros(b, end - at, err);
+	return rc ? rc : kh_build_write_alleles(b, err);
 }
 
 /* A second thread makes the checksums of the text. */
@@ -438,6 +430,7 @@ int kh_build_text_write(struct build *b, kh_err *err)
 
 	if (!b->o->text)
 		return KH_OK;
+	kh_build_number_alleles(b);
 	rc = kh_db_with_helper(b->out.w, write_text, b, err);
 	return rc ? rc : write_kept(b, err);
 }

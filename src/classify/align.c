@@ -210,7 +210,7 @@ struct laid {
 	const kh_block *block;
 	const kh_record *record;
 	bool back;
-	const uint32_t *text;
+	const uint32_t *text, *alleles; /* as those of kh_laid */
 	uint64_t begin, end;            /* bases of the stretch in the text */
 };
 
@@ -218,12 +218,19 @@ static struct laid laid_of(const kh_aligner *a, size_t number, const struct plac
 {
 	const kh_db_kept *k = &a->db->kept[x->kept];
 	const uint64_t begin = k->first_bin * (uint64_t)a->db->h->sampling.stride;
+	const kh_text_stretch *s = &a->db->stretch[x->kept];
+	const uint32_t *alleles = a->db->text + (s->alleles - begin / KH_TEXT_WORD);
 	const kh_block *b[2];
 	const kh_record *r[2];
 
 	kh_job_records(a->job, number, b, r);
-	return (struct laid) { b[x->mate], r[x->mate], x->back, a->db->text, begin,
-			       begin + kh_db_kept_bases(a->db, k) };
+	return (struct laid) { b[x->mate], r[x->mate], x->back, a->db->text,
+			       s->alleles > 0 ? alleles : NULL, begin, s->end };
+}
+
+static unsigned base_of(const uint32_t *words, uint64_t i)
+{
+	return words[i / KH_TEXT_WORD] >> 2 * (i % KH_TEXT_WORD) & 3;
 }
 
 static uint64_t matches_of(const struct laid *l, int64_t from, int64_t to, int64_t at)
@@ -236,9 +243,10 @@ static uint64_t matches_of(const struct laid *l, int64_t from, int64_t to, int64
 				    (uint64_t)(l->back ? (int64_t)l->record->len - 1 - i : i);
 		const unsigned base = kh_packed_base(b->bases, in) ^ (l->back ? 3 : 0);
 		const uint64_t t = (uint64_t)(at + i);
+		const unsigned differs = base ^ base_of(l->text, t);
 
 		n += !kh_packed_amb(b->amb, in) &&
-		     base == (l->text[t / KH_TEXT_WORD] >> 2 * (t % KH_TEXT_WORD) & 3);
+		     (differs == 0 || (l->alleles && differs == base_of(l->alleles, t)));
 	}
 	return n;
 }
@@ -323,7 +331,8 @@ static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, 
 				      : (int64_t)x->offset;
 	struct stretch of[2 * ENDS + 1];
 	kh_oriented read[2];
-	const kh_laid laid = { &read[x->back], x->len, l->text, l->begin, l->end };
+	const kh_laid laid = { &read[x->back], x->len, l->text, l->alleles, l->begin,
+			       l->end };
 	uint32_t first, end;
 	int rc = KH_OK;
 

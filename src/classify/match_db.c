@@ -24,7 +24,7 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
 	*x = (kh_match_db) { .text = db->text,
 			     .seeds = db->seeds,
 			     .bins = db->bins,
-			     .end = db->kept_end,
+			     .stretch = db->stretch,
 			     .tree = kh_taxonomy_tree(db->tax),
 			     .sampling = rule->sampling };
 	find_least(db->h, x->least);

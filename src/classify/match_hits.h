@@ -46,8 +46,8 @@ static KH_HD uint64_t kh_text_differs(const kh_laid *l, int64_t at, uint32_t i)
 
 	if (begin >= 32 || end <= 0)
 		return KH_TEXT_LOW;
-	x = kh_text_bases(l->text, (uint64_t)(at + i + from)) << 2 * from;
-	x = kh_text_differ(l->read->base[i / 32], x) | l->read->unknown[i / 32];
+	x = kh_laid_differ(l, l->read->base[i / 32], (uint64_t)(at + i + from), from);
+	x |= l->read->unknown[i / 32];
 	x |= ((UINT64_C(1) << 2 * from) - 1) & KH_TEXT_LOW;
 	return end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
 }

@@ -172,11 +172,9 @@ static KH_HD uint32_t kh_places_most(const kh_mates *s)
 static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, const kh_spot *p)
 {
 	const uint32_t mate = kh_place_mate(p);
-	const kh_laid l = { &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
-			    kh_match_text(m->db, kh_place_at(p)),
-			    kh_match_begin(m->db, p->target), m->db->end[p->target] };
 
-	return l;
+	return kh_match_laid(m->db, &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
+			     kh_place_at(p), p->target);
 }
 
 /* Does what goes on beside the best stretch of a place count, too?  Not if the stretch is shorter

@@ -206,7 +206,7 @@ static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
 	const int64_t begin = (int64_t)kh_match_begin(m->db, a->target);
-	const int64_t last = (int64_t)m->db->end[a->target] - len, at = kh_place_at(a);
+	const int64_t last = (int64_t)m->db->stretch[a->target].end - len, at = kh_place_at(a);
 	/* where it would begin if both ended there, or began there */
 	const int64_t here = strand ? at : at + s->mate[!mate].len - len;
 

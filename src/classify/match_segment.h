@@ -18,7 +18,7 @@ typedef struct kh_match_db {
 	kh_shares shares;               /* of the text */
 	kh_seed_index seeds;
 	kh_bins bins;                   /* its targets are the stretches that are kept */
-	const uint64_t *end;            /* of each of these: behind its last base in the text */
+	const kh_text_stretch *stretch; /* each of these */
 	/* NULL, or the target of bin `x << guess_shift`, for each x up to one behind the last bin:
 	 * where the search for that of a bin begins */
 	const uint32_t *guess;
@@ -142,7 +142,7 @@ static KH_HD bool kh_match_in_target(const kh_match_db *db, uint32_t target, uin
 {
 	const uint64_t at = (uint64_t)bin * db->sampling.stride;
 
-	return at >= kh_match_begin(db, target) && at < db->end[target];
+	return at >= kh_match_begin(db, target) && at < db->stretch[target].end;
 }
 
 static_assert(4 * KH_TEXT_SPAN + KH_RESCUE_BEHIND < KH_TEXT_WORD / 4 * KH_SHARES_BESIDE,
@@ -154,6 +154,24 @@ static KH_HD const uint32_t *kh_match_text(const kh_match_db *db, int64_t i)
 	const uint64_t word = i > 0 ? (uint64_t)i / KH_TEXT_WORD : 0;
 
 	return (const uint32_t *)kh_shares_near(&db->shares, db->text, 4 * word);
+}
+
+/* A read to be compared with the text of a target near base `at`. */
+static KH_HD kh_laid kh_match_laid(const kh_match_db *db, const kh_oriented *read, uint32_t len,
+				   int64_t at, uint32_t target)
+{
+	const kh_text_stretch *s = &db->stretch[target];
+	const uint64_t begin = kh_match_begin(db, target), word = begin / KH_TEXT_WORD;
+	kh_laid l = { read, len, kh_match_text(db, at), NULL, begin, s->end };
+
+	if (s->alleles > 0) {
+		const int64_t behind = at - (int64_t)begin;
+		const int64_t near = (int64_t)(s->alleles * KH_TEXT_WORD) + behind;
+
+		l.alleles = kh_match_text(db, behind > 0 ? near : near - behind) +
+			    (s->alleles - word);
+	}
+	return l;
 }
 
 /* The target of a bin. */

@@ -21,6 +21,7 @@
 #include "kmer/sampling.h"
 #include "kraken2/format.h"
 #include "taxonomy/taxonomy.h"
+#include "text/text.h"
 #include "translated/section.h"
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
@@ -43,7 +44,7 @@ enum kh_section {
 	 * they need not be there */
 	KH_SEC_KEYS = KH_N_SECTIONS,    /* what the index forgets of its keys: keys.h */
 	KH_SEC_TOLD,                    /* how many fragments of a species are told */
-	KH_SEC_TEXT,                    /* bases of the targets: text/text.h */
+	KH_SEC_TEXT,                    /* bases of the targets, and alleles: text/text.h */
 	KH_SEC_KEPT,                    /* which they are: kh_db_kept */
 	KH_SEC_TRANSLATED,              /* translated/section.h */
 	KH_SEC_EXCERPTS,                /* kh_db_excerpt, where genomes can be added */
@@ -144,6 +145,8 @@ typedef struct kh_db_kept {
 	uint32_t target;                /* its number */
 	uint32_t at;                    /* where it begins in the target, in bins */
 	uint32_t first_bin, bins;
+	uint32_t alleles;               /* bins of stretches before it that have alleles, plus 1; 0:
+					 * it has none */
 } kh_db_kept;
 
 /* Bases of a target that the index is asked about, and again when genomes have been added; ordered
@@ -183,7 +186,7 @@ typedef struct kh_db {
 	 * calls a target is one of these */
 	const kh_db_kept *kept;
 	uint32_t n_kept;
-	uint64_t *kept_end;             /* of each, behind its last base in the text */
+	kh_text_stretch *stretch;       /* each of these in the text */
 	kh_translated translated;       /* its head is NULL where there is none */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */

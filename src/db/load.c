@@ -268,7 +268,8 @@ static int find_parts(const kh_db *db, kh_translated_text *to, kh_err *err)
 	to->part = kh_array(to->n, sizeof *to->part, err);
 	for (size_t i = 0; to->part && i < to->n; i++)
 		to->part[i] = (kh_translated_part) {
-			db->kept[i].first_bin * (uint64_t)db->h->sampling.stride, db->kept_end[i],
+			db->kept[i].first_bin * (uint64_t)db->h->sampling.stride,
+			db->stretch[i].end,
 			kh_translated_taxon(db->tax, db->bins.taxon[i])
 		};
 	return to->part ? KH_OK : KH_ENOMEM;

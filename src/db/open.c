@@ -184,7 +184,7 @@ void kh_db_close(kh_db *db)
 	kh_taxonomy_free(db->tax);
 	kh_db_close_kraken(db);
 	kh_bin_map_clear(&db->bin_map);
-	free(db->kept_end);
+	free(db->stretch);
 	kh_translated_clear(&db->translated);
 	if (db->fd >= 0) {
 		kh_db_forget(db);

@@ -1,4 +1,4 @@
-/* text.c - the text of the targets in a database of version 3 */
+/* text.c - the text of the targets in a database that has it */
 #include <config.h>
 #include "db/load_in.h"
 
@@ -38,13 +38,14 @@ int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err)
 }
 
 /* --- what is kept ----------------------------------------------------------------------- */
-static bool kept_is_sound(const kh_db *db, uint32_t i, uint64_t bin)
+static bool kept_is_sound(const kh_db *db, uint32_t i, uint64_t bin, uint64_t alleles)
 {
 	const kh_db_kept *k = &db->kept[i];
 	const uint32_t stride = db->h->sampling.stride;
 	uint64_t bins, from = 0;
 
-	if (k->target >= db->h->n_targets || k->bins == 0 || k->first_bin != bin)
+	if (k->target >= db->h->n_targets || k->bins == 0 || k->first_bin != bin ||
+	    (k->alleles > 0 && k->alleles - UINT64_C(1) != alleles))
 		return false;
 	bins = db->target[k->target].bases / stride + (db->target[k->target].bases % stride != 0);
 	if (i > 0 && k->target < k[-1].target)
@@ -57,7 +58,7 @@ static bool kept_is_sound(const kh_db *db, uint32_t i, uint64_t bin)
 int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, kh_err *err)
 {
 	const kh_db_header *h = db->h;
-	uint64_t bin = 0;
+	uint64_t bin = 0, alleles = 0;
 	uint32_t target = 0;
 
 	db->kept = (const void *)((const char *)db->map + h->kept.at);
@@ -68,7 +69,7 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 	for (uint32_t i = 0; i < db->n_kept; i++) {
 		const kh_db_kept *k = &db->kept[i];
 
-		if (!kept_is_sound(db, i, bin))
+		if (!kept_is_sound(db, i, bin, alleles))
 			return kh_db_bad(db, "its section kept is damaged", err);
 		for (; target <= k->target; target++)
 			if (db->target[target].first_bin != bin)
@@ -76,6 +77,7 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 		first[i] = k->first_bin;
 		taxon[i] = db->target[k->target].taxon;
 		bin += k->bins + (uint64_t)h->gap;
+		alleles += k->alleles > 0 ? k->bins : 0;
 	}
 	for (; target < h->n_targets; target++)
 		if (db->target[target].first_bin != bin)
@@ -86,25 +88,57 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 }
 
 /* --- the text -------------------------------------------------------------------------- */
-/* Is all behind the last base of a stretch zero, up to the next one, or the end? */
-static bool ends(const kh_db *db, uint32_t i)
+/* Words of so many bins. */
+static uint64_t words_of(const kh_db *db, uint64_t bins)
 {
-	const kh_db_kept *k = &db->kept[i];
-	const uint64_t words = db->h->sampling.stride / KH_TEXT_WORD;
-	const uint64_t bases = kh_db_kept_bases(db, k);
-	const uint64_t end = i + 1 < db->n_kept ? k[1].first_bin * words
-						: db->h->text.bytes / sizeof *db->text;
-	uint64_t at = k->first_bin * words + bases / KH_TEXT_WORD;
+	return bins * (db->h->sampling.stride / KH_TEXT_WORD);
+}
+
+/* Where the alleles of stretches begin. */
+static uint64_t first_allele(const kh_db *db)
+{
+	return words_of(db, db->h->bins) + KH_TEXT_BEHIND;
+}
+
+/* Of words of bases that begin with number `from`: are those zero that are behind so many bases, up
+ * to number `end`? */
+static bool ends(const kh_db *db, uint64_t from, uint64_t bases, uint64_t end)
+{
+	uint64_t at = from + bases / KH_TEXT_WORD;
 
 	if (bases % KH_TEXT_WORD != 0 && db->text[at++] >> 2 * (bases % KH_TEXT_WORD) != 0)
 		return false;
 	return kh_all_zero(db->text + at, (end - at) * sizeof *db->text);
 }
 
+/* Where stretch i lies in the text, whose parts fit one another; false: it goes on behind its end,
+ * or its alleles do. */
+static bool find_stretch(kh_db *db, uint32_t i)
+{
+	const kh_db_kept *k = &db->kept[i];
+	const uint64_t first = words_of(db, k->first_bin), bases = kh_db_kept_bases(db, k);
+	const uint64_t end = i + 1 < db->n_kept ? words_of(db, k[1].first_bin) : first_allele(db);
+	kh_text_stretch *s = &db->stretch[i];
+
+	s->end = first * KH_TEXT_WORD + bases;
+	if (k->alleles > 0)
+		s->alleles = first_allele(db) + words_of(db, k->alleles - 1);
+	return ends(db, first, bases, end) &&
+	       (k->alleles == 0 ||
+		ends(db, s->alleles, bases, s->alleles + words_of(db, k->bins)));
+}
+
+/* Words of the text, if stretches have so many bins with alleles. */
+static uint64_t all_words(const kh_db *db, uint64_t alleles)
+{
+	return first_allele(db) + (alleles > 0 ? words_of(db, alleles) + KH_TEXT_BEHIND : 0);
+}
+
 int kh_db_find_text(kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
 	const uint32_t stride = h->sampling.stride;
+	uint64_t alleles = 0;
 
 	if (h->text.at == 0)
 		return KH_OK;
@@ -113,20 +147,19 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 	    h->keys.at != 0 || h->told.at != 0)
 		return kh_db_bad(db, "a parameter in its header is not one of a database with text",
 				 err);
-	if (h->text.bytes % sizeof *db->text != 0 || h->text.bytes / sizeof *db->text !=
-	    h->bins * (stride / KH_TEXT_WORD) + KH_TEXT_BEHIND)
+	for (uint32_t i = 0; i < db->n_kept; i++)
+		alleles += db->kept[i].alleles > 0 ? db->kept[i].bins : 0;
+	if (h->text.bytes % sizeof *db->text != 0 ||
+	    h->text.bytes / sizeof *db->text != all_words(db, alleles))
 		return kh_db_bad(db, "its text does not fit its bins", err);
 	db->text = (const void *)((const char *)db->map + h->text.at);
 	db->bins.places = 1;
 	db->bins.bits = h->word_bits;
-	db->kept_end = kh_array(db->n_kept, sizeof *db->kept_end, err);
-	if (!db->kept_end)
+	db->stretch = kh_array(db->n_kept, sizeof *db->stretch, err);
+	if (!db->stretch)
 		return KH_ENOMEM;
-	for (uint32_t i = 0; i < db->n_kept; i++) {
-		if (!ends(db, i))
+	for (uint32_t i = 0; i < db->n_kept; i++)
+		if (!find_stretch(db, i))
 			return kh_db_bad(db, "its text goes on behind a target", err);
-		db->kept_end[i] = (uint64_t)db->kept[i].first_bin * stride +
-				  kh_db_kept_bases(db, &db->kept[i]);
-	}
 	return KH_OK;
 }

@@ -43,16 +43,21 @@ static inline void kh_text_bytes(uint64_t bases, __m128i to[2])
 	to[1] = _mm_unpackhi_epi16(ab, cd);
 }
 
-/* For each base, and 32 bases of a text: 2 where it is that base, else 0. */
-static inline void kh_text_equal(uint64_t bases, uint8_t to[4][KH_ASIDE_ROOM], uint32_t at)
+/* For each base, and 32 bases of a text or their alleles: 2 where one of them is that base, else
+ * 0. */
+static inline void kh_text_equal(uint64_t bases, uint64_t alleles, uint8_t to[4][KH_ASIDE_ROOM],
+				 uint32_t at)
 {
 	const __m128i two = _mm_set1_epi8(2);
-	__m128i x[2];
+	__m128i x[2], y[2];
 
 	kh_text_bytes(bases, x);
+	kh_text_bytes(alleles, y);
 	for (int base = 0; base < 4; base++)
 		for (int i = 0; i < 2; i++) {
-			const __m128i same = _mm_cmpeq_epi8(x[i], _mm_set1_epi8((char)base));
+			const __m128i is = _mm_set1_epi8((char)base);
+			const __m128i same = _mm_or_si128(_mm_cmpeq_epi8(x[i], is),
+							  _mm_cmpeq_epi8(y[i], is));
 
 			_mm_store_si128((__m128i *)(to[base] + at) + i, _mm_and_si128(same, two));
 		}
@@ -88,15 +93,27 @@ static inline void kh_text_read_fours(const kh_oriented *r, uint32_t from, uint3
 	}
 }
 
-/* In how many bases two vectors of bytes of four differ. */
-static inline __m128i kh_text_differ_fours(__m128i a, __m128i b)
+/* The low bits of bases that are not 0, in bytes of four. */
+static inline __m128i kh_text_any_fours(__m128i x)
+{
+	return _mm_and_si128(_mm_or_si128(x, _mm_srli_epi16(x, 1)), _mm_set1_epi8(0x55));
+}
+
+/* How many of such bases are in each byte. */
+static inline __m128i kh_text_count_fours(__m128i x)
 {
 	const __m128i pair = _mm_set1_epi8(0x11);
-	__m128i x = _mm_xor_si128(a, b);
 
-	x = _mm_and_si128(_mm_or_si128(x, _mm_srli_epi16(x, 1)), _mm_set1_epi8(0x55));
 	x = _mm_add_epi8(_mm_and_si128(x, pair), _mm_and_si128(_mm_srli_epi16(x, 2), pair));
 	return _mm_and_si128(_mm_add_epi8(x, _mm_srli_epi16(x, 4)), _mm_set1_epi8(0x0f));
+}
+
+/* The bytes of four from number i on, for each way to lie: those in front, and those behind. */
+static inline __m128i kh_text_ways(const uint8_t *fours, uint32_t i)
+{
+	return _mm_unpacklo_epi64(
+		_mm_loadl_epi64((const __m128i *)(fours + i)),
+		_mm_loadl_epi64((const __m128i *)(fours + i + KH_END_ASIDE + 1)));
 }
 
 /* Where a read lies from 8 bases in front of `at` to 8 behind it, but for `at` itself: could any of
@@ -106,22 +123,26 @@ static inline __m128i kh_text_differ_fours(__m128i a, __m128i b)
  * for a stretch of whole fours, as 9 is not even. */
 static inline bool kh_text_may_lie_aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
-	uint8_t text[KH_ASIDE_COLUMNS + 64];
+	uint8_t text[KH_ASIDE_COLUMNS + 64], alleles[KH_ASIDE_COLUMNS + 64];
 	uint32_t read[KH_ASIDE_COLUMNS / 4 + 16];
-	const uint32_t n = to - from;
+	const uint32_t n = to - from, bases = n + 2 * KH_END_ASIDE;
+	const uint64_t first = (uint64_t)(at + from - KH_END_ASIDE);
 	const __m128i two = _mm_set1_epi8(2);
 	__m128i now = _mm_setzero_si128(), most = now;  /* halves of sums */
 
 	kh_text_read_fours(l->read, from, to, read);
-	kh_text_fours(l->text, (uint64_t)(at + from - KH_END_ASIDE), n + 2 * KH_END_ASIDE, text);
+	kh_text_fours(l->text, first, bases, text);
+	if (l->alleles)
+		kh_text_fours(l->alleles, first, bases, alleles);
 	for (uint32_t i = 0; i + 4 <= n; i += 4) {
-		const __m128i front = _mm_loadl_epi64((const __m128i *)(text + i));
-		const __m128i behind =
-			_mm_loadl_epi64((const __m128i *)(text + i + KH_END_ASIDE + 1));
-		const __m128i differ = kh_text_differ_fours(_mm_unpacklo_epi64(front, behind),
-							    _mm_set1_epi32((int)read[i / 4]));
+		const __m128i x = _mm_xor_si128(kh_text_ways(text, i),
+						_mm_set1_epi32((int)read[i / 4]));
+		__m128i differ = kh_text_any_fours(x);
 
-		now = _mm_subs_epu8(_mm_add_epi8(now, two), differ);
+		if (l->alleles)
+			differ = _mm_and_si128(differ, kh_text_any_fours(_mm_xor_si128(
+							       x, kh_text_ways(alleles, i))));
+		now = _mm_subs_epu8(_mm_add_epi8(now, two), kh_text_count_fours(differ));
 		most = _mm_max_epu8(most, now);
 	}
 	most = _mm_subs_epu8(most, _mm_set1_epi8((KH_END_SCORE - 4) / 2 - 1));
@@ -139,8 +160,12 @@ static inline __m128i kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, 
 	__m128i now = _mm_setzero_si128(), most = now;
 	uint64_t read = 0;
 
-	for (uint32_t i = 0; i < n + 2 * KH_END_ASIDE - 1; i += 32)
-		kh_text_equal(kh_text_bases(l->text, first + i), equal, i);
+	for (uint32_t i = 0; i < n + 2 * KH_END_ASIDE - 1; i += 32) {
+		const uint64_t bases = kh_text_bases(l->text, first + i);
+		const uint64_t other = l->alleles ? kh_text_bases(l->alleles, first + i) : 0;
+
+		kh_text_equal(bases, bases ^ other, equal, i);
+	}
 	for (uint32_t i = 0; i < n; i++, read >>= 2) {
 		if (i == 0 || (from + i) % 32 == 0)
 			read = l->read->base[(from + i) / 32] >> 2 * ((from + i) % 32);

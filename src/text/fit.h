@@ -168,10 +168,10 @@ static KH_HD kh_text_columns kh_text_on_target(const kh_laid *l, int64_t at, uin
  * nothing is read. */
 static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 {
-	const uint32_t w = i / 32, skip = 2 * (i % 32);
-	const uint64_t here = kh_text_bases(l->text, (uint64_t)(at + (int64_t)i)) << skip;
+	const uint32_t w = i / 32, skip = i % 32;
+	const uint64_t x = kh_laid_differ(l, l->read->base[w], (uint64_t)(at + (int64_t)i), skip);
 
-	return (kh_text_differ(l->read->base[w], here) | l->read->unknown[w]) >> skip << skip;
+	return (x | l->read->unknown[w]) >> 2 * skip << 2 * skip;
 }
 
 /* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
@@ -426,11 +426,11 @@ static KH_HD uint32_t kh_text_begins(const kh_laid *l, uint64_t i)
 {
 	const kh_oriented *r = l->read;
 	const uint32_t n = l->len;
-	uint64_t x = kh_text_differ(r->base[0], kh_text_bases(l->text, i)) | r->unknown[0], y = 0;
+	uint64_t x = kh_laid_differ(l, r->base[0], i, 0) | r->unknown[0], y = 0;
 
 	x &= kh_text_first(n < 32 ? n : 32);
 	if (n > 32)
-		y = (kh_text_differ(r->base[1], kh_text_bases(l->text, i + 32)) | r->unknown[1]) &
+		y = (kh_laid_differ(l, r->base[1], i + 32, 0) | r->unknown[1]) &
 		    kh_text_first(n < 64 ? n - 32 : 32);
 	return kh_text_count(x) + kh_text_count(y);
 }

@@ -5,8 +5,13 @@
  * Behind each stretch of a target that is kept is a bin of zeros, and behind all of them are
  * KH_TEXT_BEHIND words, so that what a read asks for that hangs over the end is in memory.
  *
+ * Strains whose text is left out, as it is like that of a stretch, may have another base here and
+ * there: an allele.  A stretch with alleles has them as words of its own, behind all of the text:
+ * for each base its XOR with the allele, or 0.  Behind these are as many zeros again.
+ *
  * A read that lies along the text, as it is or as its reverse complement, is compared base by base:
- * a match counts 1, a mismatch -1, and what counts is the stretch with the greatest sum.
+ * a match, with the text or an allele, counts 1, a mismatch -1, and what counts is the stretch with
+ * the greatest sum.
  */
 #ifndef KH_TEXT_TEXT_H
 #define KH_TEXT_TEXT_H
@@ -81,12 +86,34 @@ typedef struct kh_alignment {
 	uint32_t from, to;
 } kh_alignment;
 
+/* Of a stretch of the text: */
+typedef struct kh_text_stretch {
+	uint64_t end;                   /* the base behind its last one */
+	uint64_t alleles;               /* the word where its alleles begin; 0: it has none */
+} kh_text_stretch;
+
 /* A read, and the target that it is compared with. */
 typedef struct kh_laid {
 	const kh_oriented *read;
 	uint32_t len;
 	const uint32_t *text;
+	const uint32_t *alleles;        /* by the numbers of the text's words, or NULL */
 	uint64_t begin, end;            /* bases of the target */
 } kh_laid;
+
+/* The low bits of those of 32 bases of a read that match neither the text from base i on nor an
+ * allele; the first `skip` bases of the word are in front of base i. */
+static KH_HD uint64_t kh_laid_differ(const kh_laid *l, uint64_t read, uint64_t i, uint32_t skip)
+{
+	const uint64_t x = read ^ kh_text_bases(l->text, i) << 2 * skip;
+	uint64_t differ = (x | x >> 1) & KH_TEXT_LOW;
+
+	if (l->alleles && differ != 0) {
+		const uint64_t y = x ^ kh_text_bases(l->alleles, i) << 2 * skip;
+
+		differ &= y | y >> 1;
+	}
+	return differ;
+}
 
 #endif
