@@ -227,8 +227,8 @@ class TextRule:
     WHOLE, PART, ENDS, BEYOND, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 2, 8, 14, 6, 64
     SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
     SPAN, APART, PART_SCORE = 1008, 20, 20
-    LESS, NEAR, SHARED = 3, 4, 4
-    SOME, FEW, AHEAD, LONG = 4, 12, 2, 128
+    NEAR, SHARED = 6, 4
+    SOME, FEW, AHEAD, LONG = 4, 12, 4, 128
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -312,9 +312,9 @@ class TextClassifier:
                 found = (score, *rest), here + d
         return found
 
-    def with_ends(self, target, read, at, fit, part):
-        """(score, matches, bases) of a stretch and what goes on aside of it"""
-        rule, total, (begin, end) = self.rule, fit[:3], fit[3:]
+    def ends(self, target, read, at, fit, part):
+        """What goes on aside of a stretch, and where each of that lies: behind it, then in front of it"""
+        rule, (begin, end) = self.rule, fit[3:]
         steps = [d for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
         for behind in (True, False):
             here, edge = at, end if behind else begin
@@ -322,11 +322,40 @@ class TextClassifier:
                 window = rule.WINDOW if part else len(read)
                 start, stop = (edge, min(len(read), edge + window)) if behind else (max(0, edge - window), edge)
                 found, here = self.aside(target, read, here, start, stop, [0] + steps if part else steps)
-                total = tuple(map(sum, zip(total, found)))
+                if found[0]:
+                    yield found, here
                 if not part or found[0] == 0 and stop - start < window:
                     break
                 edge = found[4 if behind else 3] if found[0] else edge + (window if behind else -window) // 2
-        return total
+
+    def with_ends(self, target, read, at, fit, part):
+        """(score, matches, bases) of a stretch and what goes on aside of it"""
+        return tuple(map(sum, zip(fit[:3], *(found for found, _ in self.ends(target, read, at, fit, part)))))
+
+    def along(self, seq, claims):
+        """raises the claims of a part by how it fits where the best one has it"""
+        length, reads = len(seq), (plain(seq), reverse_complement(plain(seq)))
+        top = max(claims, key=lambda s: claims[s][0])
+        (score, matches, compared, _), where = claims[top]
+        (_, strand, _), target, at, _ = where[0]
+        fit = self.stretch(target, reads[strand], at, 0, length)
+        path = [(*fit[3:], 0)] + [(*found[3:], here - at) for found, here in self.ends(target, reads[strand], at, fit, True)]
+        for species in set(claims) - {top}:
+            (_, back, _), target, at, _ = claims[species][1][0]
+            fit = self.stretch(target, reads[back], at, 0, length)
+            middle = sum(fit[3:]) // 2
+            column = length - 1 - middle if back != strand else middle
+            far = [max(begin - column, column - end + 1, 0) for begin, end, _ in path]
+            same = 0
+            for begin, end, aside in path:
+                aside -= path[far.index(min(far))][2]
+                if back != strand:
+                    begin, end, aside = length - end, length - begin, -aside
+                same += sum(self.matches(target, at + aside + i, reads[back][i]) for i in range(begin, end)
+                            if 0 <= at + aside + i < len(self.texts[target]))
+            new = score - 2 * (matches - same), same, compared, 1
+            if new > claims[species][0]:
+                claims[species] = new, claims[species][1]
 
     def loss(self, length, seeds, lists, region=()):
         """what the seeds cost that a region has no candidate of"""
@@ -621,10 +650,12 @@ class TextClassifier:
     def part(self, seq):
         """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits) in a part"""
         claims, places, _ = self.settled([seq], True)
+        if claims:
+            self.along(seq, claims)
         claims = {s: claim for s, claim in claims.items() if claim[0][0] >= self.rule.PART_SCORE}
         found, best = {}, max((what[0] for what, _ in claims.values()), default=0)
         for species, (what, where) in claims.items():
-            credit = best * max(0, self.rule.LESS - best + what[0]) // self.rule.LESS
+            credit = best if what[0] == best else 0
             other = max((claims[s][0][0] for s in claims if self.genus(s) != self.genus(species)), default=0)
             found[species] = credit, *what[:3], max(0, what[0] - other), self.hits([seq], where, places)
         return found
@@ -673,7 +704,10 @@ class TextClassifier:
             if what[0] >= credit - credit // rule.NEAR and rule.SHARED * some >= what[0]:
                 alike.add(s)
         taxon = self.tree.lca(alike)
-        return n, taxon if self.tree.species[taxon] is not None else self.raised(taxon), hits, near, None
+        kin = sum(max(what[0] for what in part.values()) for part in found
+                  if any(what[0] and self.genus(s) == self.genus(best) for s, what in part.items()))
+        own = self.tree.species[taxon] is not None and 3 * credit >= 2 * kin
+        return n, taxon if own else self.raised(taxon), hits, near, None
 
     def parts_of(self, mates, first):
         """Those that are compared first, or the others"""

@@ -191,10 +191,9 @@ static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, k
 		const kh_gpu_part_claim *x = &p->claim[c];
 		const kh_claim claim = { x->species, x->score, x->matches, x->columns, 1,
 					 { 0, 0 }, x->hits };
-		const uint32_t credit = kh_part_credit(&best, x->score);
 		uint32_t number;
 
-		if (!kh_sums_add(db, &to->sums, &best, &claim, credit, &number))
+		if (!kh_sums_add(db, &to->sums, &best, &claim, &number))
 			return false;
 	}
 	return true;
@@ -216,26 +215,33 @@ static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
 	return true;
 }
 
-/* Adds up what species have in parts, all or the first ones, where sum `best` has credit. */
+/* Adds up what species have in parts, all or the first ones, where sum `best` has credit, and what
+ * its genus has. */
 static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *db,
 				     const kh_gpu_long *l, bool all, kh_sums *sums, uint32_t best)
 {
+	const uint32_t species = sums->claims.v[best].species;
+	const uint32_t genus = kh_species_genus(db, species);
+
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
 		const kh_gpu_part *p = &q->part[k];
-		uint32_t own = 0;
+		bool own = false, kin = false;
 
 		if (!all && !kh_gpu_is_first(q, k))
 			continue;
-		const kh_part_best part = kh_gpu_part_best(db, p);
+		const int32_t most = kh_gpu_part_best(db, p).score;
 
-		for (uint32_t c = 0; c < p->n; c++)
-			if (p->claim[c].species == sums->claims.v[best].species)
-				own = kh_part_credit(&part, p->claim[c].score);
-		for (uint32_t c = 0; c < p->n && own > 0; c++) {
-			const uint32_t i = kh_claims_of(&sums->claims, p->claim[c].species);
-
-			sums->sum[i].shared += kh_part_credit(&part, p->claim[c].score);
+		for (uint32_t c = 0; c < p->n; c++) {
+			if (p->claim[c].score != most)
+				continue;
+			own |= p->claim[c].species == species;
+			kin |= kh_species_genus(db, p->claim[c].species) == genus;
 		}
+		for (uint32_t c = 0; c < p->n && own; c++)
+			if (p->claim[c].score == most)
+				sums->sum[kh_claims_of(&sums->claims, p->claim[c].species)]
+					.shared += (uint32_t)most;
+		sums->sum[best].kin += kin ? (uint32_t)most : 0;
 	}
 }
 

@@ -136,10 +136,17 @@ __device__ kh_text_aside fit_aside(const kh_laid *l, int64_t at, bool here, uint
 	return best;
 }
 
-/* As kh_text_fit_ends. */
-__device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit)
+/* As kh_text_fit_ends; *chain, unless it is NULL, becomes that of the place. */
+__device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit,
+			 kh_chain *chain)
 {
 	const kh_alignment middle = *fit;
+
+	__syncwarp();
+	if (chain && lane_id() == 0) {
+		chain->n = 0;
+		kh_chain_add(chain, &middle, 0);
+	}
 
 	for (int i = 0; i < 2; i++) {
 		kh_text_side side = kh_text_side_of(&middle, at, i == 1, part);
@@ -149,8 +156,11 @@ __device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *
 			const kh_text_aside found =
 				fit_aside(l, side.at, part, x.from, x.from + x.n);
 
-			if (kh_text_take_window(&side, &x, &found))
-				kh_text_add_end(fit, &found.fit);
+			if (!kh_text_take_window(&side, &x, &found))
+				continue;
+			kh_text_add_end(fit, &found.fit);
+			if (chain && lane_id() == 0)
+				kh_chain_add(chain, &found.fit, side.at - at);
 		}
 	}
 }
@@ -166,13 +176,20 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_sp
 
 	if (f->n_places == kh_places_most(&w->j.s))
 		return;
+	const bool part = !w->j.s.only;
+
+	p->middle = (p->fit.from + p->fit.to) / 2;
 	if (kh_match_has_ends(m->db, &w->j.s, candidates, stretch, before)) {
 		const kh_laid l = kh_places_laid(m, &w->j.s, p);
 
-		fit_ends(&l, kh_place_at(p), !w->j.s.only, &p->fit);
+		fit_ends(&l, kh_place_at(p), part, &p->fit, part ? &w->chain[!w->best] : NULL);
 	}
 	__syncwarp();
 	if (lane_id() == 0) {
+		if (p->fit.score > f->best) {
+			w->best = !w->best;
+			w->number = p->number;
+		}
 		f->stretch = stretch > before ? stretch : before;
 		f->best = p->fit.score > f->best ? p->fit.score : f->best;
 		m->place[n] = *p;
@@ -294,7 +311,8 @@ __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_r
 __device__ kh_spot spot_of_lane(const kh_spot *p, int lane)
 {
 	const kh_spot q = { __shfl_sync(ALL, p->number, lane),
-			    __shfl_sync(ALL, p->target, lane), alignment_of_lane(&p->fit, lane) };
+			    __shfl_sync(ALL, p->target, lane), alignment_of_lane(&p->fit, lane),
+			    0 };
 
 	return q;
 }
@@ -308,7 +326,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 {
 	kh_found *f = &w->x.m.found[mate];
 	const uint32_t len = w->j.s.mate[mate].len;
-	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 } };
+	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 }, 0 };
 	const uint32_t n = number != UINT32_MAX
 				   ? only_place_of(w, mate, &f->region[number], &p) : 0;
 

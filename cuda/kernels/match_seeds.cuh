@@ -13,6 +13,10 @@ struct warp_match {
 	kh_small x;
 	kh_small_job j;
 	int64_t at[KH_MATCH_DIAGONALS];
+	/* of a part: the chains of the best place so far, and of the last one */
+	kh_chain chain[2];
+	uint32_t best;                  /* which of them is that of the best one, */
+	uint64_t number;                /* and the number of this place */
 };
 
 /* The sum of x over the lanes before this one. */

@@ -76,7 +76,7 @@ typedef struct kh_short_here {
 static KH_HD bool kh_short_lies(const kh_match_db *db, uint64_t number, uint32_t target,
 				const kh_stands *f, uint32_t bin)
 {
-	const kh_spot p = { number, target, { 0, 0, 0, 0, 0 } };
+	const kh_spot p = { number, target, { 0, 0, 0, 0, 0 }, 0 };
 	const int64_t stride = db->sampling.stride, from = bin * stride;
 	const int64_t here = kh_place_at(&p) + f->at[kh_place_strand(&p)];
 

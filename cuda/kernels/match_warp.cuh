@@ -154,7 +154,7 @@ __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = w->j.s.mate[mate].len;
 	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
-		      { 0, 0, 0, 0, 0 } };
+		      { 0, 0, 0, 0, 0 }, 0 };
 	const kh_laid l = kh_places_laid(m, &w->j.s, &b);
 	int64_t from, to, found;
 	uint32_t differ;
@@ -167,7 +167,7 @@ __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 	kh_alignment fit = fit_together(&l, found, 0, len);
 	if (fit.score < KH_RESCUE_FIT)
 		return;
-	fit_ends(&l, found, false, &fit);
+	fit_ends(&l, found, false, &fit, NULL);
 	b.fit = fit;
 	b.number = kh_place_number(mate, strand, found);
 	__syncwarp();
@@ -195,6 +195,39 @@ __device__ void rescue_mate(warp_match *w)
 		if (w->j.s.mate[!kh_place_mate(&m->place[p])].len >= KH_RESCUE_LEN)
 			rescue(w, p, m->n_place + i);
 	}
+}
+
+/* --- a part of a long read ------------------------------------------------------------ */
+/* As kh_chain_of, of a part: that which was kept of the best place, if it is of this one. */
+__device__ const kh_chain *find_chain(warp_match *w, const kh_laid *l, const kh_spot *p)
+{
+	if (p->number != w->number) {
+		kh_alignment fit = fit_together(l, kh_place_at(p), 0, l->len);
+
+		fit_ends(l, kh_place_at(p), true, &fit, &w->chain[w->best]);
+	}
+	__syncwarp();
+	return &w->chain[w->best];
+}
+
+/* As kh_match_along: a lane has a species. */
+__device__ void compare_along(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const kh_claim *best = kh_match_best(&m->here);
+	const uint32_t i = lane_id();
+
+	if (!best || m->here.n < 2)
+		return;
+	const kh_claim b = *best;
+	const kh_spot *at = &m->place[b.place[0]];
+	const kh_laid l = kh_places_laid(m, &w->j.s, at);
+
+	const kh_chain *chain = find_chain(w, &l, at);
+
+	if (i < m->here.n && m->here.v[i].species != b.species)
+		kh_chain_raise(m, &w->j.s, chain, &b, i);
+	__syncwarp();
 }
 
 /* --- k-mers that are counted ---------------------------------------------------------- */
@@ -289,6 +322,8 @@ __device__ bool compare_segment(warp_match *w)
 		return true;
 	if (a[0].len > 0 && a[1].len > 0)
 		rescue_mate(w);
+	if (!w->j.s.only)
+		compare_along(w);
 	find_crowd(w);
 	count_hits(w);
 	return false;
@@ -303,6 +338,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 	__syncwarp();
 	if (lane_id() == 0) {
 		kh_small_init(&w->x, db);
+		w->best = 0;
 		w->j = kh_gpu_item(q, i);
 		kh_places_begin(&m->found[1], w->x.pos[1], 0);
 		m->found[1].n_regions = 0;

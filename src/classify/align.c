@@ -8,8 +8,6 @@
 #include "classify/match_score.h"
 
 enum {
-	/* stretches on each side of the best one, at most */
-	ENDS = KH_MATCH_PIECE / KH_END_SCORE + 1,
 	APART = 2048,           /* bases between beginnings of parts that are joined, at most; */
 	DRIFT = 4               /* their diagonals differ by one in so many of these at most */
 };
@@ -251,24 +249,6 @@ static uint64_t matches_of(const struct laid *l, int64_t from, int64_t to, int64
 	return n;
 }
 
-/* --- the stretches of a place --------------------------------------------------------------- */
-/* Those of a part, to[*first] to to[*end - 1], by columns of the part. */
-static void find_stretches(const kh_laid *l, const struct place *x, struct stretch to[2 * ENDS + 1],
-			   uint32_t *first, uint32_t *end)
-{
-	const kh_alignment best = kh_text_fit(l, x->at, 0, l->len);
-	kh_text_side behind = kh_text_side_of(&best, x->at, false, x->part);
-	kh_text_side front = kh_text_side_of(&best, x->at, true, x->part);
-	kh_alignment fit;
-
-	*first = *end = ENDS;
-	to[(*end)++] = (struct stretch) { best.from, best.to, x->at };
-	while (*end < 2 * ENDS + 1 && kh_text_go_on(l, &behind, &fit))
-		to[(*end)++] = (struct stretch) { fit.from, fit.to, behind.at };
-	while (*first > 0 && kh_text_go_on(l, &front, &fit))
-		to[--*first] = (struct stretch) { fit.from, fit.to, front.at };
-}
-
 /* --- an alignment --------------------------------------------------------------------------- */
 static int64_t least(int64_t x, int64_t y)
 {
@@ -329,18 +309,22 @@ static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, 
 {
 	const int64_t front = l->back ? (int64_t)(l->record->len - x->offset - x->len)
 				      : (int64_t)x->offset;
-	struct stretch of[2 * ENDS + 1];
 	kh_oriented read[2];
 	const kh_laid laid = { &read[x->back], x->len, l->text, l->alleles, l->begin,
 			       l->end };
-	uint32_t first, end;
 	int rc = KH_OK;
 
 	kh_text_read(read, l->block->bases, l->block->amb, l->record->seq + x->offset, x->len);
-	find_stretches(&laid, x, of, &first, &end);
-	for (uint32_t i = first; i < end && !rc; i++)
-		rc = add_stretch(a, l, (struct stretch) { of[i].from + front, of[i].to + front,
-							  of[i].at - front }, err);
+	const kh_chain chain = kh_chain_of(&laid, x->at, x->part);
+
+	for (uint32_t i = 0; i < chain.n && !rc; i++) {
+		const uint32_t in_front = chain.n - 1 - chain.behind;
+		const kh_chain_stretch *of =
+			&chain.v[i < in_front ? chain.n - 1 - i : i - in_front];
+
+		rc = add_stretch(a, l, (struct stretch) { of->from + front, of->to + front,
+							  x->at + of->aside - front }, err);
+	}
 	return rc;
 }
 

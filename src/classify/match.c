@@ -10,10 +10,10 @@
 #include "classify/match_in.h"
 #include "classify/match_long.h"
 
-/* What a species has of a part of the fragment. */
+/* A part of the fragment that no species fits better than this one. */
 struct credit {
 	uint32_t part, sum;             /* their numbers */
-	uint32_t credit;
+	uint32_t score;
 };
 
 struct kh_matcher {
@@ -197,19 +197,25 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 					m->crowd);
 }
 
-/* Adds up what species have in parts where sum `best` has some. */
+/* Adds up what species have in parts where sum `best` has some, and what its genus has. */
 static void share_parts(kh_matcher *x, uint32_t best)
 {
+	const kh_claim *claim = x->sums.claims.v;
+	const uint32_t genus = kh_species_genus(&x->db, claim[best].species);
 	const struct credit *c = x->credit;
+	kh_sum *sum = x->sums.sum;
 	size_t end;
 
 	for (size_t i = 0; i < x->n_credits; i = end) {
-		bool own = false;
+		bool own = false, kin = false;
 
-		for (end = i; end < x->n_credits && c[end].part == c[i].part; end++)
+		for (end = i; end < x->n_credits && c[end].part == c[i].part; end++) {
 			own |= c[end].sum == best;
+			kin |= kh_species_genus(&x->db, claim[c[end].sum].species) == genus;
+		}
 		for (size_t k = i; k < end && own; k++)
-			x->sums.sum[c[k].sum].shared += c[k].credit;
+			sum[c[k].sum].shared += c[k].score;
+		sum[best].kin += kin ? c[i].score : 0;
 	}
 }
 
@@ -252,12 +258,12 @@ static int add_to_sums(kh_matcher *x, kh_err *err)
 	for (uint32_t i = 0; i < here->n; i++)
 		kh_part_see(&x->db, &best, here->v[i].species, here->v[i].score);
 	for (uint32_t i = 0; i < here->n && !rc; i++) {
-		struct credit c = { x->n_parts, 0, kh_part_credit(&best, here->v[i].score) };
+		struct credit c = { x->n_parts, 0, (uint32_t)here->v[i].score };
 
 		if (here->v[i].score < KH_MATCH_PART)
 			continue;
-		kh_sums_add(&x->db, &x->sums, &best, &here->v[i], c.credit, &c.sum);
-		if (c.credit > 0)
+		kh_sums_add(&x->db, &x->sums, &best, &here->v[i], &c.sum);
+		if (here->v[i].score == best.score)
 			x->credit[x->n_credits++] = c;
 	}
 	x->n_parts++;

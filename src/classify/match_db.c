@@ -26,7 +26,8 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
 			     .bins = db->bins,
 			     .stretch = db->stretch,
 			     .tree = kh_taxonomy_tree(db->tax),
-			     .sampling = rule->sampling };
+			     .sampling = rule->sampling,
+			     .alleles = kh_db_has_alleles(db) };
 	find_least(db->h, x->least);
 }
 

@@ -7,8 +7,9 @@
 
 /* What the parts say of a species beside the sum of their claims. */
 typedef struct kh_sum {
-	uint32_t credit;                /* scores of parts that it fits best, or nearly so */
+	uint32_t credit;                /* scores of parts that no species fits better */
 	uint32_t shared;                /* of that, in parts where the best species has some, too */
+	uint32_t kin;                   /* of the best species: the same of its whole genus */
 	uint32_t ahead;                 /* how far its scores are above those of other genera */
 	uint32_t best;                  /* parts in which no species has a greater score */
 } kh_sum;
@@ -60,24 +61,13 @@ static KH_HD void kh_part_see(const kh_match_db *db, kh_part_best *b, uint32_t s
 	}
 }
 
-/* What a species with such a score gets of a part: where it lacks a seed, it lacks no more than
- * that part; and where it differs, that counts as much as the part does. */
-static KH_HD uint32_t kh_part_credit(const kh_part_best *b, int32_t score)
-{
-	const int32_t less = b->score - score;
-
-	if (score < KH_MATCH_PART || less >= KH_MATCH_LESS)
-		return 0;
-	return (uint32_t)(b->score * (KH_MATCH_LESS - less) / KH_MATCH_LESS);
-}
-
 /* --- sums -------------------------------------------------------------------------------- */
-/* Adds a claim of a part, with so much credit, to the sum of its species, which is number
- * *number.  False: there is no room. */
+/* Adds a claim of a part to the sum of its species, which is number *number.  False: there is no
+ * room. */
 static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_best *b,
-			      const kh_claim *x, uint32_t credit, uint32_t *number)
+			      const kh_claim *x, uint32_t *number)
 {
-	const kh_sum none = { 0, 0, 0, 0 };
+	const kh_sum none = { 0, 0, 0, 0, 0 };
 	const uint32_t n = s->claims.n, i = kh_claims_of(&s->claims, x->species);
 
 	if (i == UINT32_MAX)
@@ -85,7 +75,7 @@ static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_b
 	if (i == n)
 		s->sum[i] = none;
 	s->claims.v[i] = kh_claim_together(&s->claims.v[i], x, 0);
-	s->sum[i].credit += credit;
+	s->sum[i].credit += x->score == b->score ? (uint32_t)x->score : 0;
 	s->sum[i].best += x->score == b->score;
 	if (x->score > b->other && kh_species_genus(db, x->species) == b->genus)
 		s->sum[i].ahead += (uint32_t)(x->score - b->other);
@@ -126,6 +116,13 @@ static KH_HD bool kh_sum_near(const kh_sums *s, uint32_t best, uint32_t i)
 	return i == best ||
 	       (credit >= most - most / KH_MATCH_NEAR &&
 		(uint64_t)KH_MATCH_SHARED * s->sum[i].shared >= credit);
+}
+
+/* Has the best species most of what its genus has?  What is not in the database is like one species
+ * here, and another one there. */
+static KH_HD bool kh_sum_is_own(const kh_sum *s)
+{
+	return 3 * (uint64_t)s->credit >= 2 * (uint64_t)s->kin;
 }
 
 /* Are the parts that are compared first enough for the call: does the best species fit well, and is
@@ -209,7 +206,8 @@ static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *
 		if (kh_sum_near(s, best, i))
 			e = kh_extent_add(e, b->taxon[b->n_targets + s->claims.v[i].species]);
 	taxon = kh_tree_lca(&db->tree, e.lo, e.hi);
-	return db->tree.species[taxon] != KH_NO_TAXON ? taxon : kh_rule_raise(&db->tree, taxon);
+	return db->tree.species[taxon] != KH_NO_TAXON && kh_sum_is_own(&s->sum[best])
+		       ? taxon : kh_rule_raise(&db->tree, taxon);
 }
 
 #endif

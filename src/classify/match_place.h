@@ -202,6 +202,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.target = kh_match_target(m->db, bin);
 	l = kh_places_laid(m, s, &p);
 	p.fit = kh_text_fit(&l, at, 0, l.len);
+	p.middle = (p.fit.from + p.fit.to) / 2;
 	const uint32_t stretch = p.fit.score;
 
 	if (kh_match_has_ends(m->db, s, r->n, stretch, f->stretch))

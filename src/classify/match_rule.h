@@ -20,11 +20,12 @@
  *	            has one of its seeds, the mate lies along it and is compared (text/text.h); only
  *	            this reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;
- *	            a mate without a place is sought beside the other one
+ *	            a mate without a place is sought beside the other one; of a part, all species
+ *	            are compared where the best one's stretches lie, as well (match_chain.h)
  *	call        the LCA of the species with the best score, and of those in a crowd that may be
  *	            as good, as deep as matches and mismatches allow; of several parts, by the
- *	            sums of these scores where a species is best or nearly so, and of some parts
- *	            only where these tell enough.  As features it counts k-mers at every few bases
+ *	            sums of these scores where a species is best, and of some parts only where
+ *	            these tell enough.  As features it counts k-mers at every few bases
  *	            (rule.h), and those of them that the text has where the best species lies: so
  *	            the second pass sees identities, whatever was looked up.  What a fragment of
  *	            several parts could be is told to it by the parts that each species fits best
@@ -53,11 +54,10 @@ enum {
 	KH_MATCH_NEARBY = 16,           /* how far below that a species may be a candidate */
 	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
 	KH_MATCH_BEYOND = 2,            /* score beyond a seed that is more than chance */
-	KH_MATCH_LESS = 3,              /* below the best score of a part: it counts nothing */
-	KH_MATCH_NEAR = 4,              /* of a long fragment others may have a quarter less, */
+	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
 	KH_MATCH_SHARED = 4,            /* if a quarter of it is in parts of the best one */
 	KH_MATCH_SOME = 4,              /* one part of so many is compared first; they may do */
-	KH_MATCH_AHEAD = 2,             /* if others have one in so many less, or more than that */
+	KH_MATCH_AHEAD = 4,             /* if others have one in so many less, or more than that */
 	KH_MATCH_FEW = 12,              /* of less parts than that every second one is */
 	/* a mate without a place is sought beside one with such a score, */
 	KH_RESCUE_SCORE = 30,

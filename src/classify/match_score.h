@@ -2,7 +2,7 @@
 #ifndef KH_CLASSIFY_MATCH_SCORE_H
 #define KH_CLASSIFY_MATCH_SCORE_H
 
-#include "classify/match_hits.h"
+#include "classify/match_chain.h"
 
 /* --- claims ------------------------------------------------------------------------- */
 static KH_HD kh_claim kh_claim_none(uint32_t species)
@@ -237,7 +237,7 @@ static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
 	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
-		      { 0, 0, 0, 0, 0 } };
+		      { 0, 0, 0, 0, 0 }, 0 };
 	const kh_laid l = kh_places_laid(m, s, &b);
 	int64_t from, to, found;
 	uint32_t differ;
@@ -289,6 +289,24 @@ static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
 		if (s->mate[!kh_place_mate(&m->place[p])].len >= KH_RESCUE_LEN)
 			kh_match_rescue(m, s, p, m->n_place + i);
 	}
+}
+
+/* --- a part of a long read ---------------------------------------------------------- */
+/* Compares all species where the best one has a part. */
+static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
+{
+	const kh_claim *best = kh_match_best(&m->here);
+
+	if (!best || m->here.n < 2)
+		return;
+	const kh_claim b = *best;
+	const kh_spot *at = &m->place[b.place[0]];
+	const kh_laid l = kh_places_laid(m, s, at);
+	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), true);
+
+	for (uint32_t i = 0; i < m->here.n; i++)
+		if (m->here.v[i].species != b.species)
+			kh_chain_raise(m, s, &chain, &b, i);
 }
 
 /* --- what is of interest ------------------------------------------------------------ */
@@ -466,6 +484,8 @@ static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 		return true;
 	if (s->mate[0].len > 0 && s->mate[1].len > 0)
 		kh_match_rescue_mate(m, s);
+	if (!s->only)
+		kh_match_along(m, s);
 	best = kh_match_best(&m->here);
 	if (best && s->only)
 		m->crowd = kh_match_crowd(m, s, best->score);

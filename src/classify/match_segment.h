@@ -26,6 +26,7 @@ typedef struct kh_match_db {
 	kh_tree tree;
 	kh_sampling sampling;
 	uint32_t candidates;            /* 1: what a fragment could be is wanted, too */
+	uint32_t alleles;               /* 1: some stretches have some */
 	uint32_t least[32];             /* score of a call with 2^i .. 2^(i+1)-1 features */
 } kh_match_db;
 
@@ -79,6 +80,7 @@ typedef struct kh_spot {
 	uint64_t number;                /* mate, strand and diagonal: places have this order */
 	uint32_t target;
 	kh_alignment fit;
+	uint32_t middle;                /* column of its best stretch */
 } kh_spot;
 
 /* The best places of a species by each mate alone: their numbers, plus 1; 0: none. */
@@ -164,7 +166,7 @@ static KH_HD kh_laid kh_match_laid(const kh_match_db *db, const kh_oriented *rea
 	const uint64_t begin = kh_match_begin(db, target), word = begin / KH_TEXT_WORD;
 	kh_laid l = { read, len, kh_match_text(db, at), NULL, begin, s->end };
 
-	if (s->alleles > 0) {
+	if (KH_ALLELES && s->alleles > 0) {
 		const int64_t behind = at - (int64_t)begin;
 		const int64_t near = (int64_t)(s->alleles * KH_TEXT_WORD) + behind;
 

@@ -263,6 +263,14 @@ static inline kh_db_locus kh_db_locate(const kh_db *db, uint32_t t, uint32_t bin
 	return k ? (kh_db_locus) { k->target, k->at + at } : (kh_db_locus) { t, at };
 }
 
+/* With text: have stretches of it alleles? */
+static inline bool kh_db_has_alleles(const kh_db *db)
+{
+	const uint64_t words = db->h->bins * (db->h->sampling.stride / KH_TEXT_WORD);
+
+	return db->h->text.bytes / sizeof *db->text > words + KH_TEXT_BEHIND;
+}
+
 /* Bases of a kept stretch. */
 static inline uint64_t kh_db_kept_bases(const kh_db *db, const kh_db_kept *k)
 {

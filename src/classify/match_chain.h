@@ -1,0 +1,115 @@
+/*
+ * match_chain.h - how a part of a long read goes along the text, stretch by stretch   [HD]
+ *
+ * A part has errors all along, so at each place it is a chain of stretches, and how much of it each
+ * chain has hangs on luck.  Species that are close differ by less than that.  So other species are
+ * compared where the best one's chain has the part: there all have the same errors, and what is
+ * left are their own differences.
+ */
+#ifndef KH_CLASSIFY_MATCH_CHAIN_H
+#define KH_CLASSIFY_MATCH_CHAIN_H
+
+#include "classify/match_hits.h"
+
+enum {
+	/* stretches beside the best one, at most, as each has the score of an end; or of a read,
+	 * which has one on each side */
+	KH_CHAIN_ENDS = KH_MATCH_PIECE / KH_END_SCORE + 1
+};
+
+/* Columns of a read, and how many bases aside it lies there. */
+typedef struct kh_chain_stretch {
+	uint16_t from, to;
+	int32_t aside;
+} kh_chain_stretch;
+
+/* The best stretch of a place, then those behind it, and those in front of it, outwards. */
+typedef struct kh_chain {
+	uint32_t n, behind;
+	kh_chain_stretch v[KH_CHAIN_ENDS + 1];
+} kh_chain;
+
+static KH_HD void kh_chain_add(kh_chain *p, const kh_alignment *fit, int64_t aside)
+{
+	const kh_chain_stretch x = { (uint16_t)fit->from, (uint16_t)fit->to, (int32_t)aside };
+
+	if (p->n <= KH_CHAIN_ENDS)
+		p->v[p->n++] = x;
+}
+
+/* That of a read, or of a part of one, that lies at `at`. */
+static KH_HD kh_chain kh_chain_of(const kh_laid *l, int64_t at, bool part)
+{
+	const kh_alignment best = kh_text_fit(l, at, 0, l->len);
+	kh_alignment fit;
+	kh_chain p;
+
+	p.n = p.behind = 0;
+	kh_chain_add(&p, &best, 0);
+	for (int i = 0; i < 2; i++) {
+		kh_text_side side = kh_text_side_of(&best, at, i == 1, part);
+
+		while (kh_text_go_on(l, &side, &fit))
+			kh_chain_add(&p, &fit, side.at - at);
+		if (i == 0)
+			p.behind = p.n - 1;
+	}
+	return p;
+}
+
+/* The stretch that has a column, or is nearest to it; of equal ones the first. */
+static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
+{
+	uint32_t least = UINT32_MAX, which = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const kh_chain_stretch *x = &p->v[i];
+		const uint32_t far = column < x->from  ? x->from - column
+				     : column >= x->to ? column - x->to + 1
+						       : 0;
+
+		which = far < least ? i : which;
+		least = far < least ? far : least;
+	}
+	return which;
+}
+
+/* The claim that a species has, by claim c, along the chain of the best one: the stretch in which
+ * the middle of its own best one lies is where it is by itself, and the others are as far aside of
+ * that as those of the chain are. */
+static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, const kh_chain *p,
+				    const kh_claim *best, const kh_claim *c)
+{
+	const kh_spot *here = &m->place[c->place[0]];
+	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
+	const kh_laid l = kh_places_laid(m, s, here);
+	const uint32_t near =
+		kh_chain_nearest(p, turned ? l.len - 1 - here->middle : here->middle);
+	kh_claim x = *c;
+
+	x.matches = 0;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const kh_chain_stretch *y = &p->v[i];
+		const int64_t aside = y->aside - (int64_t)p->v[near].aside;
+
+		x.matches += turned ? kh_text_matches(&l, kh_place_at(here) - aside,
+						      l.len - y->to, l.len - y->from)
+				    : kh_text_matches(&l, kh_place_at(here) + aside, y->from,
+						      y->to);
+	}
+	x.columns = best->columns;
+	x.score = best->score - 2 * ((int32_t)best->matches - (int32_t)x.matches);
+	return x;
+}
+
+/* Raises claim i, which is not the best one, by that. */
+static KH_HD void kh_chain_raise(kh_matching *m, const kh_mates *s, const kh_chain *p,
+				const kh_claim *best, uint32_t i)
+{
+	const kh_claim x = kh_chain_claim(m, s, p, best, &m->here.v[i]);
+
+	if (kh_claim_better(&x, &m->here.v[i]))
+		m->here.v[i] = x;
+}
+
+#endif
