@@ -1,5 +1,5 @@
 /* fake_match.c - the launchers by which text is compared, on one thread, without a GPU: what a warp
- * of match.cu does with its lanes is done here one after the other */
+ * of match_kernels.cuh does with its lanes is done here one after the other */
 #include <config.h>
 
 #include <stdlib.h>

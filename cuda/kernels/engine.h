@@ -216,10 +216,13 @@ typedef struct kh_gpu_query {
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 /* match.cu: fragments, and parts of long ones, compared with text, by threads. */
 int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream);
+/* match_plain.cu: the same, where the text has no alleles. */
+int kh_gpu_query_match_plain(const kh_gpu_query *q, cudaStream_t stream);
 /* translate.cu: fragments without a call looked at by translated seeds. */
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
 /* Bytes of local memory that all its threads on the current device take at most. */
 int kh_gpu_query_match_local(uint64_t *bytes);
+int kh_gpu_query_match_local_plain(uint64_t *bytes);
 /* What kh_gpu_query_run launches, one after the other: fragments of one segment by warps; slices by
  * warps; then, by blocks, the slices that are left, and last the fragments that are left and the
  * long ones. */

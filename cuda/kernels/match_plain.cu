@@ -1,0 +1,14 @@
+/* match_plain.cu - the same kernels as in match.cu, for text without alleles: most large databases
+ * have none, and what looks for them takes registers */
+#define KH_ALLELES 0
+#include "cuda/kernels/match_kernels.cuh"
+
+extern "C" int kh_gpu_query_match_plain(const kh_gpu_query *q, cudaStream_t stream)
+{
+	return match(q, stream);
+}
+
+extern "C" int kh_gpu_query_match_local_plain(uint64_t *bytes)
+{
+	return match_local(bytes);
+}
