@@ -228,7 +228,7 @@ class TextRule:
     SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
     SPAN, APART, PART_SCORE = 1008, 20, 20
     NEAR, SHARED = 6, 4
-    SOME, FEW, AHEAD, LONG = 4, 12, 4, 128
+    SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -677,8 +677,8 @@ class TextClassifier:
         """Are these parts enough?"""
         if not total or n < self.rule.LONG:
             return False
-        _, score, matches, less, *_ = total[self.best_sum(total)]
-        near = {s for s in total if total[s][1] >= score - score // self.rule.AHEAD}
+        credit, score, matches, less, *_ = total[self.best_sum(total)]
+        near = {s for s in total if total[s][1] >= score - score // self.rule.AHEAD or self.rule.JOINED * total[s][0] >= credit}
         return score >= self.rule.least(2**32 - 1) and self.rule.fits_well(bases, -less, matches) \
             and self.tree.species[self.tree.lca(near)] is not None
 

@@ -141,18 +141,24 @@ static void count_apart(const struct going *g, const struct place *p, uint32_t n
 static void note_alleles(const struct going *g, const struct place *p, uint32_t from, uint32_t to)
 {
 	const struct member *m = &g->member[p->member];
-	const uint64_t at = m->at + (uint64_t)p->at;
 	uint32_t *alleles = g->s->b->taxa.alleles;
 
-	for (uint32_t i = from; i < to; i++) {
-		const uint64_t word = (at + i) / KH_TEXT_WORD;
-		const uint32_t sh = 2 * ((at + i) % KH_TEXT_WORD);
-		const uint32_t base = g->tile[p->strand].base[i / 32] >> 2 * (i % 32) & 3;
-		const uint32_t differs = base ^ (g->s->text[word] >> sh & 3);
+	for (uint32_t i = from / 32 * 32; i < to; i += 32) {
+		const uint64_t x = g->tile[p->strand].base[i / 32] ^
+				   kh_text_bases(g->s->text, m->at + (uint64_t)p->at + i);
+		uint64_t left = kh_text_differ(x, 0) & kh_text_first(to - i < 32 ? to - i : 32);
 
-		if (differs != 0 && (alleles[word] >> sh & 3) == 0) {
-			alleles[word] |= differs << sh;
-			m->kept[((uint64_t)p->at + i) / g->s->tile] |= ALLELES;
+		left &= from > i ? ~kh_text_first(from - i) : UINT64_MAX;
+		for (; left != 0; left &= left - 1) {
+			const uint32_t column = kh_text_lowest(left);
+			const uint64_t at = (uint64_t)p->at + i + column;
+			const uint64_t word = (m->at + at) / KH_TEXT_WORD;
+			const uint32_t sh = 2 * ((m->at + at) % KH_TEXT_WORD);
+
+			if ((alleles[word] >> sh & 3) != 0)
+				continue;
+			alleles[word] |= (uint32_t)(x >> 2 * column & 3) << sh;
+			m->kept[at / g->s->tile] |= ALLELES;
 		}
 	}
 }

@@ -126,21 +126,24 @@ static KH_HD bool kh_sum_is_own(const kh_sum *s)
 }
 
 /* Are the parts that are compared first enough for the call: does the best species fit well, and is
- * it far ahead of all others?  They have so many bases, and as many features as the second pass
- * asks of a long fragment. */
+ * it far ahead of all others, also of one that others may be of?  They have so many bases, and as
+ * many features as the second pass asks of a long fragment. */
 static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, uint64_t bases,
 				     uint32_t features)
 {
 	const uint32_t best = kh_sums_best(s);
 	const kh_claim *c = best == UINT32_MAX ? NULL : &s->claims.v[best];
-	uint32_t taxon;
+	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
+	kh_extent e = kh_extent_empty();
 
 	if (!c || features <= KH_N_MOST || c->score < (int32_t)db->least[31] ||
 	    !kh_claim_fits_well(c, bases))
 		return false;
-	taxon = kh_claims_lca(db, &s->claims, c->score - c->score / KH_MATCH_AHEAD,
-			      kh_extent_empty());
-	return db->tree.species[taxon] != KH_NO_TAXON;
+	for (uint32_t i = 0; i < s->claims.n; i++)
+		if (s->claims.v[i].score >= c->score - c->score / KH_MATCH_AHEAD ||
+		    KH_MATCH_JOINED * (uint64_t)s->sum[i].credit >= s->sum[best].credit)
+			e = kh_extent_add(e, taxon[s->claims.v[i].species]);
+	return db->tree.species[kh_tree_lca(&db->tree, e.lo, e.hi)] != KH_NO_TAXON;
 }
 
 /* How many species fit so many parts best, or more? */

@@ -57,7 +57,8 @@ enum {
 	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
 	KH_MATCH_SHARED = 4,            /* if a quarter of it is in parts of the best one */
 	KH_MATCH_SOME = 4,              /* one part of so many is compared first; they may do */
-	KH_MATCH_AHEAD = 4,             /* if others have one in so many less, or more than that */
+	KH_MATCH_AHEAD = 4,             /* if others have one in so many less, or more than that, */
+	KH_MATCH_JOINED = 2,            /* and less than one in so many of its credit */
 	KH_MATCH_FEW = 12,              /* of less parts than that every second one is */
 	/* a mate without a place is sought beside one with such a score, */
 	KH_RESCUE_SCORE = 30,
