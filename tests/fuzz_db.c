@@ -221,9 +221,11 @@ static void repair(unsigned char *p, size_t n)
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 }
 
-/* The last target has alleles. */
+/* The last target has alleles, and the first ones have few. */
 static void add_text(kh_db_header *h)
 {
+	static const kh_db_allele few[] = { { 3, 5 }, { 3, 6 << 2 | 3 },
+					    { GENOME_BINS + 9, 31 << 2 | 2 } };
 	static uint32_t text[MOST_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
 	static uint32_t alleles[GENOME_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
 
@@ -241,6 +243,7 @@ static void add_text(kh_db_header *h)
 	append(h, KH_SEC_TEXT, text,
 	       (all_bins * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND) * sizeof *text);
 	append(h, KH_SEC_TEXT, alleles, sizeof alleles);
+	append(h, KH_SEC_TEXT, few, sizeof few);
 }
 
 static void add_kept(kh_db_header *h)

@@ -191,7 +191,10 @@ def text(good):
     for i, value in [(i, value) for i, _ in alleles[:2] for value in (0, 3, huge >> 32)]:
         yield "text-kept-alleles-%d-%d" % (i, value), put(good, "I", at_kept + 20 * i + 16, value), "kept is damaged|text does not fit"
     with_alleles = sum(bins for _, bins in alleles)
-    behind = size // 4 - (with_alleles * stride // 16 + 64 if alleles else 0)
+    behind = struct.unpack_from("<Q", good, HEADER["bins"])[0] * stride // 16 + 64
+    few = at + 4 * (behind + (with_alleles * stride // 16 + 64 if alleles else 0))
+    for i, kind, value in [x for x in ((4, "B", 0), (4, "I", 4 * stride + 1), (0, "I", huge >> 32)) if few < at + size]:
+        yield "text-few-%d-%d" % (i, value), put(good, kind, few + i, value), "alleles are damaged"
     for name, word in (("gap", second * stride // 16 - 1), ("species", behind - 1)):
         yield "text-" + name, put(good, "I", at + 4 * word, 1), "text goes on behind a target"
     bases = struct.unpack_from("<Q", good, extent(good, "targets")[0] + 8)[0]

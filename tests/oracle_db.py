@@ -86,6 +86,13 @@ class Database:
         words = self.section("text")[4 * word:4 * word + 4 * -(-n // 16)]
         return [byte >> 2 * i & 3 for byte in words for i in range(4)][:n]
 
+    def few(self):
+        """(number among all bases, XOR) of the alleles that reads do not ask for"""
+        alleles = sum(bins for *_, bins, has in self.kept if has)
+        words = self.stride // 16 * (self.bins + alleles) + 64 + (64 if alleles else 0)
+        return [(self.stride * number + (base >> 2), base & 3)
+                for number, base in struct.iter_unpack("<II", self.section("text")[4 * words:])]
+
     def section(self, name):
         at, size = self.at[name]
         return self.data[at:at + size]
@@ -500,10 +507,15 @@ def apart(a, *texts):
 def check_left_out(db, refs):
     """What is not kept lies along text of its species, all but 14 bases of 128, with an indel at most, and what
     differs there is an allele: but for third bases, which are few."""
-    texts, lots, differ, unknown = {}, {}, 0, 0
+    texts, lots, differ, unknown, few = {}, {}, 0, 0, db.few()
     for (target, *_), (first, alleles, bases) in zip(db.kept, db.placed):
         text = db.unpacked(first, bases)
-        other = [a ^ x for a, x in zip(text, db.unpacked(alleles, bases))] if alleles is not None else text
+        more = dict(few)
+        other = db.unpacked(alleles, bases) if alleles is not None else \
+            [more.get(16 * first + i, 0) for i in range(bases)]
+        assert alleles is None or 1024 * sum(x > 0 for x in other) >= bases
+        assert alleles is not None or 1024 * sum(x > 0 for x in other) < bases
+        other = [a ^ x for a, x in zip(text, other)]
         lies = ["".join("ACGT"[a] for a in bases) for bases in (text, other)]
         back = ["".join("TGCA"[a] for a in reversed(bases)) for bases in (text, other)]
         for text, other in (lies, back):
@@ -533,7 +545,7 @@ def check_left_out(db, refs):
                             best[i] = min(best[i], *(x + two[-1] - y for x, y in zip(one, two)))
             assert best[0] <= 10 + 4 * max(1, len(tile) // 128), (target, at, best)
             differ, unknown = differ + best[0], unknown + best[1]
-    assert 20 * unknown <= differ and (differ > 0) <= any(of[4] for of in db.kept), (differ, unknown)
+    assert 20 * unknown <= differ and (differ > 0) <= (len(few) > 0 or any(of[4] for of in db.kept)), (differ, unknown)
 
 
 def check_keys(db, keys):
@@ -884,8 +896,13 @@ def check_section_text(db):
     assert db.at["keys"] == db.at["told"] == (0, 0)
     alleles = sum(bins for *_, bins, has in db.kept if has)
     behind = db.stride // 4 * alleles + 256 if alleles else 0
-    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == db.stride // 4 * db.bins + 256 + behind
+    known = db.stride // 4 * db.bins + 256 + behind
+    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size >= known and (size - known) % 8 == 0
     words = struct.unpack("<%dI" % (size // 4), db.section("text"))
+    few = db.few()
+    assert all(x > 0 and any(16 * first <= i < 16 * first + bases for first, has, bases in db.placed if has is None)
+               for i, x in few) and [i for i, _ in few] == sorted({i for i, _ in few})
+    assert all(base >> 2 < db.stride for _, base in struct.iter_unpack("<II", db.section("text")[known:]))
     bits = lambda begin, end: sum(word << 32 * j for j, word in enumerate(words[begin:end]))
     for i, (first, alleles, bases) in enumerate(db.placed):
         end = db.placed[i + 1][0] if i + 1 < len(db.placed) else db.stride // 16 * db.bins + 64

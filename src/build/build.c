@@ -131,6 +131,7 @@ static void start_over(struct build *b)
 	free(t->old_first);
 	free(t->kept);
 	free(t->alleles);
+	free(t->few);
 	free(b->out.dir);
 	free(b->out.seeds);
 	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)

@@ -69,6 +69,8 @@ struct taxa {
 	/* o->text: the stretches of the targets that the database has */
 	kh_db_kept *kept;
 	uint32_t *alleles;              /* NULL, or of the text as it was read: text/text.h */
+	kh_db_allele *few;              /* those that reads do not ask for */
+	size_t n_few, cap_few;
 	uint32_t n_kept;
 	size_t cap_kept;
 	uint32_t *old_first; /* by sequence, of this process: its first bin when it was read */
@@ -180,8 +182,8 @@ uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *
 /* b->taxa.alleles, for a build where there may be some; each stretch of b->taxa.kept that has some
  * says so. */
 int kh_build_room_for_alleles(struct build *b, kh_err *err);
-/* Numbers the bins of these stretches. */
-void kh_build_number_alleles(struct build *b);
+/* Numbers the bins of these stretches, but for those with few alleles, which become b->taxa.few. */
+int kh_build_number_alleles(struct build *b, kh_err *err);
 /* Appends the alleles, if there are any, to the section of the text. */
 int kh_build_write_alleles(struct build *b, kh_err *err);
 /* The features of that, when its bins have numbers. */

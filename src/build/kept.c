@@ -36,29 +36,71 @@ static uint32_t *alleles_of(const struct build *b, const kh_db_kept *k, size_t *
 	return b->taxa.alleles + kh_build_kept_at(b, k, &bases) / KH_TEXT_WORD;
 }
 
-void kh_build_number_alleles(struct build *b)
+static int add_few(struct build *b, const kh_db_kept *k, const uint32_t *words, size_t n,
+		   kh_err *err)
+{
+	struct taxa *t = &b->taxa;
+	const uint32_t each = b->sampling.stride / KH_TEXT_WORD;
+
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < KH_TEXT_WORD && words[i] != 0; j++) {
+			const uint32_t x = words[i] >> 2 * j & 3;
+
+			if (x == 0)
+				continue;
+			if (KH_GROW(t->few, t->cap_few, t->n_few + 1, err))
+				return KH_ENOMEM;
+			t->few[t->n_few++] = (kh_db_allele) {
+				k->first_bin + (uint32_t)(i / each),
+				((uint32_t)(i % each) * KH_TEXT_WORD + j) << 2 | x
+			};
+		}
+	return KH_OK;
+}
+
+/* How many of the bases of n words have an allele. */
+static uint64_t count_alleles(const uint32_t *words, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += kh_text_count(kh_text_differ(words[i], 0));
+	return sum;
+}
+
+int kh_build_number_alleles(struct build *b, kh_err *err)
 {
 	uint32_t bins = 0;
+	uint64_t bases;
+	size_t n;
+	int rc = KH_OK;
 
-	for (uint32_t i = 0; i < b->taxa.n_kept; i++) {
+	for (uint32_t i = 0; i < b->taxa.n_kept && !rc; i++) {
 		kh_db_kept *k = &b->taxa.kept[i];
 
 		if (k->alleles == 0)
 			continue;
-		k->alleles = bins + 1;
-		bins += k->bins;
+		const uint32_t *words = alleles_of(b, k, &n);
+
+		kh_build_kept_at(b, k, &bases);
+		k->alleles = KH_DB_FEW * count_alleles(words, n) < bases ? 0 : bins + 1;
+		bins += k->alleles > 0 ? k->bins : 0;
+		if (k->alleles == 0)
+			rc = add_few(b, k, words, n, err);
 	}
+	return rc;
 }
 
 int kh_build_write_alleles(struct build *b, kh_err *err)
 {
 	static const uint32_t zeros[KH_TEXT_BEHIND];
+	const struct taxa *t = &b->taxa;
 	bool any = false;
 	int rc = KH_OK;
 	size_t n;
 
-	for (uint32_t i = 0; i < b->taxa.n_kept && !rc; i++) {
-		const kh_db_kept *k = &b->taxa.kept[i];
+	for (uint32_t i = 0; i < t->n_kept && !rc; i++) {
+		const kh_db_kept *k = &t->kept[i];
 
 		if (k->alleles == 0)
 			continue;
@@ -67,7 +109,10 @@ int kh_build_write_alleles(struct build *b, kh_err *err)
 		rc = kh_db_append(b->out.w, words, n * sizeof *words, err);
 		any = true;
 	}
-	return rc || !any ? rc : kh_db_append(b->out.w, zeros, sizeof zeros, err);
+	if (!rc && any)
+		rc = kh_db_append(b->out.w, zeros, sizeof zeros, err);
+	return rc || t->n_few == 0
+		       ? rc : kh_db_append(b->out.w, t->few, t->n_few * sizeof *t->few, err);
 }
 
 /* --- stretches --------------------------------------------------------------------------- */
@@ -114,15 +159,27 @@ static void mark_tiles(const kh_db_kept *k, uint64_t bases, uint32_t stride, uin
 }
 
 /* --- what a database has that is added to ------------------------------------------------ */
-/* Takes over the alleles of the stretch that was added last. */
-static void take_alleles(struct build *b, const uint32_t *from)
+/* Takes over the alleles of stretch i of the database, which was added last; *few: how many of
+ * those that are few were in front of it, and then, in front of the next one. */
+static void take_alleles(struct build *b, const kh_db *db, uint32_t i, uint64_t *few)
 {
+	const kh_db_kept *from = &db->kept[i];
 	kh_db_kept *k = &b->taxa.kept[b->taxa.n_kept - 1];
 	size_t n;
 	uint32_t *to = alleles_of(b, k, &n);
 
-	memcpy(to, from, n * sizeof *to);
-	k->alleles = 1;
+	if (from->alleles > 0) {
+		memcpy(to, db->text + db->stretch[i].alleles, n * sizeof *to);
+		k->alleles = 1;
+	}
+	for (; *few < db->n_few && db->few[*few].bin < from->first_bin + from->bins; ++*few) {
+		const kh_db_allele *a = &db->few[*few];
+		const uint64_t base = (uint64_t)(a->bin - from->first_bin) * b->sampling.stride +
+				      a->base / 4;
+
+		to[base / KH_TEXT_WORD] |= (a->base & 3) << 2 * (base % KH_TEXT_WORD);
+		k->alleles = 1;
+	}
 }
 
 int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
@@ -131,6 +188,8 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 	const kh_db *db = b->o->base;
 	const struct taxa *t = &b->taxa;
 	int rc = KH_OK;
+
+	uint64_t few = 0;
 
 	for (*n = 0; *n < t->n_targets && t->target[*n] < b->base.n;)
 		++*n;
@@ -142,8 +201,10 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 		if (target == *n || t->target[target] != k->target)
 			continue;               /* its taxon is gone */
 		rc = add_kept(b, target, k->at, k->at + k->bins, err);
-		if (!rc && k->alleles > 0)
-			take_alleles(b, db->text + db->stretch[i].alleles);
+		while (few < db->n_few && db->few[few].bin < k->first_bin)
+			few++;          /* of a stretch whose taxon is gone */
+		if (!rc)
+			take_alleles(b, db, i, &few);
 		if (!rc && kept)
 			mark_tiles(k, b->refs.ref[k->target].bases, b->sampling.stride, tile,
 				   kept + tiles[target]);

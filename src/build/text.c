@@ -430,7 +430,8 @@ int kh_build_text_write(struct build *b, kh_err *err)
 
 	if (!b->o->text)
 		return KH_OK;
-	kh_build_number_alleles(b);
+	if ((rc = kh_build_number_alleles(b, err)))
+		return rc;
 	rc = kh_db_with_helper(b->out.w, write_text, b, err);
 	return rc ? rc : write_kept(b, err);
 }

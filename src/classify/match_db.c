@@ -27,7 +27,7 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
 			     .stretch = db->stretch,
 			     .tree = kh_taxonomy_tree(db->tax),
 			     .sampling = rule->sampling,
-			     .alleles = kh_db_has_alleles(db) };
+			     .alleles = db->alleles };
 	find_least(db->h, x->least);
 }
 

@@ -149,6 +149,14 @@ typedef struct kh_db_kept {
 					 * it has none */
 } kh_db_kept;
 
+/* An allele in a stretch that has less than one in KH_DB_FEW bases: reads do not ask for it, but
+ * references that are added do. */
+#define KH_DB_FEW 1024
+typedef struct kh_db_allele {
+	uint32_t bin;
+	uint32_t base;                  /* its number in the bin << 2 | the XOR */
+} kh_db_allele;
+
 /* Bases of a target that the index is asked about, and again when genomes have been added; ordered
  * by `seq`, then by `number`. */
 enum { KH_EXCERPT = 512, KH_EXCERPT_WORDS = KH_EXCERPT / 32 };
@@ -187,6 +195,9 @@ typedef struct kh_db {
 	const kh_db_kept *kept;
 	uint32_t n_kept;
 	kh_text_stretch *stretch;       /* each of these in the text */
+	bool alleles;                   /* some have alleles that reads ask for, */
+	const kh_db_allele *few;        /* and there are others, in their order */
+	uint64_t n_few;
 	kh_translated translated;       /* its head is NULL where there is none */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
@@ -261,14 +272,6 @@ static inline kh_db_locus kh_db_locate(const kh_db *db, uint32_t t, uint32_t bin
 	const kh_db_kept *k = db->n_kept > 0 ? &db->kept[t] : NULL;
 
 	return k ? (kh_db_locus) { k->target, k->at + at } : (kh_db_locus) { t, at };
-}
-
-/* With text: have stretches of it alleles? */
-static inline bool kh_db_has_alleles(const kh_db *db)
-{
-	const uint64_t words = db->h->bins * (db->h->sampling.stride / KH_TEXT_WORD);
-
-	return db->h->text.bytes / sizeof *db->text > words + KH_TEXT_BEHIND;
 }
 
 /* Bases of a kept stretch. */

@@ -128,6 +128,27 @@ static bool find_stretch(kh_db *db, uint32_t i)
 		ends(db, s->alleles, bases, s->alleles + words_of(db, k->bins)));
 }
 
+/* Do alleles that are few lie in their order in stretches that have no others? */
+static bool few_are_sound(const kh_db *db)
+{
+	const uint32_t stride = db->h->sampling.stride;
+	uint64_t before = 0;
+	uint32_t i = 0;
+
+	for (uint64_t k = 0; k < db->n_few; k++) {
+		const kh_db_allele *a = &db->few[k];
+		const uint64_t base = (uint64_t)a->bin * stride + a->base / 4;
+
+		while (i + 1 < db->n_kept && db->kept[i + 1].first_bin <= a->bin)
+			i++;
+		if (i >= db->n_kept || db->kept[i].alleles > 0 || a->base / 4 >= stride ||
+		    a->base % 4 == 0 || base >= db->stretch[i].end || (k > 0 && base <= before))
+			return false;
+		before = base;
+	}
+	return true;
+}
+
 /* Words of the text, if stretches have so many bins with alleles. */
 static uint64_t all_words(const kh_db *db, uint64_t alleles)
 {
@@ -149,10 +170,14 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 				 err);
 	for (uint32_t i = 0; i < db->n_kept; i++)
 		alleles += db->kept[i].alleles > 0 ? db->kept[i].bins : 0;
-	if (h->text.bytes % sizeof *db->text != 0 ||
-	    h->text.bytes / sizeof *db->text != all_words(db, alleles))
+	const uint64_t bytes = all_words(db, alleles) * sizeof *db->text;
+
+	if (h->text.bytes < bytes || (h->text.bytes - bytes) % sizeof *db->few != 0)
 		return kh_db_bad(db, "its text does not fit its bins", err);
 	db->text = (const void *)((const char *)db->map + h->text.at);
+	db->alleles = alleles > 0;
+	db->few = (const void *)((const char *)db->text + bytes);
+	db->n_few = (h->text.bytes - bytes) / sizeof *db->few;
 	db->bins.places = 1;
 	db->bins.bits = h->word_bits;
 	db->stretch = kh_array(db->n_kept, sizeof *db->stretch, err);
@@ -161,5 +186,7 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 	for (uint32_t i = 0; i < db->n_kept; i++)
 		if (!find_stretch(db, i))
 			return kh_db_bad(db, "its text goes on behind a target", err);
+	if (!few_are_sound(db))
+		return kh_db_bad(db, "its alleles are damaged", err);
 	return KH_OK;
 }
