@@ -169,6 +169,12 @@ int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
 int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
 /* What of it the database has: b->taxa.kept, but for the numbers of bins. */
 int kh_build_keep(struct build *b, kh_err *err);
+/* What is known of a tile of a target, in bits; 0: it is not kept. */
+enum {
+	KH_TILE_KEPT = 1,
+	KH_TILE_WHOLE = 2,      /* of the first tile: nobody looks at the others of its target */
+	KH_TILE_ALLELES = 4
+};
 /* Adds stretches of target i to it: of the tiles, of so many bases, for which kept[tile] is not 0;
  * kept NULL: all of it. */
 int kh_build_keep_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
@@ -179,9 +185,11 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 		      uint32_t *n, kh_err *err);
 /* Where a stretch that is kept begins in the text as it was read, and how long it is. */
 uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases);
-/* b->taxa.alleles, for a build where there may be some; each stretch of b->taxa.kept that has some
- * says so. */
+/* b->taxa.alleles, for a build where there may be some. */
 int kh_build_room_for_alleles(struct build *b, kh_err *err);
+/* Each stretch of b->taxa.kept that has alleles in its tiles says so. */
+void kh_build_find_alleles(struct build *b, const uint8_t *kept, const uint64_t *tiles,
+			   uint32_t tile);
 /* Numbers the bins of these stretches, but for those with few alleles, which become b->taxa.few. */
 int kh_build_number_alleles(struct build *b, kh_err *err);
 /* Appends the alleles, if there are any, to the section of the text. */

@@ -27,6 +27,21 @@ int kh_build_room_for_alleles(struct build *b, kh_err *err)
 	return t->alleles ? KH_OK : KH_ENOMEM;
 }
 
+void kh_build_find_alleles(struct build *b, const uint8_t *kept, const uint64_t *tiles,
+			   uint32_t tile)
+{
+	const uint32_t each = tile / b->sampling.stride;
+
+	for (uint32_t i = 0; i < b->taxa.n_kept; i++) {
+		kh_db_kept *k = &b->taxa.kept[i];
+		const uint8_t *of = kept + tiles[k->target];
+
+		for (uint32_t j = k->at / each;
+		     of[0] != KH_TILE_WHOLE && j * each < k->at + k->bins; j++)
+			k->alleles |= (of[j] & KH_TILE_ALLELES) != 0;
+	}
+}
+
 /* The n words of a stretch. */
 static uint32_t *alleles_of(const struct build *b, const kh_db_kept *k, size_t *n)
 {
@@ -155,7 +170,7 @@ static void mark_tiles(const kh_db_kept *k, uint64_t bases, uint32_t stride, uin
 	const uint64_t to = end * stride >= bases ? bases / tile + 1 : end / each;
 
 	if (from < to)
-		memset(kept + from, 1, (size_t)(to - from));
+		memset(kept + from, KH_TILE_KEPT, (size_t)(to - from));
 }
 
 /* --- what a database has that is added to ------------------------------------------------ */
@@ -187,9 +202,8 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 {
 	const kh_db *db = b->o->base;
 	const struct taxa *t = &b->taxa;
-	int rc = KH_OK;
-
 	uint64_t few = 0;
+	int rc = KH_OK;
 
 	for (*n = 0; *n < t->n_targets && t->target[*n] < b->base.n;)
 		++*n;

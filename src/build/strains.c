@@ -46,11 +46,7 @@ enum {
 	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
 	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
 	OF_TILE = KH_TEXT_SPAN / ((K - S) / 2 + 1) + 1,
-	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4,
-	/* what is known of a tile that is kept, in bits; 0: it is not kept */
-	KEPT = 1,
-	WHOLE = 2,              /* the first tile: nobody looks at the others of its target */
-	ALLELES = 4             /* it has some */
+	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
 };
 
 /* One in four of those that the scheme keeps: one k-mer in EACH. */
@@ -60,7 +56,7 @@ enum {
 struct member {
 	uint32_t target;
 	uint64_t at, bases;             /* where its text begins, and how long it is */
-	uint8_t *kept;                  /* by tile */
+	uint8_t *kept;                  /* by tile: KH_TILE_KEPT and so on */
 	bool old;                       /* of the database that is added to */
 };
 
@@ -158,7 +154,7 @@ static void note_alleles(const struct going *g, const struct place *p, uint32_t 
 			if ((alleles[word] >> sh & 3) != 0)
 				continue;
 			alleles[word] |= (uint32_t)(x >> 2 * column & 3) << sh;
-			m->kept[at / g->s->tile] |= ALLELES;
+			m->kept[at / g->s->tile] |= KH_TILE_ALLELES;
 		}
 	}
 }
@@ -317,7 +313,7 @@ static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *e
 
 static int keep(struct going *g, uint32_t member, uint64_t number, kh_err *err)
 {
-	g->member[member].kept[number] |= KEPT;
+	g->member[member].kept[number] |= KH_TILE_KEPT;
 	return remember(g, member, number, err);
 }
 
@@ -406,9 +402,9 @@ static int worker(void *arg, unsigned number, kh_err *err)
 		const struct member *first = &s->member[x->first], *last = first + x->n - 1;
 
 		if (x->n == 1)
-			first->kept[0] = WHOLE;
+			first->kept[0] = KH_TILE_WHOLE;
 		else if (!first->old)
-			memset(first->kept, KEPT, (size_t)(first->bases / s->tile + 1));
+			memset(first->kept, KH_TILE_KEPT, (size_t)(first->bases / s->tile + 1));
 		if (last > first && !last->old)
 			rc = go_species(s, x, err);
 	}
@@ -462,17 +458,6 @@ static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_er
 	return KH_OK;
 }
 
-/* Notes whether a stretch that is kept has alleles. */
-static void find_alleles(const struct sorting *s, kh_db_kept *k, const uint8_t *kept)
-{
-	const uint32_t each = s->tile / s->b->sampling.stride;
-
-	if (kept[0] == WHOLE)
-		return;
-	for (uint32_t i = k->at / each; i * each < k->at + k->bins; i++)
-		k->alleles |= (kept[i] & ALLELES) != 0;
-}
-
 int kh_build_keep(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
@@ -496,10 +481,10 @@ int kh_build_keep(struct build *b, kh_err *err)
 	if (!rc && kept)
 		rc = kh_side_by_side(s.b->o->threads, worker, &s, err);
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
-		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != WHOLE ? kept + tiles[i]
-									    : NULL, s.tile, err);
-	for (uint32_t i = 0; i < t->n_kept && !rc && kept; i++)
-		find_alleles(&s, &t->kept[i], kept + tiles[t->kept[i].target]);
+		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != KH_TILE_WHOLE
+							  ? kept + tiles[i] : NULL, s.tile, err);
+	if (!rc && kept)
+		kh_build_find_alleles(b, kept, tiles, s.tile);
 	free(s.member);
 	free(s.species);
 	free(kept);
