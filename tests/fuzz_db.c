@@ -224,8 +224,7 @@ static void repair(unsigned char *p, size_t n)
 /* The last target has alleles, and the first ones have few. */
 static void add_text(kh_db_header *h)
 {
-	static const kh_db_allele few[] = { { 3, 5 }, { 3, 6 << 2 | 3 },
-					    { GENOME_BINS + 9, 31 << 2 | 2 } };
+	static const kh_db_allele few[] = { { 3, 5 }, { 3, 27 }, { GENOME_BINS + 9, 126 } };
 	static uint32_t text[MOST_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
 	static uint32_t alleles[GENOME_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
 

@@ -168,7 +168,7 @@ static KH_HD uint32_t kh_sums_most(const kh_sums *s)
 
 /* The candidates of a fragment of several parts: species that fit nearly as many of these best as
  * any does; how near, so that they are no more than KH_CANDIDATES.  By how much a species is behind
- * in a part says little: it may lack a place there, or have a window that does not go on. */
+ * in a part says little: it may lack a place there. */
 static KH_HD kh_candidates kh_sums_candidates(const kh_match_db *db, const kh_sums *s)
 {
 	const uint32_t most = kh_sums_most(s), drop = KH_CANDIDATE_DROP_LONG;
