@@ -138,10 +138,10 @@ static void compare_all(const kh_gpu_query *q)
 			continue;
 		}
 		kh_short_end end = q->found ? KH_SHORT_LEFT
-					    : kh_short_compare(q, &q->text, i, false);
+					    : kh_short_compare(q, &q->text, i, true, false, NULL);
 
 		if (end == KH_SHORT_AGAIN)
-			end = kh_short_compare(q, &q->text, i, true);
+			end = kh_short_compare(q, &q->text, i, true, true, NULL);
 		if (end != KH_SHORT_DONE)
 			compare(q, i);
 	}

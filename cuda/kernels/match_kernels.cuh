@@ -52,19 +52,20 @@ template <bool ALL_SEEDS>
 __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
+	__shared__ kh_short_shared shared[BLOCK / 32];
 	const uint32_t at = blockIdx.x * BLOCK + threadIdx.x;
+	const uint32_t n = ALL_SEEDS ? q.counts[KH_GPU_AGAIN] : q.n;
 
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	if (at >= (ALL_SEEDS ? q.counts[KH_GPU_AGAIN] : q.n))
-		return;
-	const uint32_t i = ALL_SEEDS ? q.again[at] : at;
+	const uint32_t i = at >= n ? 0 : ALL_SEEDS ? q.again[at] : at;
+	const bool has = at < n && (ALL_SEEDS || !kh_gpu_is_long(&q, i));
+	const kh_short_end end = kh_short_compare(&q, &db, i, has, ALL_SEEDS,
+						  &shared[threadIdx.x / 32]);
 
-	if (!ALL_SEEDS && kh_gpu_is_long(&q, i))
+	if (!has)
 		return;
-	const kh_short_end end = kh_short_compare(&q, &db, i, ALL_SEEDS);
-
 	if (end == KH_SHORT_AGAIN)
 		q.again[atomicAdd(&q.counts[KH_GPU_AGAIN], 1)] = i;
 	if (end == KH_SHORT_LEFT)

@@ -12,6 +12,7 @@
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
 
+#include "cuda/kernels/match_short_ends.h"
 #include "cuda/kernels/match_short_found.h"
 #include "cuda/kernels/match_short_seeds.h"
 
@@ -93,24 +94,11 @@ static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here 
 	return lies;
 }
 
-/* Compares the mate at a place, as kh_places_add does.  False: whether its ends are compared hangs
- * on the order of places, which in a crowd is not that of the CPU. */
-static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, const kh_mates *s,
-			       uint32_t candidates, kh_spot *p, kh_short_found *f)
+static KH_HD kh_laid kh_short_laid(const kh_match_db *db, const kh_short_rooms *r,
+				   const kh_mates *s, const kh_spot *p)
 {
-	const uint32_t len = s->mate[kh_place_mate(p)].len;
-	const kh_laid l = kh_match_laid(db, &r->read[kh_place_strand(p)], len, kh_place_at(p),
-					p->target);
-
-	p->fit = kh_text_fit(&l, kh_place_at(p), 0, len);
-	const uint32_t stretch = p->fit.score;
-	const bool ends = kh_match_has_ends(db, s, candidates, stretch, f->stretch);
-
-	if (ends)
-		kh_text_fit_ends(&l, kh_place_at(p), false, &p->fit);
-	f->stretch = stretch > f->stretch ? stretch : f->stretch;
-	return ends || f->before == UINT32_MAX ||
-	       !kh_match_has_ends(db, s, candidates, stretch, f->before);
+	return kh_match_laid(db, &r->read[kh_place_strand(p)], s->mate[kh_place_mate(p)].len,
+			     kh_place_at(p), p->target);
 }
 
 /* How many regions have such a loss. */
@@ -123,76 +111,123 @@ static KH_HD uint32_t kh_short_like(const kh_short_rooms *r, uint32_t n, uint32_
 	return like;
 }
 
-/* Adds a place, for which there is room or not. */
-static KH_HD void kh_short_take(const kh_match_db *db, const kh_spot *p, uint32_t slack, bool room,
-				kh_short_here *here, kh_short_found *f)
-{
-	const uint32_t net = kh_short_net(&p->fit);
+/* A mate's way through its regions, the best first, as kh_places_best goes; through all of them, if
+ * they are a crowd. */
+typedef struct kh_short_way {
+	const kh_match_db *db;
+	const kh_short_rooms *r;
+	const kh_mates *s;
+	uint32_t mate, regions;
+	uint32_t region, c, end;        /* where it is: c of its candidates up to `end` is next */
+	uint32_t candidates, places;    /* of the region, and so far */
+	bool all;                       /* all seeds have been asked for */
+	kh_short_here here;
+	kh_short_end ends;              /* how it ends */
+} kh_short_way;
 
-	f->best = p->fit.score > f->best ? p->fit.score : f->best;
-	f->net = net > f->net ? net : f->net;
-	room = (room && here->n < KH_SHORT_HERE) || f->crowd != UINT32_MAX;
-	f->unclear = f->unclear || !room || !kh_short_add(db, p, slack, f);
-	if (here->n == KH_SHORT_HERE)
-		return;
-	here->number[here->n] = p->number;
-	here->target[here->n++] = p->target;
+static KH_HD bool kh_short_stop(kh_short_way *w, kh_short_end how)
+{
+	w->ends = how;
+	return false;
 }
 
-/* Compares the mate in its regions, the best first, as kh_places_best does; if they are a crowd, in
- * all of them.  What is not as simple as that is unclear, and may yet be too little for a call.
- * LEFT: it is not; AGAIN: all seeds have to be asked for. */
-static KH_HD kh_short_end kh_short_places(const kh_match_db *db, const kh_short_rooms *r,
-					  const kh_mates *s, uint32_t mate, uint32_t regions,
-					  kh_short_found *f)
+/* Goes on to the next region.  False: the way ends. */
+static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 {
-	const uint32_t k = db->sampling.k, len = s->mate[mate].len, most = kh_places_most(s);
-	const uint32_t slack = kh_match_slack(db, s);
-	const bool all = s->mate[mate].asked == s->mate[mate].seeds;
-	uint32_t region = UINT32_MAX, c = 0, end = 0, candidates = 0, places = 0;
-	kh_short_here here;
+	const uint32_t loss = w->region >> 8, len = w->s->mate[w->mate].len;
 
-	here.n = 0;
-	for (;;) {
-		if (c == end) {
-			const uint32_t loss = region >> 8;
-
-			region = kh_short_next(r, regions, region);
-			f->next = region == UINT32_MAX ? UINT32_MAX : region >> 8;
-			if (f->next != loss) {
-				if (f->next >= len || len - f->next + slack < f->best)
-					return KH_SHORT_DONE;
-				if (f->crowd == UINT32_MAX &&
-				    kh_short_like(r, regions, f->next) + places > most) {
-					if (!all)
-						return KH_SHORT_AGAIN;
-					f->crowd = f->next;
-					f->before = f->stretch;
-				}
-			}
-			c = r->from[region & 255];
-			end = r->from[(region & 255) + 1];
-			candidates = end - c;
-			here.n = 0;
+	w->region = kh_short_next(w->r, w->regions, w->region);
+	f->next = w->region == UINT32_MAX ? UINT32_MAX : w->region >> 8;
+	if (f->next != loss) {
+		if (f->next >= len || len - f->next + kh_match_slack(w->db, w->s) < f->best)
+			return kh_short_stop(w, KH_SHORT_DONE);
+		if (f->crowd == UINT32_MAX &&
+		    kh_short_like(w->r, w->regions, f->next) + w->places > kh_places_most(w->s)) {
+			if (!w->all)
+				return kh_short_stop(w, KH_SHORT_AGAIN);
+			f->crowd = f->next;
+			f->before = f->stretch;
 		}
-		const uint64_t candidate = r->candidate[c++];
-		const uint32_t bin = kh_candidate_bin(candidate);
-		const kh_stands x = kh_short_stands(r, k, len, r->pos[(uint32_t)candidate]);
-		kh_spot p;
-
-		if (kh_short_lies_here(db, &here, &x, bin))
-			continue;
-		const uint32_t n = kh_short_look(db, &x, mate, bin, &p.number);
-
-		if (n == 0)
-			continue;
-		p.target = kh_match_target(db, bin);
-		if (n > 1 || !kh_short_fit(db, r, s, candidates, &p, f))
-			return KH_SHORT_LEFT;
-		kh_short_take(db, &p, slack, places++ < most, &here, f);
-		if (f->unclear && (!all || slack > 0 || f->best >= KH_RESCUE_SCORE))
-			return KH_SHORT_LEFT;
 	}
+	w->c = w->r->from[w->region & 255];
+	w->end = w->r->from[(w->region & 255) + 1];
+	w->candidates = w->end - w->c;
+	w->here.n = 0;
+	return true;
+}
+
+/* Goes on to the next place, and finds the mate's best stretch there.  False: the way ends. */
+static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
+{
+	const uint32_t k = w->db->sampling.k, len = w->s->mate[w->mate].len;
+	uint32_t n = 0;
+
+	while (n == 0) {
+		if (w->c == w->end && !kh_short_next_region(w, f))
+			return false;
+		const uint64_t candidate = w->r->candidate[w->c++];
+		const uint32_t bin = kh_candidate_bin(candidate);
+		const kh_stands x = kh_short_stands(w->r, k, len, w->r->pos[(uint32_t)candidate]);
+
+		if (kh_short_lies_here(w->db, &w->here, &x, bin))
+			continue;
+		n = kh_short_look(w->db, &x, w->mate, bin, &p->number);
+		if (n == 1)
+			p->target = kh_match_target(w->db, bin);
+	}
+	return n == 1 || kh_short_stop(w, KH_SHORT_LEFT);
+}
+
+/* Takes a place that was compared, whose best stretch has this score, with its ends or without
+ * them.  What is not as simple as that is unclear, and may yet be too little for a call.  False:
+ * the way ends. */
+static KH_HD bool kh_short_take(kh_short_way *w, const kh_spot *p, uint32_t stretch, bool ends,
+				kh_short_found *f)
+{
+	const uint32_t net = kh_short_net(&p->fit), slack = kh_match_slack(w->db, w->s);
+	const bool room = w->places++ < kh_places_most(w->s) && w->here.n < KH_SHORT_HERE;
+	/* in a crowd, whether ends are compared hangs on the order of places, which the CPU has
+	 * another one of */
+	const bool other = !ends && f->before != UINT32_MAX &&
+			   kh_match_has_ends(w->db, w->s, w->candidates, stretch, f->before);
+
+	f->stretch = stretch > f->stretch ? stretch : f->stretch;
+	if (other)
+		return kh_short_stop(w, KH_SHORT_LEFT);
+	f->best = p->fit.score > f->best ? p->fit.score : f->best;
+	f->net = net > f->net ? net : f->net;
+	f->unclear = f->unclear || (!room && f->crowd == UINT32_MAX) ||
+		     !kh_short_add(w->db, p, slack, f);
+	if (w->here.n < KH_SHORT_HERE) {
+		w->here.number[w->here.n] = p->number;
+		w->here.target[w->here.n++] = p->target;
+	}
+	return !f->unclear || (w->all && slack == 0 && f->best < KH_RESCUE_SCORE) ||
+	       kh_short_stop(w, KH_SHORT_LEFT);
+}
+
+/* Goes a way, if a thread has one, while other threads of the warp go theirs. */
+static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found *f,
+				      kh_short_shared *shared)
+{
+	while (kh_short_any(has)) {
+		bool ends = false;
+		kh_spot p;
+		kh_laid l;
+
+		has = has && kh_short_go_on(w, f, &p);
+		if (has) {
+			l = kh_short_laid(w->db, w->r, w->s, &p);
+			p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
+			ends = kh_match_has_ends(w->db, w->s, w->candidates, p.fit.score,
+						 f->stretch);
+		}
+		const uint32_t stretch = p.fit.score;
+
+		kh_short_fit_ends(&l, kh_place_at(&p), ends, &p.fit, shared);
+		has = has && kh_short_take(w, &p, stretch, ends, f);
+	}
+	return w->ends;
 }
 
 /* --- k-mers that are counted ------------------------------------------------------------ */
@@ -233,30 +268,40 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
-/* Compares a mate, and keeps its regions in *list. */
-static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_mates *s,
-					uint32_t mate, bool all, kh_short_list *list,
-					kh_short_found *f)
+/* Finds the regions of a mate, and keeps them in *list, too.  False: there is no room. */
+static KH_HD bool kh_short_begin(kh_short_way *w, kh_short_rooms *r, const uint32_t *mark,
+				 kh_mate *a, kh_short_list *list, kh_short_found *f)
 {
-	kh_mate *a = &s->mate[mate];
-	kh_short_rooms r;
-	kh_short_end end;
+	const uint32_t k = w->db->sampling.k;
+	const uint32_t n = kh_short_choose(mark, a, k, w->all, r->pos);
 	uint32_t known;
-	const uint32_t n = kh_short_choose(mark, a, db->sampling.k, all, r.pos);
 	const uint32_t candidates = n > KH_SHORT_SEEDS ? UINT32_MAX
-						       : kh_short_ask(db, a, &r, n, &known);
+						       : kh_short_ask(w->db, a, r, n, &known);
 
 	if (candidates == UINT32_MAX)
-		return KH_SHORT_LEFT;
-	kh_text_read(r.read, a->bases, a->amb, a->at, a->len);
-	const uint32_t regions = kh_short_regions(db, &r, a->len, candidates, known);
+		return kh_short_stop(w, KH_SHORT_LEFT);
+	kh_text_read(r->read, a->bases, a->amb, a->at, a->len);
+	w->regions = kh_short_regions(w->db, r, a->len, candidates, known);
+	w->all = a->asked == a->seeds;
+	kh_short_keep(r, w->regions, list);
+	f->unseen = kh_short_loss(r->pos, known, k, a->len);
+	return true;
+}
 
-	kh_short_keep(&r, regions, list);
-	f->unseen = kh_short_loss(r.pos, known, db->sampling.k, a->len);
-	end = kh_short_places(db, &r, s, mate, regions, f);
-	if (end == KH_SHORT_DONE)
-		kh_short_count(db, &r, a->len, f);
-	return end;
+/* Compares a mate, if a thread has one. */
+static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_mates *s,
+					uint32_t mate, bool has, bool all, kh_short_list *list,
+					kh_short_found *f, kh_short_shared *shared)
+{
+	kh_short_rooms r;
+	kh_short_way w = { db, &r, s, mate, 0, UINT32_MAX, 0, 0, 0, 0, all,
+			   { 0, { 0 }, { 0 } }, KH_SHORT_DONE };
+
+	has = has && kh_short_begin(&w, &r, mark, &s->mate[mate], list, f);
+	kh_short_go(&w, has, f, shared);
+	if (has && w.ends == KH_SHORT_DONE)
+		kh_short_count(db, &r, s->mate[mate].len, f);
+	return w.ends;
 }
 
 /* Is it certain that some seeds have to be looked up that were not, as by kh_match_falls_short? */
@@ -338,9 +383,10 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 	return n == 1 && s->mate[1].len > 0 && s->mate[0].len > 0 ? KH_SHORT_LEFT : KH_SHORT_DONE;
 }
 
-/* Compares fragment i, which is no long one, by all seeds or by some. */
+/* Compares fragment i, which is no long one, by all seeds or by some; without `has` a thread only
+ * helps the others of its warp. */
 static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
-					   bool all)
+					   bool has, bool all, kh_short_shared *shared)
 {
 	kh_small_job j = kh_gpu_item(q, i);
 	kh_short_found f[2] = { kh_short_nothing(), kh_short_nothing() };
@@ -350,10 +396,18 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	kh_short_list list[2];
 
 	list[1].n = 0;
-	for (uint32_t mate = 0; mate < 2 && end == KH_SHORT_DONE; mate++)
-		if (mate == 0 || j.s.mate[mate].len > 0)
-			end = kh_short_mate(db, j.mark, &j.s, mate, all, &list[mate], &f[mate]);
-	if (end != KH_SHORT_DONE)
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		const bool go = has && end == KH_SHORT_DONE &&
+				(mate == 0 || j.s.mate[mate].len > 0);
+
+		if (!kh_short_any(go))
+			continue;
+		const kh_short_end how = kh_short_mate(db, j.mark, &j.s, mate, go, all, &list[mate],
+						       &f[mate], shared);
+
+		end = go ? how : end;
+	}
+	if (!has || end != KH_SHORT_DONE)
 		return end;
 	const bool more = kh_mates_have_more(&j.s);
 	const kh_spot place[2] = { f[0].place[0], f[1].place[0] };
