@@ -205,6 +205,13 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 	return refused();
 }
 
+/* What was begun is done. */
+cudaError_t cudaEventQuery(cudaEvent_t e)
+{
+	(void)e;
+	return refused();
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
 	(void)e;

@@ -173,6 +173,15 @@ int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 	return q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
 }
 
+int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
+{
+	int e = cudaSuccess;
+
+	for (uint32_t i = 0; i < n && e == cudaSuccess; i++)
+		e = kh_gpu_query_run(q[i], stream);
+	return e;
+}
+
 /* --- what the engine calls for other databases, or with rounds of exchange: not made up ----- */
 int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first, uint32_t n,
 		       uint32_t *bad, uint32_t *entries, cudaStream_t stream)

@@ -247,6 +247,7 @@ WRAP(false, cudaStreamQuery, (cudaStream_t s), (s))
 WRAP(false, cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned flags), (s, e, flags))
 WRAP(false, cudaEventCreateWithFlags, (cudaEvent_t *e, unsigned flags), (e, flags))
 WRAP(false, cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))
+WRAP(false, cudaEventQuery, (cudaEvent_t e), (e))
 WRAP(false, cudaEventSynchronize, (cudaEvent_t e), (e))
 WRAP(false, cudaEventDestroy, (cudaEvent_t e), (e))
 

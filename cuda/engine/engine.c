@@ -251,7 +251,7 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	c->ix.bins.first = c->first.p;
 	c->ix.bins.taxon = c->taxon.p;
 	c->ix.bins.species = c->target_species.p;
-	if (db->text && (rc = put_text(e, c, err)))
+	if (db->text && ((rc = put_text(e, c, err)) || (rc = kh_batches_open(&c->batches, err))))
 		return rc;
 	if (e->translated > 0 && (rc = put_translated(e, c, err)))
 		return rc;
@@ -267,6 +267,7 @@ void kh_cuda_engine_close(kh_engine *e)
 	kh_rounds_close(e->rounds);
 	for (size_t i = 0; e->copy && i < e->n; i++) {
 		cudaSetDevice(e->copy[i].device);
+		kh_batches_close(e->copy[i].batches);
 		KH_GPU_DROP(e->copy[i].all);
 	}
 	kh_cuda_unpin(e);

@@ -8,6 +8,7 @@
 #define KH_CUDA_ENGINE_ENGINE_IN_H
 
 #include "classify/match.h"
+#include "cuda/engine/batch.h"
 #include "cuda/engine/engine.h"
 #include "cuda/engine/stage.h"
 #include "cuda/gpu/gpu.h"
@@ -21,7 +22,8 @@ struct kh_cuda_copy {
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
 		    genus, stretch, tile, seeds, seed_part);
 	kh_gpu_index ix;
-	kh_match_db text;               /* of a database with text */
+	kh_match_db text;               /* of a database with text, as are: */
+	kh_batches *batches;
 	kh_gpu_translated translated;
 };
 

@@ -339,19 +339,38 @@ static int run_by_counting(const kh_gpu_query *q, cudaStream_t stream)
 	return e == cudaSuccess ? kh_gpu_query_left(q, stream) : e;
 }
 
+/* What is made of the calls. */
+static int use_calls(const kh_gpu_query *q, cudaStream_t stream)
+{
+	int e = cudaSuccess;
+
+	if (q->class_of)
+		e = kh_gpu_census_add(q, stream);
+	if (e == cudaSuccess && q->counters.set)
+		e = kh_gpu_counters_add(q, stream);
+	if (e == cudaSuccess && q->genus)
+		e = kh_gpu_query_translate(q, stream);
+	return e;
+}
+
 extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
-	const bool calls = q->pass != KH_GPU_FEATURES;
 	int e;
 
+	if (q->text.text)
+		return kh_gpu_queries_run(&q, 1, stream);
 	if (q->n == 0)
 		return cudaSuccess;
-	e = q->text.text ? kh_gpu_query_match(q, stream) : run_by_counting(q, stream);
-	if (e == cudaSuccess && calls && q->class_of)
-		e = kh_gpu_census_add(q, stream);
-	if (e == cudaSuccess && calls && q->counters.set)
-		e = kh_gpu_counters_add(q, stream);
-	if (e == cudaSuccess && calls && q->genus)
-		e = kh_gpu_query_translate(q, stream);
+	e = run_by_counting(q, stream);
+	return e == cudaSuccess && q->pass != KH_GPU_FEATURES ? use_calls(q, stream) : e;
+}
+
+extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
+{
+	int e = kh_gpu_queries_match(q, n, stream);
+
+	for (uint32_t i = 0; i < n && e == cudaSuccess; i++)
+		if (q[i]->n > 0)
+			e = use_calls(q[i], stream);
 	return e;
 }

@@ -214,10 +214,13 @@ typedef struct kh_gpu_query {
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
-/* match.cu: fragments, and parts of long ones, compared with text, by threads. */
-int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream);
+/* The same of up to KH_GPU_TOGETHER queries at once, of one database, which has text. */
+#define KH_GPU_TOGETHER 16
+int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
+/* match.cu: their fragments, and parts of long ones, compared with text. */
+int kh_gpu_queries_match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* match_plain.cu: the same, where the text has no alleles. */
-int kh_gpu_query_match_plain(const kh_gpu_query *q, cudaStream_t stream);
+int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* translate.cu: fragments without a call looked at by translated seeds. */
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
 /* Bytes of local memory that all its threads on the current device take at most. */

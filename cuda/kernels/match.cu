@@ -1,9 +1,10 @@
 /* match.cu - fragments compared with text, which has alleles or not */
 #include "cuda/kernels/match_kernels.cuh"
 
-extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
+extern "C" int kh_gpu_queries_match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	return q->text.alleles ? match(q, stream) : kh_gpu_query_match_plain(q, stream);
+	return q[0]->text.alleles ? match(q, n, stream)
+				  : kh_gpu_queries_match_plain(q, n, stream);
 }
 
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)

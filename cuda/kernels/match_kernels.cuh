@@ -2,7 +2,7 @@
  * match_kernels.cuh - fragments compared with text: match.cu, and match_plain.cu for databases
  * without alleles
  *
- * The kernels run one after the other in a stream:
+ * The kernels run one after the other in a stream, each for several queries:
  *
  *	mark    which k-mers are seeds, word by word
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
@@ -28,11 +28,18 @@ namespace {
 constexpr unsigned BLOCK = 64;
 constexpr unsigned MATCH_EACH = 16;     /* warps on a multiprocessor, at most */
 
+/* What is launched at a time; blockIdx.y is the number of a query, where nothing else is said. */
+struct queries {
+	uint32_t n;
+	kh_gpu_query q[KH_GPU_TOGETHER];
+};
+
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
  * record that lie inside it are right. */
 template <int H>
-__global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
+__global__ void __launch_bounds__(THREADS) mark_kernel(const __grid_constant__ queries all)
 {
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t w = blockIdx.x * THREADS + threadIdx.x;
 	const kh_sampling sampling = q.rule.sampling;
 
@@ -48,20 +55,24 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 	q.mark[w] = leave_out(sampling, q.bases, w, are & ~smear(amb, sampling.k));
 }
 
-template <bool ALL_SEEDS>
-__global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ kh_gpu_query q)
+/* By some seeds, or by all: one kernel, as instructions have to fit into the caches. */
+__global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ queries all,
+						      bool all_seeds)
 {
 	__shared__ kh_match_db db;
 	__shared__ kh_short_shared shared[BLOCK / 32];
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t at = blockIdx.x * BLOCK + threadIdx.x;
-	const uint32_t n = ALL_SEEDS ? q.counts[KH_GPU_AGAIN] : q.n;
+	const uint32_t n = q.found ? 0 : all_seeds ? q.counts[KH_GPU_AGAIN] : q.n;
 
+	if (blockIdx.x * BLOCK >= n)
+		return;
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	const uint32_t i = at >= n ? 0 : ALL_SEEDS ? q.again[at] : at;
-	const bool has = at < n && (ALL_SEEDS || !kh_gpu_is_long(&q, i));
-	const kh_short_end end = kh_short_compare(&q, &db, i, has, ALL_SEEDS,
+	const uint32_t i = at >= n ? 0 : all_seeds ? q.again[at] : at;
+	const bool has = at < n && (all_seeds || !kh_gpu_is_long(&q, i));
+	const kh_short_end end = kh_short_compare(&q, &db, i, has, all_seeds,
 						  &shared[threadIdx.x / 32]);
 
 	if (!has)
@@ -87,84 +98,112 @@ __device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, bool fir
 	compare(&q, db, w, i);
 }
 
-/* A block is a warp, so that none waits for another one.  FIRST: parts that are compared first, and
+/* A block is a warp, so that none waits for another one, and helps where there is something left:
+ * in query `at` of all, and then in the others.  first: parts that are compared first, and
  * fragments. */
-template <bool FIRST>
-__global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ queries all,
+						       bool first)
 {
 	__shared__ kh_match_db db;
 	__shared__ warp_match work;
-	const uint32_t rest = !FIRST ? 0 : q.found ? q.n : q.counts[KH_GPU_REST];
-	const uint32_t parts = q.found ? 0 : q.n_slices;
 
 	if (threadIdx.x == 0)
-		db = q.text;
+		db = all.q[0].text;
 	__syncthreads();
-	for (;;) {
-		uint32_t at = 0;
+	for (uint32_t done = 0, at = blockIdx.x % all.n; done < all.n;) {
+		const kh_gpu_query &q = all.q[at];
+		const uint32_t rest = !first ? 0 : q.found ? q.n : q.counts[KH_GPU_REST];
+		const uint32_t parts = q.found ? 0 : q.n_slices;
+		uint32_t i = 0;
 
 		if (lane_id() == 0)
-			at = atomicAdd(&q.counts[FIRST ? KH_GPU_REST_TAKEN : KH_GPU_PARTS_TAKEN],
-				       1);
-		at = __shfl_sync(ALL, at, 0);
-		if (at >= rest + parts)
-			break;
-		match_one(q, &db, FIRST, &work,
-			  !FIRST || at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
+			i = atomicAdd(&q.counts[first ? KH_GPU_REST_TAKEN : KH_GPU_PARTS_TAKEN],
+				      1);
+		i = __shfl_sync(ALL, i, 0);
+		if (i >= rest + parts) {
+			at = at + 1 < all.n ? at + 1 : 0;
+			done++;
+			continue;
+		}
+		match_one(q, &db, first, &work,
+			  !first || i >= rest ? q.n + i - rest : q.found ? i : q.rest[i]);
 	}
 }
 
-template <bool FIRST>
-__global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ queries all,
+						    bool first)
 {
 	__shared__ kh_match_db db;
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
 
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	if (i < q.n_longs)
-		kh_gpu_sum(&q, &db, &q.longs[i], FIRST);
+	if (i < q.n_longs && !q.found)
+		kh_gpu_sum(&q, &db, &q.longs[i], first);
 }
+
+/* Blocks of so many threads for the query of a launch that has most to do. */
+dim3 blocks_of(const queries &all, unsigned threads, uint32_t (*has)(const kh_gpu_query &q))
+{
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < all.n; i++)
+		most = max(most, has(all.q[i]));
+	return dim3((most + threads - 1) / threads, all.n);
+}
+
+uint32_t words_of(const kh_gpu_query &q) { return q.n_words + 1; }
+uint32_t fragments_of(const kh_gpu_query &q) { return q.n; }
+uint32_t longs_of(const kh_gpu_query &q) { return q.n_longs; }
 
 template <int H>
-void mark(const kh_gpu_query *q, cudaStream_t stream)
+void mark(const queries &all, cudaStream_t stream)
 {
-	mark_kernel<H><<<q->n_words / THREADS + 1, THREADS, 0, stream>>>(*q);
+	mark_kernel<H><<<blocks_of(all, THREADS, words_of), THREADS, 0, stream>>>(all);
 }
 
-void mark_any(const kh_gpu_query *q, cudaStream_t stream)
+void mark_any(const queries &all, cudaStream_t stream)
 {
-	switch ((q->rule.sampling.k - q->rule.sampling.s) / 2) {
-	case 1: mark<1>(q, stream); break;
-	case 2: mark<2>(q, stream); break;
-	case 3: mark<3>(q, stream); break;
-	case 4: mark<4>(q, stream); break;
-	case 5: mark<5>(q, stream); break;
-	case 6: mark<6>(q, stream); break;
-	case 7: mark<7>(q, stream); break;
-	default: mark<8>(q, stream); break;
+	switch ((all.q[0].rule.sampling.k - all.q[0].rule.sampling.s) / 2) {
+	case 1: mark<1>(all, stream); break;
+	case 2: mark<2>(all, stream); break;
+	case 3: mark<3>(all, stream); break;
+	case 4: mark<4>(all, stream); break;
+	case 5: mark<5>(all, stream); break;
+	case 6: mark<6>(all, stream); break;
+	case 7: mark<7>(all, stream); break;
+	default: mark<8>(all, stream); break;
 	}
 }
 
 /* Launches them. */
-int match(const kh_gpu_query *q, cudaStream_t stream)
+int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	const uint32_t items = q->n + q->n_slices, most = blocks_on_device(MATCH_EACH);
-	const uint32_t longs = (q->n_longs + BLOCK - 1) / BLOCK;
+	const uint32_t most = blocks_on_device(MATCH_EACH);
+	uint64_t items = 0, parts = 0;
+	queries all;
 
-	mark_any(q, stream);
-	if (!q->found) {
-		const uint32_t n = (q->n + BLOCK - 1) / BLOCK;
-
-		short_kernel<false><<<n, BLOCK, 0, stream>>>(*q);
-		short_kernel<true><<<n, BLOCK, 0, stream>>>(*q);
+	all.n = n;
+	for (uint32_t i = 0; i < n; i++) {
+		all.q[i] = *q[i];
+		items += (uint64_t)q[i]->n + q[i]->n_slices;
+		parts += q[i]->n_slices;
 	}
-	match_kernel<true><<<items < most ? items : most, 32, 0, stream>>>(*q);
-	if (q->n_longs > 0 && !q->found) {
-		sum_kernel<true><<<longs, BLOCK, 0, stream>>>(*q);
-		match_kernel<false><<<q->n_slices < most ? q->n_slices : most, 32, 0, stream>>>(*q);
-		sum_kernel<false><<<longs, BLOCK, 0, stream>>>(*q);
+	if (items == 0)
+		return cudaSuccess;
+	const dim3 shorts = blocks_of(all, BLOCK, fragments_of);
+	const dim3 longs = blocks_of(all, BLOCK, longs_of);
+
+	mark_any(all, stream);
+	short_kernel<<<shorts, BLOCK, 0, stream>>>(all, false);
+	short_kernel<<<shorts, BLOCK, 0, stream>>>(all, true);
+	match_kernel<<<min(items, (uint64_t)most), 32, 0, stream>>>(all, true);
+	if (parts > 0) {
+		sum_kernel<<<longs, BLOCK, 0, stream>>>(all, true);
+		match_kernel<<<min(parts, (uint64_t)most), 32, 0, stream>>>(all, false);
+		sum_kernel<<<longs, BLOCK, 0, stream>>>(all, false);
 	}
 	return cudaGetLastError();
 }
@@ -172,9 +211,7 @@ int match(const kh_gpu_query *q, cudaStream_t stream)
 /* Bytes of local memory that all threads of the one that needs most take on the current device. */
 int match_local(uint64_t *bytes)
 {
-	void (*const kernel[])(kh_gpu_query) = { short_kernel<false>, short_kernel<true>,
-						 match_kernel<true>, match_kernel<false>,
-						 sum_kernel<true>, sum_kernel<false> };
+	void (*const kernel[])(queries, bool) = { short_kernel, match_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
 	cudaError_t e = cudaSuccess;
 	size_t most = 0;

@@ -3,9 +3,10 @@
 #define KH_ALLELES 0
 #include "cuda/kernels/match_kernels.cuh"
 
-extern "C" int kh_gpu_query_match_plain(const kh_gpu_query *q, cudaStream_t stream)
+extern "C" int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n,
+					  cudaStream_t stream)
 {
-	return match(q, stream);
+	return match(q, n, stream);
 }
 
 extern "C" int kh_gpu_query_match_local_plain(uint64_t *bytes)

@@ -203,6 +203,7 @@ sanitize() {
 	done >"$WORK/tiny.fa"
 	head -n 4000 "$WORK/small.fq" >"$WORK/tiny.fq"
 	head -n 400 "$WORK/small.long.fq" >"$WORK/tiny.long.fq"
+	for i in 1 2; do head -n 4000 "$WORK/small.p_$i.fq" >"$WORK/tiny.p_$i.fq"; done
 	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
 		s="compute-sanitizer --tool $tool --error-exitcode 9"
 		[ $tool = memcheck ] && s="$s --leak-check full"
@@ -216,6 +217,12 @@ sanitize() {
 			timeout 120 $s "$KMERHASH" classify -q --device cuda --set placement=$w --threads 2 --db "$WORK/tiny.khdb" \
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
 				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
+		done
+		for in in "tiny.fq tiny.long.fq" "--paired tiny.p_1.fq tiny.p_2.fq" "--sample-pass tiny.fq"; do
+			set -- ; for f in $in; do case $f in *.fq) set -- "$@" "$WORK/$f" ;; *) set -- "$@" "$f" ;; esac; done
+			timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 3 --set block-size=64K --db "$WORK/tiny.text.khdb" \
+				--output "$WORK/tiny.out" "$@" >"$OUT/$tool.match.log" 2>&1 \
+				&& say "clean: $tool classify with text, $in" || { fail "$tool classify with text, $in"; tail -25 "$OUT/$tool.match.log"; }
 		done
 		timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --sample-pass --profile "$WORK/tiny.prof" \
 			--output "$WORK/tiny.out" "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.sample.log" 2>&1 \

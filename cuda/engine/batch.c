@@ -1,0 +1,173 @@
+/* batch.c - tasks of a device's queues, compared with text in one launch (batch.h) */
+#include <config.h>
+#include "cuda/engine/batch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include "base/mem.h"
+
+enum { BATCHES = 4 };                   /* under way at a time */
+
+struct batch {
+	cudaStream_t stream;
+	cudaEvent_t done;
+	bool under_way;
+};
+
+struct kh_batches {
+	pthread_mutex_t lock;
+	struct batch batch[BATCHES];
+	unsigned next;                  /* that which was launched first, if all are under way */
+	kh_batch_task *first, *last;    /* tasks that wait */
+	kh_err err;                     /* of the launch that failed last */
+};
+
+int kh_batches_open(kh_batches **out, kh_err *err)
+{
+	kh_batches *b = kh_array(1, sizeof *b, err);
+	int rc = KH_OK;
+
+	if (!b)
+		return KH_ENOMEM;
+	pthread_mutex_init(&b->lock, NULL);
+	for (int i = 0; i < BATCHES && !rc; i++) {
+		struct batch *x = &b->batch[i];
+
+		rc = KH_GPU(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking), err);
+		if (!rc)
+			rc = KH_GPU(cudaEventCreateWithFlags(&x->done, cudaEventDisableTiming),
+				    err);
+	}
+	if (rc)
+		kh_batches_close(b);
+	else
+		*out = b;
+	return rc;
+}
+
+void kh_batches_close(kh_batches *b)
+{
+	if (!b)
+		return;
+	for (int i = 0; i < BATCHES; i++) {
+		if (b->batch[i].done)
+			cudaEventDestroy(b->batch[i].done);
+		if (b->batch[i].stream)
+			cudaStreamDestroy(b->batch[i].stream);
+	}
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+/* --- what is done under the lock ------------------------------------------------------ */
+static int launch_tasks(struct batch *x, kh_batch_task *const task[], unsigned n, kh_err *err)
+{
+	const kh_gpu_query *q[KH_GPU_TOGETHER];
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < n && !rc; i++) {
+		q[i] = &task[i]->q;
+		rc = KH_GPU(cudaStreamWaitEvent(x->stream, task[i]->staged, 0), err);
+	}
+	if (!rc)
+		rc = kh_gpu_check(kh_gpu_queries_run(q, n, x->stream), "classification kernels",
+				  err);
+	for (unsigned i = 0; i < n && !rc; i++) {
+		const kh_batch_task *t = task[i];
+
+		rc = KH_GPU(cudaMemcpyAsync(t->results, t->q.counts, t->bytes,
+					    cudaMemcpyDeviceToHost, x->stream), err);
+		if (!rc)
+			rc = KH_GPU(cudaEventRecord(t->done, x->stream), err);
+	}
+	return rc ? rc : KH_GPU(cudaEventRecord(x->done, x->stream), err);
+}
+
+/* Is a batch under way?  *rc: whether it could be asked. */
+static bool is_under_way(struct batch *x, int *rc, kh_err *err)
+{
+	const cudaError_t e = x->under_way ? cudaEventQuery(x->done) : cudaSuccess;
+
+	x->under_way = e == cudaErrorNotReady;
+	if (x->under_way)
+		cudaGetLastError();     /* it is none */
+	*rc = x->under_way ? KH_OK : kh_gpu_check(e, "cudaEventQuery", err);
+	return x->under_way;
+}
+
+/* Launches tasks that wait, as many as may be. */
+static void launch(kh_batches *b)
+{
+	int rc;
+
+	while (b->first && !is_under_way(&b->batch[b->next], &rc, &b->err)) {
+		struct batch *x = &b->batch[b->next];
+		kh_batch_task *task[KH_GPU_TOGETHER];
+		unsigned n = 0;
+
+		for (; b->first && n < KH_GPU_TOGETHER; b->first = b->first->next)
+			task[n++] = b->first;
+		if (!rc)
+			rc = launch_tasks(x, task, n, &b->err);
+		x->under_way = rc == KH_OK;
+		for (unsigned i = 0; i < n; i++) {
+			task[i]->launched = true;
+			task[i]->rc = rc;
+		}
+		b->next = (b->next + 1) % BATCHES;
+	}
+}
+
+/* --- what queues do --------------------------------------------------------------------- */
+void kh_batches_put(kh_batches *b, kh_batch_task *t)
+{
+	t->next = NULL;
+	t->launched = false;
+	t->rc = KH_OK;
+	pthread_mutex_lock(&b->lock);
+	if (b->first)
+		b->last->next = t;
+	else
+		b->first = t;
+	b->last = t;
+	launch(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void kh_batches_drop(kh_batches *b, kh_batch_task *t)
+{
+	kh_batch_task *before = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	for (kh_batch_task **at = &b->first; *at; before = *at, at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			b->last = b->last == t ? before : b->last;
+			break;
+		}
+	for (int i = 0; i < BATCHES && t->launched; i++)
+		cudaStreamSynchronize(b->batch[i].stream);
+	pthread_mutex_unlock(&b->lock);
+}
+
+int kh_batches_wait(kh_batches *b, kh_batch_task *t, kh_err *err)
+{
+	int rc = KH_OK;
+
+	pthread_mutex_lock(&b->lock);
+	for (launch(b); !t->launched && !rc; launch(b)) {
+		const cudaEvent_t end = b->batch[b->next].done;
+
+		pthread_mutex_unlock(&b->lock);
+		rc = KH_GPU(cudaEventSynchronize(end), err);
+		pthread_mutex_lock(&b->lock);
+	}
+	if (!rc && t->rc)
+		*err = b->err;
+	rc = rc ? rc : t->rc;
+	pthread_mutex_unlock(&b->lock);
+	if (!rc)
+		return KH_GPU(cudaEventSynchronize(t->done), err);
+	kh_batches_drop(b, t);
+	return rc;
+}

@@ -1,0 +1,167 @@
+/* collect.c - what tasks of a queue give: calls, features found, and what is left to the host */
+#include <config.h>
+#include "cuda/engine/engine.h"
+
+#include <string.h>
+#include "cuda/engine/queue_in.h"
+#include "base/mem.h"
+
+/* Where one in CROWDED fragments has more bins than there is room for, the next tasks have more. */
+enum { CROWDED = 32 };
+
+struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *f)
+{
+	const kh_task *t = f->task;
+	const size_t n = t->job->n;
+	struct kh_results r = { .genus = KH_GPU_QUERY_COUNTS + n * sizeof(kh_call) };
+
+	r.class_of = r.genus + (l->e->translated ? n * sizeof(uint32_t) : 0);
+	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
+	r.place = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	r.found_at = r.place + (t->places ? f->n_slices * sizeof(uint32_t) : 0);
+	r.bytes = !t->census ? r.found_at : t->classes_wanted ? r.candidates : r.class_of;
+	return r;
+}
+
+/* Has this task, with little room, left much to the kernel of blocks? */
+static void note_crowd(kh_task_queue *l, const struct kh_flight *f)
+{
+	const uint32_t *counts = f->out.p;
+
+	if (!f->roomy && counts[KH_GPU_LEFT] > f->task->job->n / CROWDED)
+		l->roomy = KH_ROOMY;
+}
+
+/* Fetches the features found, and where those of each fragment are among them. */
+static int fetch_found(kh_task_queue *l, struct kh_flight *f, size_t bytes, kh_err *err)
+{
+	const size_t n = f->task->job->n * sizeof(uint32_t);
+	const char *from = (const char *)f->dout.p + kh_results_of(l, f).found_at;
+	int rc;
+
+	kh_rounds_hold(l->e->rounds);
+	rc = kh_gpu_host_room(&f->hfound, bytes + n, err);
+	kh_rounds_let_go(l->e->rounds);
+	if (!rc && bytes)
+		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
+					    cudaMemcpyDeviceToHost, l->back),
+			    err);
+	if (!rc)
+		rc = KH_GPU(cudaMemcpyAsync((char *)f->hfound.p + bytes, from, n,
+					    cudaMemcpyDeviceToHost, l->back),
+			    err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->back), err);
+}
+
+/* Counts the features found that no counters of the device have counted. */
+static int add_found(kh_task_queue *l, struct kh_flight *f, kh_err *err)
+{
+	const kh_task *t = f->task;
+	const uint32_t *counts = f->out.p;
+	const size_t bytes = (size_t)counts[KH_GPU_FOUND] * sizeof(uint64_t);
+	int rc;
+
+	if (t->counters && counts[KH_GPU_UNCOUNTED_FOUND] == 0)
+		return KH_OK;
+	rc = fetch_found(l, f, bytes, err);
+	if (rc)
+		return rc;
+	const uint64_t *key = f->hfound.p;
+	const uint32_t *at = (const uint32_t *)((const char *)f->hfound.p + bytes);
+	for (size_t i = 0; i < t->job->n && !rc; i++)
+		if (t->call[i].taxon != KH_NO_TAXON && at[i] != KH_GPU_COUNTED)
+			rc = kh_distinct_add(t->distinct, t->call[i].taxon, key + at[i],
+					     t->call[i].found, err);
+	return rc;
+}
+
+/* Makes the places of segments of those of slices. */
+static int take_places(const struct kh_flight *f, const uint32_t *place, kh_err *err)
+{
+	const kh_gpu_slice *slice = (const kh_gpu_slice *)((const char *)f->in.p + f->slice);
+	kh_places *p = f->task->places;
+	int rc;
+
+	if (!p)
+		return KH_OK;
+	rc = kh_grow((void **)&p->at, &p->cap, f->n_slices, sizeof *p->at, err);
+	p->n = rc ? 0 : f->n_slices;
+	for (size_t i = 0; i < p->n; i++)
+		p->at[i] = (kh_located) { slice[i].fragment, place[i] };
+	return rc;
+}
+
+/* Fetches what the host needs to count fragments that the census has no room for. */
+static int fetch_left(kh_task_queue *l, struct kh_flight *f, kh_err *err)
+{
+	const kh_task *t = f->task;
+	const struct kh_results r = kh_results_of(l, f);
+	const char *out = f->dout.p;
+	char *place = (char *)f->out.p + r.place;
+	const size_t n = t->job->n;
+	int rc;
+
+	if ((rc = KH_GPU(cudaMemcpyAsync(place, out + r.place, r.found_at - r.place,
+					 cudaMemcpyDeviceToHost, l->back),
+			 err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(t->candidates, out + r.candidates,
+					 n * sizeof *t->candidates, cudaMemcpyDeviceToHost,
+					 l->back),
+			 err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(t->class_of, out + r.class_of, n * sizeof *t->class_of,
+					 cudaMemcpyDeviceToHost, l->back),
+			 err)) ||
+	    (rc = KH_GPU(cudaStreamSynchronize(l->back), err)))
+		return rc;
+	return take_places(f, (const uint32_t *)place, err);
+}
+
+static int take_results(kh_task_queue *l, struct kh_flight *f, kh_err *err)
+{
+	kh_task *t = f->task;
+	const struct kh_results r = kh_results_of(l, f);
+	const char *out = f->out.p;
+	const size_t n = t->job->n;
+
+	memcpy(t->call, out + KH_GPU_QUERY_COUNTS, n * sizeof *t->call);
+	t->genus = l->e->translated ? (const uint32_t *)(out + r.genus) : NULL;
+	if (t->candidates && !t->census) {
+		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
+		return take_places(f, (const uint32_t *)(out + r.place), err);
+	}
+	t->left = t->census && ((const uint32_t *)f->out.p)[KH_GPU_UNCOUNTED] > 0;
+	if (t->left)
+		return fetch_left(l, f, err);
+	if (t->census && t->classes_wanted)
+		memcpy(t->class_of, out + r.class_of, n * sizeof *t->class_of);
+	return KH_OK;
+}
+
+int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
+{
+	struct kh_flight *f = &l->flight[l->first];
+	int rc;
+
+	*t = NULL;
+	if (l->n == 0)
+		return KH_OK;
+	l->first = (l->first + 1) % KH_CUDA_DEPTH;
+	l->n--;
+	*t = f->task;
+	if (f->by_host)
+		return KH_OK;
+	rc = kh_gpu_use(l->c->device, err);
+	if (!rc)
+		rc = l->e->rounds     ? kh_rounds_wait(l->e->rounds, &f->ask, err)
+		     : l->c->batches ? kh_batches_wait(l->c->batches, &f->batch, err)
+				     : KH_GPU(cudaEventSynchronize(f->done), err);
+	if (rc)
+		return rc;
+	note_crowd(l, f);
+	rc = take_results(l, f, err);
+	if (!rc && f->task->distinct)
+		rc = add_found(l, f, err);
+	if (!rc && l->e->db->text && ((const uint32_t *)f->out.p)[KH_GPU_HOST] > 0)
+		rc = kh_cuda_host_left(&l->host, l->e, f->task, err);
+	return rc;
+}
