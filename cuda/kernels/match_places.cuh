@@ -45,7 +45,8 @@ __device__ uint32_t least_before(uint32_t x)
  * stretch from i to j has the score P(j) - P(i): so each lane looks for the greatest one that ends
  * in its columns, and needs the least P in front of them.  Of equal ones the last i and the first j
  * are taken, as a sum that begins anew where it comes to 0 does. */
-__device__ kh_alignment fit_together(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+__device__ __noinline__ kh_alignment fit_together(const kh_laid *l, int64_t at, uint32_t from,
+						  uint32_t to)
 {
 	enum { LOW = 10, COLUMN = (1 << LOW) - 1, ZERO = 1 << LOW };
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
@@ -116,6 +117,7 @@ __device__ kh_text_aside fit_aside(const kh_laid *l, int64_t at, bool here, uint
 			fit = kh_text_fit(l, at + kh_text_aside_of(i), from, to);
 		fit.score = kh_text_less_gap(fit.score, i);
 	}
+	KH_ROLLED
 	for (; left != 0 && __popc(left) <= FEW_ASIDES; left &= left - 1) {
 		const int lane = (int)kh_lowest_bit(left);
 		const kh_alignment x = fit_together(l, at + kh_text_aside_of((uint32_t)lane), from,
@@ -137,8 +139,8 @@ __device__ kh_text_aside fit_aside(const kh_laid *l, int64_t at, bool here, uint
 }
 
 /* As kh_text_fit_ends; *chain, unless it is NULL, becomes that of the place. */
-__device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit,
-			 kh_chain *chain)
+__device__ __noinline__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit,
+				      kh_chain *chain)
 {
 	const kh_alignment middle = *fit;
 
@@ -148,10 +150,12 @@ __device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *
 		kh_chain_add(chain, &middle, 0);
 	}
 
+	KH_ROLLED
 	for (int i = 0; i < 2; i++) {
 		kh_text_side side = kh_text_side_of(&middle, at, i == 1, part);
 		kh_text_window x;
 
+		KH_ROLLED
 		while (kh_text_next_window(l, &side, &x)) {
 			const kh_text_aside found =
 				fit_aside(l, side.at, part, x.from, x.from + x.n);
@@ -418,6 +422,7 @@ __device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t 
 	kh_found *f = &w->x.m.found[mate];
 	uint32_t n = 0;
 
+	KH_ROLLED
 	for (uint32_t i = lane_id(); i < f->n_regions; i += 32)
 		n += kh_region_may(&f->region[i], len, score);
 	n = __reduce_add_sync(ALL, n);
@@ -425,6 +430,7 @@ __device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t 
 		compare_crowd(w, mate, slack);
 		return true;
 	}
+	KH_ROLLED
 	for (uint32_t first = 0; first < f->n_regions && n > 0; first += 32) {
 		const uint32_t i = first + lane_id();
 		const bool wanted = i < f->n_regions && kh_region_may(&f->region[i], len, score);
@@ -434,6 +440,7 @@ __device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t 
 			compare_regions(w, mate, wanted ? i : UINT32_MAX, false, 0);
 			continue;
 		}
+		KH_ROLLED
 		for (; mask != 0; mask &= mask - 1)
 			compare_region(w, mate, &f->region[first + kh_lowest_bit(mask)]);
 	}
@@ -446,6 +453,7 @@ __device__ void compare_best(warp_match *w, uint32_t mate, uint32_t slack)
 	const kh_found *f = &w->x.m.found[mate];
 	const uint32_t len = w->j.s.mate[mate].len;
 
+	KH_ROLLED
 	while (!f->crowd) {
 		const uint32_t loss = least_loss(f);
 

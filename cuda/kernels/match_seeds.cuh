@@ -82,8 +82,8 @@ __device__ uint32_t choose_seeds(warp_match *w, uint32_t mate, bool all)
 }
 
 /* Looks up a seed of a mate, whose bins are written from `to` on, `cap` of them at most. */
-__device__ kh_small_list look_up_seed(const warp_match *w, uint32_t mate, uint32_t seed,
-				      uint64_t *to, uint32_t cap)
+__device__ __noinline__ kh_small_list look_up_seed(const warp_match *w, uint32_t mate,
+						   uint32_t seed, uint64_t *to, uint32_t cap)
 {
 	const kh_match_db *db = w->x.m.db;
 	const uint32_t pos = w->x.pos[mate][seed];
@@ -212,6 +212,7 @@ __device__ void sort_candidates(kh_found *f)
 	const uint64_t x = lane < n ? a[lane] : 0;
 	uint32_t rank = 0;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
 		rank += a[i] < x || (a[i] == x && i < lane);
 	__syncwarp();

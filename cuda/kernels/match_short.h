@@ -89,6 +89,7 @@ static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here 
 {
 	bool lies = false;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < h->n; i++)
 		lies |= kh_short_lies(db, h->number[i], h->target[i], f, bin);
 	return lies;
@@ -106,6 +107,7 @@ static KH_HD uint32_t kh_short_like(const kh_short_rooms *r, uint32_t n, uint32_
 {
 	uint32_t like = 0;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
 		like += (uint32_t)r->region[i] >> 8 == loss;
 	return like;

@@ -71,10 +71,12 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 	uint32_t have = 0;
 
 	*known = 0;
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
 		r->key[i] = kh_small_key(a, r->pos[i], db->sampling.k);
 		kh_short_soon(kh_seed_begin(&db->seeds, r->key[i]).line);
 	}
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
 		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->candidate + have,
 						      KH_SHORT_CANDIDATES - have);
@@ -83,6 +85,7 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 			continue;
 		if (have + l.n > KH_SHORT_CANDIDATES)
 			return UINT32_MAX;
+		KH_ROLLED
 		for (uint32_t c = have; c < have + l.n; c++)
 			kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
 		have += l.n;
@@ -117,14 +120,17 @@ static KH_HD uint32_t kh_short_regions(const kh_match_db *db, kh_short_rooms *r,
 	uint32_t regions = 0;
 
 	kh_places_sort_candidates(r->candidate, NULL, n);
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
 		if (i == 0 || kh_candidate_bin(r->candidate[i]) -
 					      kh_candidate_bin(r->candidate[i - 1]) > far)
 			r->from[regions++] = (uint8_t)i;
 	r->from[regions] = (uint8_t)n;
+	KH_ROLLED
 	for (uint32_t i = 0; i < regions; i++) {
 		uint32_t missing = known;
 
+		KH_ROLLED
 		for (uint32_t c = r->from[i]; c < r->from[i + 1]; c++)
 			missing &= ~(UINT32_C(1) << (uint32_t)r->candidate[c]);
 		r->region[i] = (uint16_t)(kh_short_loss(r->pos, missing, k, len) << 8 | i);
@@ -137,6 +143,7 @@ static KH_HD uint32_t kh_short_next(const kh_short_rooms *r, uint32_t n, uint32_
 {
 	uint32_t next = UINT32_MAX;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
 		if (r->region[i] < next && (last == UINT32_MAX || r->region[i] > last))
 			next = r->region[i];
@@ -153,6 +160,7 @@ typedef struct kh_short_list {
 static KH_HD void kh_short_keep(const kh_short_rooms *r, uint32_t regions, kh_short_list *to)
 {
 	to->n = regions;
+	KH_ROLLED
 	for (uint32_t i = 0; i < regions; i++) {
 		to->bin[i] = kh_candidate_bin(r->candidate[r->from[i]]);
 		to->size[i] = (uint8_t)(r->from[i + 1] - r->from[i]);

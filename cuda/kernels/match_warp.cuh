@@ -6,7 +6,9 @@
  * after the other is done by the first lane, with the functions of src/classify; and what only
  * reads and gives a number, by all lanes alike.  All lies in memory that the warp shares, as a
  * thread would need kilobytes of local memory; and threads that do so much, each its own way, take
- * 1.6 ms.  What is called in several places is no copy in each, which would be twice the code.
+ * 1.6 ms.  The code has to fit into the caches of a multiprocessor, as each of its warps is
+ * somewhere else in it: so what is called in several places is no copy in each, and loops are not
+ * unrolled (KH_ROLLED).
  */
 #ifndef KH_CUDA_KERNELS_MATCH_WARP_CUH
 #define KH_CUDA_KERNELS_MATCH_WARP_CUH
@@ -27,6 +29,7 @@ __device__ void sort_places(kh_matching *m)
 		return;
 	if (i < n)
 		mine = m->place[i];
+	KH_ROLLED
 	for (uint32_t k = 0; k < n && i < n; k++) {
 		const uint64_t number = m->place[k].number;
 
@@ -49,6 +52,7 @@ __device__ void claim_each(kh_matching *m, uint32_t n)
 
 	if (i < n)
 		x = kh_claim_of_place(m, i);
+	KH_ROLLED
 	for (uint32_t k = 0; k < n; k++) {
 		kh_claim y = x;
 
@@ -76,7 +80,7 @@ __device__ void claim_each(kh_matching *m, uint32_t n)
 }
 
 /* As kh_match_claims. */
-__device__ void make_claims(kh_matching *m)
+__device__ __noinline__ void make_claims(kh_matching *m)
 {
 	__syncwarp();
 	if (lane_id() == 0)
@@ -92,6 +96,7 @@ __device__ void make_claims(kh_matching *m)
 	}
 	const uint32_t species = lane_id() < n ? kh_claim_of_place(m, lane_id()).species : 0;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t x = __shfl_sync(ALL, species, (int)i);
 
@@ -111,6 +116,7 @@ __device__ void compare_mates(warp_match *w)
 	const kh_found *f = m->found;
 	bool more = false;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < 2; i++) {
 		if (f[i].n_regions > 0)
 			compare_best(w, i, slack);
@@ -123,6 +129,7 @@ __device__ void compare_mates(warp_match *w)
 	const int64_t score = (int64_t)kh_match_best(&m->here)->score - slack;
 	const int64_t from[2] = { score - f[1].best, score - f[0].best };
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < 2; i++)
 		more |= !f[i].crowd && compare_from(w, i, from[i], slack);
 	if (more)
@@ -187,6 +194,7 @@ __device__ void rescue_mate(warp_match *w)
 		return;
 	const int32_t near = best->score - KH_RESCUE_NEAR;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < KH_RESCUE_MOST; i++) {
 		p = kh_places_next_best(m, p);
 		if (p == UINT32_MAX || m->place[p].fit.score < KH_RESCUE_SCORE ||
@@ -247,10 +255,12 @@ __device__ uint32_t hits_of(warp_match *w, uint32_t place)
 		n = kh_places_about(m, place, w->at);
 	n = __shfl_sync(ALL, n, 0);
 	__syncwarp();
+	KH_ROLLED
 	for (uint32_t d = 0; d < n; d++) {
 		const uint64_t wrong = 32 * lane < len ? kh_text_differs(&l, w->at[d], 32 * lane)
 						       : 0;
 
+		KH_ROLLED
 		for (uint32_t t = 0; 32 * t < kmers; t++) {
 			const uint32_t i = (32 * t + lane) * KH_TEXT_STEP;
 			const bool has = 32 * t + lane < kmers;
@@ -273,12 +283,14 @@ __device__ void count_hits(warp_match *w)
 
 	if (!best || !kh_match_wants_hits(m->db, m->place, &w->j.s, best))
 		return;
+	KH_ROLLED
 	for (uint32_t i = 0; i < m->here.n; i++) {
 		kh_claim *c = &m->here.v[i];
 		uint32_t hits = 0;
 
 		if (!kh_match_counts(m, &w->j.s, best, c))
 			continue;
+		KH_ROLLED
 		for (uint32_t mate = 0; mate < 2; mate++)
 			if (c->mates >> mate & 1)
 				hits += hits_of(w, c->place[mate]);
@@ -297,7 +309,9 @@ __device__ void find_crowd(warp_match *w)
 	const kh_claim *best = kh_match_best(&m->here);
 	kh_extent e = kh_extent_empty();
 
+	KH_ROLLED
 	for (uint32_t mate = 0; best && w->j.s.only && mate < 2; mate++)
+		KH_ROLLED
 		for (uint32_t i = lane_id(); m->found[mate].crowd && i < m->found[mate].n_regions;
 		     i += 32)
 			e = kh_match_crowded(m, &w->j.s, mate, i, best->score, e);
@@ -347,13 +361,17 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 	/* without a second mate, its part stays as it is */
 	const uint32_t mates = w->j.s.mate[1].len > 0 ? 2 : 1;
 
+	KH_ROLLED
 	for (uint32_t mate = 0; mate < mates; mate++)
 		read_mate(w, mate);
+	KH_ROLLED
 	for (int all = !w->j.s.only; all < 2 && again; all++) {
 		if (lane_id() == 0)
 			kh_claims_forget(&m->here);
+		KH_ROLLED
 		for (uint32_t mate = 0; mate < mates; mate++)
 			ask_seeds(w, mate, all != 0);
+		KH_ROLLED
 		for (uint32_t mate = 0; mate < mates; mate++)
 			make_regions(w, mate);
 		again = compare_segment(w);

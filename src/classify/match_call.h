@@ -10,6 +10,7 @@ static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, i
 {
 	const kh_bins *b = &db->bins;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->v[i].score >= score)
 			e = kh_extent_add(e, b->taxon[b->n_targets + c->v[i].species]);
@@ -39,8 +40,10 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	uint32_t h[KH_CANDIDATES], h1 = 0;
 	int n = 0;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++)
 		h1 = c->v[i].hits > h1 ? c->v[i].hits : h1;
+	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++) {
 		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
 		const uint32_t s = db->tree.species[x];
@@ -50,6 +53,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 		if (s == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, s, c->v[i].hits))
 			return kh_candidates_none();
 	}
+	KH_ROLLED
 	for (int i = 0; i < n; i++)
 		to.drop[i] = (uint8_t)(h1 - h[i]);
 	to.bin = bin;

@@ -62,6 +62,7 @@ static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
 {
 	uint32_t least = UINT32_MAX, which = 0;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < p->n; i++) {
 		const kh_chain_stretch *x = &p->v[i];
 		const uint32_t far = column < x->from  ? x->from - column

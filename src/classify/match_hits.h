@@ -6,8 +6,8 @@
 
 #include "classify/match_place.h"
 
-static KH_HD uint32_t kh_places_near(const kh_matching *m, const kh_spot *p, int step, int64_t *at,
-				     uint32_t n)
+static KH_HD_CALLED uint32_t kh_places_near(const kh_matching *m, const kh_spot *p, int step,
+					    int64_t *at, uint32_t n)
 {
 	const kh_spot *const first = m->place, *const end = first + m->n_place;
 

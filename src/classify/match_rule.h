@@ -130,13 +130,16 @@ static KH_HD uint32_t kh_match_loss(const uint32_t *pos, uint32_t n, uint32_t k,
 	uint32_t loss = 0, next = 0;
 
 #ifdef __CUDACC__
+	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
 		if (pos[i] >= next && kh_seed_has(known, i) && !kh_seed_has(found, i)) {
 			next = pos[i] + k;
 			loss += pos[i] == 0 || next == len ? 1 : 2;
 		}
 #else
+	KH_ROLLED
 	for (uint32_t w = 0; 64 * w < n; w++)
+		KH_ROLLED
 		for (uint64_t x = known->bit[w] & ~found->bit[w]; x; x &= x - 1) {
 			const uint32_t at = pos[64 * w + (uint32_t)__builtin_ctzll(x)];
 

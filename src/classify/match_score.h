@@ -189,7 +189,7 @@ static KH_HD void kh_match_claims(kh_matching *m)
 
 /* --- a mate without a place --------------------------------------------------------- */
 /* The best claim; NULL: there is none. */
-static KH_HD const kh_claim *kh_match_best(const kh_claims *c)
+static KH_HD_CALLED const kh_claim *kh_match_best(const kh_claims *c)
 {
 	const kh_claim *best = NULL;
 
@@ -261,6 +261,7 @@ static KH_HD uint32_t kh_places_next_best(const kh_matching *m, uint32_t before)
 {
 	uint32_t best = UINT32_MAX;
 
+	KH_ROLLED
 	for (uint32_t i = 0; i < m->n_place; i++) {
 		const uint32_t score = m->place[i].fit.score;
 		const bool after = before == UINT32_MAX || score < m->place[before].fit.score ||

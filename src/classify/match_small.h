@@ -99,6 +99,7 @@ static KH_HD uint32_t kh_small_slots(const void *line, uint32_t tag, uint32_t sl
 	const uint32_t low = UINT32_C(0x7f7f7f7f), *tags = (const uint32_t *)line;
 	uint32_t equal = 0;
 
+	KH_ROLLED
 	for (int i = 0; i < 4; i++) {
 		/* the high bit of each byte that is equal, and from these four bits */
 		const uint32_t x = tags[i] ^ tag * UINT32_C(0x01010101);

@@ -26,6 +26,14 @@
 #define KH_HD_CALLED inline
 #endif
 
+/* In front of a loop that a kernel should not have several times over, as compilers like to: its
+ * code has to fit into the caches of a multiprocessor. */
+#ifdef __CUDA_ARCH__
+#define KH_ROLLED _Pragma("unroll 1")
+#else
+#define KH_ROLLED
+#endif
+
 #define KH_K_MIN 8
 #define KH_K_MAX 31
 #define KH_KEY_BITS 48

@@ -60,10 +60,12 @@ static KH_HD void kh_text_take(kh_oriented *to, const uint64_t *bases, const uin
 	uint32_t any = 0;
 
 	if (at % 32 != 0 || words == 0) {       /* a part of a read, or none */
+		KH_ROLLED
 		for (uint32_t i = 0; i < words; i++)
 			kh_text_take_word(to, bases, amb, at, n, i);
 		return;
 	}
+	KH_ROLLED
 	for (uint32_t i = 0; i < words; i++) {
 		to->base[i] = bases[at / 32 + i];
 		to->unknown[i] = 0;
@@ -71,6 +73,7 @@ static KH_HD void kh_text_take(kh_oriented *to, const uint64_t *bases, const uin
 	}
 	to->base[words - 1] &= kh_text_first(n - 32 * (words - 1));
 	any |= amb[at / 32 + words - 1] << (32 * words - n);
+	KH_ROLLED
 	for (uint32_t i = 0; any != 0 && i < words; i++)
 		kh_text_take_word(to, bases, amb, at, n, i);
 }
@@ -95,6 +98,7 @@ static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_
 	if (words == 0)                 /* as of the second mate of a single read */
 		return;
 	x = kh_kmer_reverse(read->base[words - 1], 32);
+	KH_ROLLED
 	for (uint32_t i = 0; i < words; i++) {
 		const uint64_t y = i + 1 < words ? kh_kmer_reverse(read->base[words - 2 - i], 32)
 						 : 0;
@@ -105,6 +109,7 @@ static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_
 		x = y;
 	}
 	to->base[words - 1] &= kh_text_first(n - 32 * (words - 1));
+	KH_ROLLED
 	for (uint32_t i = 0; any != 0 && i < words; i++)
 		to->unknown[i] = kh_text_reverse_word(read->unknown, n, i);
 }
