@@ -76,9 +76,9 @@ def sister_taxonomy(folder, data, species, leaves):
         out.writelines("%d\t|\tphiX174 made-up %d\t|\t\t|\tscientific name\t|\n" % (i, i) for i in made)
 
 
-def sisters(folder, data):
+def sisters(folder, data, apart=0.008):
     base = "".join(RNG.choices("ACGT", k=140000))
-    names, seqs = range(8000001, 8000005), [mutated(base, 0.004) for _ in range(5)]
+    names, seqs = range(8000001, 8000005), [mutated(base, apart / 2) for _ in range(5)]
     sister_taxonomy(folder, data, list(names), [])
     with open(folder + "/refs.fa", "w") as refs:
         for name, seq in zip(names, seqs):
@@ -138,7 +138,7 @@ def main(args):
         strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
         return
     if command == "sisters":
-        sisters(*args)
+        sisters(*args[:2], *map(float, args[2:]))
         return
     n = int(args.pop(0))
     files = [open(args.pop(0), "w") for _ in range(2 if command == "pairs" else 1)]

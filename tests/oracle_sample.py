@@ -14,9 +14,9 @@ import math
 import sys
 from collections import Counter, defaultdict
 
-from oracle_classify import Classifier, Rule, TextClassifier, line_of
+from oracle_classify import Classifier, Rule, TextClassifier, line_of, reverse_complement
 from oracle_db import Database
-from oracle_sampling import records
+from oracle_sampling import fmix64, records
 
 T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
@@ -449,9 +449,11 @@ class Sample:
     def tell(self):
         """Which species are told too seldom, how many of their long fragments are their own, and what that a
         fragment is told says of it"""
-        numbers = self.db.told
+        by_text = self.db.version == 3
+        numbers = self.probe() if by_text and self.cells else self.db.told
         if not numbers:
             return
+        keep = 27307 if by_text else 10923
         long, alone, expected = Counter(), Counter(), Counter()
         for (found, cell, call, _, _), many in self.classes.items():
             species = None if call is None else self.tree.species[call]
@@ -464,11 +466,14 @@ class Sample:
         for s in {s for found, *_ in self.classes for s, _ in found}:
             cells = self.cells[s] if self.cells else {}
             seldom = expected[s] >> 8 >= 1280 and alone[s] << 16 < 47186 * (expected[s] >> 16)
-            self.alone[s] = min(65536, (alone[s] << 16) // (expected[s] >> 16)) if expected[s] >> 8 >= 5120 else 0
+            self.alone[s] = 0
+            if expected[s] >> 8 >= 5120 and not by_text:
+                self.alone[s] = min(65536, (alone[s] << 16) // (expected[s] >> 16))
             self.costs[s] = [[self.costs_of(number or 32768)] * 2 for number in numbers[s][:4]]
-            share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s])
+            share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s],
+                                   numbers[s][4:6], keep)
             self.told[s] = [*numbers[s][:4], share]
-            self.costs[s].append([self.costs_of(share or 32768), self.costs_of(10923 if share else 32768)])
+            self.costs[s].append([self.costs_of(share or 32768), self.costs_of(keep if share else 32768)])
             if cells:
                 fit = self.fits[s]
                 fit.own_long = self.own_long[s]
@@ -489,9 +494,66 @@ class Sample:
     def costs_of(share):
         return [1048576 - lb(min(63488, max(2048, x))) for x in (share, 65536 - share)]
 
-    def tell_long(self, s, cells, told):
+    def probe(self):
+        """What a database with text says of reads that are made of the text of a species"""
+        numbers, lie = defaultdict(lambda: [0] * 10), defaultdict(list)
+        for i, text in enumerate(self.classifier.texts):
+            if len(text) >= 2048:
+                lie[self.classifier.species(i)].append(i)
+        for s, fit in self.fits.items():
+            if fit.n < 1280 or s not in lie:
+                continue
+            places, sizes = [], [len(self.classifier.texts[i]) for i in lie[s]]
+            for j in range(32):
+                at, which = sum(sizes) * (2 * j + 1) // 64, 0
+                while at >= sizes[which]:
+                    at, which = at - sizes[which], which + 1
+                places.append((lie[s][which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)))
+            for size in range(4) if fit.short >= 1280 else ():
+                is_told = [self.ask(s, mates) for mates in self.short_reads(places, size)]
+                if any(is_told):
+                    share = 65534 * is_told.count("alone") // sum(map(bool, is_told))
+                    numbers[s][6 + size] = 1 + share // 5 * 4
+            if fit.long >= 1280:
+                is_told = [self.ask(s, [read]) for read in self.long_reads(s, places)]
+                numbers[s][4] = numbers[s][5] = 1 + 65534 * sum(map(bool, is_told)) // 32 // 5 * 4
+        return numbers
+
+    def ask(self, s, mates):
+        """Is it told, and "alone" if nothing else is near?"""
+        _, _, call, whole, h, _, _ = self.by_text(mates)
+        if call is None or self.tree.species[call] != s:
+            return None
+        found = self.candidates(whole, h) if h else None
+        return "alone" if found and [x for x, _ in found] == [s] else "told"
+
+    def short_reads(self, places, size):
+        features = 12 << size if size < 2 else 6 << size
+        n = 12 + 5 * (features - 1)
+        for i, at, bases in places:
+            for part in range(4):
+                text = self.classifier.texts[i][at + (bases - 400) * part // 4:][:400]
+                yield [text[:n]] if size < 2 else [text[:n], reverse_complement(text[-n:])]
+
+    def long_reads(self, s, places):
+        cells = [self.cells[s].get(128 + j, 0) for j in range(32)]
+        share = 0
+        while share < 31 and 2 * sum(cells[:share + 1]) < sum(cells):
+            share += 1
+        errors = 2 ** 24 - pw((lb(64) - lb(2 * share + 1)) // 12)
+        for i, at, bases in places:
+            read = ""
+            for j in range(at, at + bases):
+                x = fmix64(self.db.stretches[i][0] * self.db.stride + j + 1)
+                base = self.classifier.texts[i][j]
+                other = "ACGT"["ACGT".index(base) ^ (1 + (x >> 32) % 3)]
+                what = 1 + (x >> 60) % 4 if x % 2 ** 24 < errors else 0
+                read += (base, other, other, base + other, "")[what]
+            yield read
+
+    def tell_long(self, s, cells, told, numbers, keep):
         """The share of its own long fragments that would be told, or 0"""
-        perfect, errors = self.db.told[s][4:6]
+        perfect, errors = numbers
         every = sum(cells.values())
         part = (sum(x * max(0, cell - 140) for cell, x in cells.items()) << 10) // (19 * every) if every else 0
         share = (perfect * part + errors * (1024 - part)) >> 10 if perfect and errors else 0
@@ -499,7 +561,7 @@ class Sample:
         if every and share:
             mine, most = (told << 24) // every, min(share, 63488)
             if max(0, most - mine) ** 2 > 4 * (most * (65536 - most) // 32 + most * (65536 - most) * 256 // every):
-                self.own_long[s] = max(0, (mine << 16) // share - 10923 << 16) // 54613
+                self.own_long[s] = max(0, (mine << 16) // share - keep << 16) // (65536 - keep)
         return share
 
     def find_ties(self):

@@ -74,6 +74,16 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: calls and profile" agrees text.khdb small.fq
 	check "text: calls, profile and coverage" covers texts.khdb fewer.fq
 	check "text: a strain at 95 % is present" verdict 10710 present
+	sample 70 kilo.fq 1200 "$T7:3:0.03" "$lambda:2:0.02"
+	check "text: long reads" agrees texts.khdb kilo.fq
+	# one species of five that are 4 % apart is not there, and has every fourth read
+	python "$tests/make_world.py" sisters clade "$data" 0.04
+	check "text: build species of a clade" "$kmerhash" build -q --set text --db clade.khdb --taxonomy clade/taxonomy clade/refs.fa
+	second --db clade.khdb --output clade.tsv --sample-pass clade/reads.fq
+	check "text: few reads of an absent species are called a relative" awk '
+		substr($2, 2) % 4 == 0 { n++; wrong += $3 > 8000000 }
+		substr($2, 2) % 4 != 0 { right += $3 == 8000001 }
+		END { exit wrong > n / 3 || right < 4400 }' clade.tsv
 	second --db texts.khdb --output one.tsv --threads 1 --sample-pass fewer.fq
 	second --db texts.khdb --output four.tsv --threads 4 --set block-size=3000 --sample-pass fewer.fq
 	same one.tsv four.tsv "text: threads and blocks"

@@ -368,6 +368,7 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.due);
 	free(w.family);
 	free(w.told);
+	free(w.probe);
 	if (rc)
 		kh_model_clear(m);
 	return rc;

@@ -21,6 +21,15 @@ typedef struct kh_told {
 	uint32_t own[KH_SIZES][2], other[KH_SIZES][2];
 } kh_told;
 
+/* What a database with text is asked about of a species: where its long reads lie in the text, and
+ * how many bases they have; and what it answers, as a database of k-mers says it (db.h). */
+enum { KH_PROBES = 32 };
+typedef struct kh_probe {
+	uint64_t from[KH_PROBES];
+	uint32_t bases[KH_PROBES];
+	uint16_t told[KH_TOLD];
+} kh_probe;
+
 typedef struct kh_work {
 	const kh_model_input *in;
 	kh_model *m;
@@ -36,6 +45,7 @@ typedef struct kh_work {
 	uint64_t (*before)[KH_CELLS];   /* as w->many was when it was fitted last */
 	bool fitted;                    /* there was such a fit */
 	kh_told *told;                  /* by species; NULL: not to be used yet */
+	kh_probe *probe;                /* by species, of a database with text */
 	unsigned threads;               /* threads that work on it now */
 	uint32_t *due, n_due;           /* species to be fitted, as w->many has changed */
 	_Atomic uint32_t next;          /* the first of these that no thread has taken */
@@ -100,6 +110,8 @@ int kh_ties_open(kh_work *w, kh_err *err);
 uint64_t kh_by_called(const kh_work *w, uint32_t i, uint32_t sizes);
 /* Shares out the fragments into w->many; before the first fits by hits alone. */
 int kh_ties_divide(kh_work *w, kh_err *err);
+/* Asks a database with text about the species that have been fitted: w->probe. */
+int kh_probe_make(kh_work *w, kh_err *err);
 /* Finds the species that are told too seldom, and makes w->told, if the database has what that
  * needs. */
 int kh_told_make(kh_work *w, kh_err *err);

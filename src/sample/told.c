@@ -13,6 +13,8 @@
  * A long fragment mostly has one nearest species, be it its own or not; but one that is related to
  * several is about as near to these, and is seldom told.  So what is told says how many of a
  * species' long fragments are its own, and how many are a relative's.
+ *
+ * A database with text does not say how many are told; it is asked (probe.c).
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -28,11 +30,21 @@ enum { MANY = 20 * 256 };
 /* In 1/65536. */
 enum {
 	SELDOM = 47186,         /* .72: with less of the share to be expected, it is a relative */
+	/* of a relative's long fragments so many are called the species, by text, of as many as of
+	 * its own: 5/12 */
+	KEEP_TEXT = 27307,
 	UNKNOWN = 32768
 };
 
-/* Long reads of the build that have no excerpt in common: it asks with 256 excerpts, 8 a read. */
-enum { ASKED = 32 };
+/* Long reads of the build that have no excerpt in common: it asks with 256 excerpts, 8 a read.  A
+ * database with text is asked with as many. */
+enum { ASKED = KH_PROBES };
+
+/* What is known of a species of the sample. */
+static const uint16_t *told_of(const kh_work *w, uint32_t taxon)
+{
+	return w->probe ? w->probe[w->place[taxon] - 1].told : w->in->db->told[taxon];
+}
 
 /* Of 32ths of the features, what a long read with the build's errors finds; without, 31. */
 enum { WITH_ERRORS = 12 };
@@ -81,7 +93,7 @@ static struct count *count_told(const kh_work *w, kh_err *err)
 		of = &count[w->place[s] - 1];
 		if (k->cell / KH_SHARES == KH_LONG) {
 			of->told_long += k->many;
-		} else if ((share = alone_share(db->told[s], k->cell)) > 0) {
+		} else if ((share = alone_share(told_of(w, s), k->cell)) > 0) {
 			of->expected += k->many * share;
 			of->alone += k->species[1] == KH_NO_TAXON ? k->many : 0;
 		}
@@ -125,16 +137,14 @@ static bool may_be_all_own(uint64_t expected, uint64_t told, uint64_t all)
 }
 
 /* Of a species' long fragments, the share that is its own, if n are told. */
-static uint32_t find_own_long(const uint64_t many[KH_CELLS], const uint16_t told[KH_TOLD],
-			      uint64_t all, uint64_t n)
+static uint32_t find_own_long(uint64_t expected, uint64_t relative, uint64_t all, uint64_t n)
 {
-	const uint64_t expected = expect_long(many, told, all),
-		       is = all > 0 ? (n << 24) / all : 0,
+	const uint64_t is = all > 0 ? (n << 24) / all : 0,
 		       part = expected > 0 ? (is << 16) / expected : 0;
 
 	if (all == 0 || expected == 0 || may_be_all_own(expected, is, all))
 		return 65536;
-	return part <= KH_KEEP ? 0 : (uint32_t)(((part - KH_KEEP) << 16) / (65536 - KH_KEEP));
+	return part <= relative ? 0 : (uint32_t)(((part - relative) << 16) / (65536 - relative));
 }
 
 static uint32_t cost_of(uint64_t share)
@@ -155,7 +165,8 @@ static void tell(kh_work *w, uint32_t i, const struct count *c)
 {
 	kh_presence *p = &w->m->at[i];
 	kh_told *t = &w->told[i];
-	const uint16_t *told = w->in->db->told[p->taxon];
+	const uint16_t *told = told_of(w, p->taxon);
+	const uint64_t relative = w->probe ? KEEP_TEXT : KH_KEEP;
 	const uint64_t all = p->fit.many_long;
 	const bool seldom = c->expected >> 8 >= KH_FEW &&
 			    c->alone << 16 < SELDOM * (c->expected >> 16);
@@ -163,24 +174,31 @@ static void tell(kh_work *w, uint32_t i, const struct count *c)
 		       alone = c->expected >> 8 >= MANY
 			       ? (c->alone << 16) / (c->expected >> 16) : 0;
 
-	p->alone = alone < 65536 ? (uint32_t)alone : 65536;
-	p->own_long = find_own_long(w->many[i], told, all, c->told_long);
+	/* what text says of strains is not near enough to divide what ties */
+	p->alone = w->probe ? 0 : alone < 65536 ? (uint32_t)alone : 65536;
+	p->own_long = find_own_long(of_long, relative, all, c->told_long);
 	p->seldom = seldom || (2 * all > p->fit.total && all >= KH_FEW && p->own_long < KH_KEEP);
 	for (uint32_t size = 0; size < KH_SIZES; size++) {
 		t->share[size] = size < KH_LONG ? told[size] : (uint32_t)of_long;
 		set_costs(t->own[size], t->share[size] ? t->share[size] : UNKNOWN);
 		memcpy(t->other[size], t->own[size], sizeof t->own[size]);
 	}
-	set_costs(t->other[KH_LONG], of_long ? KH_KEEP : UNKNOWN);
+	set_costs(t->other[KH_LONG], of_long ? relative : UNKNOWN);
 }
 
 int kh_told_make(kh_work *w, kh_err *err)
 {
 	struct count *count;
+	int rc;
 
 	/* with --confidence, fewer are told than of perfect ones */
-	if (!w->in->db->told || w->in->rule->confidence > 0)
+	if (w->in->rule->confidence > 0)
 		return KH_OK;
+	/* a database with text is asked when fits say of which species */
+	if (!w->in->db->told && (!w->in->rule->text || !w->fitted))
+		return KH_OK;
+	if (!w->in->db->told && (rc = kh_probe_make(w, err)))
+		return rc;
 	count = count_told(w, err);
 	if (!w->told)
 		w->told = kh_array(w->m->n, sizeof *w->told, err);
