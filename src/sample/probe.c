@@ -164,16 +164,27 @@ static int ask(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, uint32_t si
 	return rc;
 }
 
+/* The sizes of short fragments that are asked about: with one, all smaller ones. */
+static uint32_t sizes_of(const uint64_t many[KH_CELLS])
+{
+	uint32_t cells = KH_LONG * KH_SHARES;
+
+	while (cells > 0 && many[cells - 1] == 0)
+		cells--;
+	return (cells + KH_SHARES - 1) / KH_SHARES;
+}
+
 static int ask_about(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
 {
 	const kh_db *db = w->in->db;
 	const kh_probe *p = &w->probe[i];
 	const kh_fit *fit = &w->m->at[i].fit;
+	const uint32_t sizes = kh_fit_short(fit) < KH_FEW ? 0 : sizes_of(w->many[i]);
 	int rc = KH_OK;
 
 	if (p->bases[KH_PROBES - 1] == 0)
 		return KH_OK;
-	for (uint32_t size = 0; size < KH_LONG && kh_fit_short(fit) >= KH_FEW && !rc; size++) {
+	for (uint32_t size = 0; size < sizes && !rc; size++) {
 		begin(m);
 		add_short_reads(m, db, p, size);
 		rc = ask(w, matcher, m, i, size, err);
