@@ -214,8 +214,9 @@ typedef struct kh_gpu_query {
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
-/* The same of up to KH_GPU_TOGETHER queries at once, of one database, which has text. */
-#define KH_GPU_TOGETHER 16
+/* The same of up to KH_GPU_TOGETHER queries at once, of one database, which has text.  They are
+ * parameters of kernels, which may have 32,764 bytes of these, and 4096 before CUDA 12.1. */
+#define KH_GPU_TOGETHER (CUDART_VERSION >= 12010 ? 16 : 3)
 int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* match.cu: their fragments, and parts of long ones, compared with text. */
 int kh_gpu_queries_match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
