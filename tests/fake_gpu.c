@@ -205,16 +205,16 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 	return refused();
 }
 
-/* What was begun is done. */
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
 	(void)e;
-	return refused();
+	return refused() ? last : fake.busy ? (last = cudaErrorNotReady) : cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
 	(void)e;
+	fake.busy = false;
 	return refused();
 }
 

@@ -23,6 +23,9 @@ typedef struct fake_gpu {
 	/* The n-th call fails; if `lost`, so do all that follow. */
 	long fails_at;
 	bool lost;
+	/* What was launched is under way until somebody waits for it. */
+	bool busy;
+	uint32_t together;                      /* queries of the last launch of several */
 } fake_gpu;
 extern fake_gpu fake;
 

@@ -7,6 +7,7 @@
 #include "cuda/gpu/comm.h"
 #include "cuda/kernels/kraken2.h"
 #include "cuda/kernels/match_short.h"
+#include "fake_gpu.h"
 
 int kh_gpu_query_match_local(uint64_t *bytes)
 {
@@ -177,6 +178,7 @@ int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t s
 {
 	int e = cudaSuccess;
 
+	fake.together = n;
 	for (uint32_t i = 0; i < n && e == cudaSuccess; i++)
 		e = kh_gpu_query_run(q[i], stream);
 	return e;
