@@ -21,10 +21,13 @@ spill_limit=$("$prog" build -q $opts --set block-size=30K -k 16 --set gpu-memory
 run_spill() { $limit "$@" "$prog" build -q $opts --set block-size=30K -k 16 --memory 100K --set gpu-memory="$spill_limit" \
 	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
 run_text() { $limit "$@" "$prog" build -q $opts --set block-size=30K --set text --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
-run_match() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db t.khdb --paired --output "$d/o.tsv" \
-	--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
-run_classify() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db a.khdb --paired --output "$d/o.tsv" \
-	--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
+classify_by() { # DATABASE, then as the others
+	db=$1; shift
+	$limit "$@" "$prog" classify -q $opts --set block-size=10K --db "$db" --paired --output "$d/o.tsv" \
+		--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2
+}
+run_classify() { classify_by a.khdb "$@"; }
+run_match() { classify_by t.khdb "$@"; }
 run_kraken() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db kraken --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
 

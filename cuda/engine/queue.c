@@ -342,4 +342,3 @@ int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 		l->n++;
 	return rc;
 }
-

@@ -194,11 +194,13 @@ int kh_told_make(kh_work *w, kh_err *err)
 	/* with --confidence, fewer are told than of perfect ones */
 	if (w->in->rule->confidence > 0)
 		return KH_OK;
-	/* a database with text is asked when fits say of which species */
-	if (!w->in->db->told && (!w->in->rule->text || !w->fitted))
-		return KH_OK;
-	if (!w->in->db->told && (rc = kh_probe_make(w, err)))
-		return rc;
+	if (!w->in->db->told) {
+		/* a database with text is asked when fits say about which species */
+		if (!w->in->rule->text || !w->fitted)
+			return KH_OK;
+		if ((rc = kh_probe_make(w, err)))
+			return rc;
+	}
 	count = count_told(w, err);
 	if (!w->told)
 		w->told = kh_array(w->m->n, sizeof *w->told, err);
