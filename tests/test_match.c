@@ -7,7 +7,6 @@
 #include "gpu_text.h"
 #include "gpu_translated.h"
 
-
 static struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 static struct way way[] = {
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
@@ -271,6 +270,63 @@ static void test_failing_batches(void **state)
 	fake_reset(UINT64_C(4) << 30);
 }
 
+/* A task that waits for a launch when its queue fails is in none of the later ones. */
+static void test_failing_queue(void **state)
+{
+	enum { QUEUES = AT_ONCE + 2, LAST = QUEUES - 1 };
+	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
+				     .text = true,
+				     .max_span = KH_TEXT_SPAN,
+				     .max_locations = 2,
+				     .threads = 2,
+				     .block_size = 1 << 16 };
+	const kh_db_options no = { .threads = 2 };
+	static struct made_block reads;
+	static kh_call call[QUEUES][1];
+	char *refs = malloc(MAX_TEXT);
+	kh_rule rule;
+	kh_engine_options eo = { .rule = &rule, .on = devices_of(&way[0]), .queues = QUEUES };
+	kh_engine *e = NULL;
+	kh_task_queue *queue[QUEUES] = { NULL };
+	kh_task task[QUEUES], *t;
+	kh_db *db = NULL;
+	kh_err why = { 0, "" };
+
+	(void)state;
+	make_random_references(refs);
+	build(DB_CPU, "cpu", &o);
+	ok(kh_db_open(&db, path[DB_CPU], &no, err));
+	kh_rule_init(&rule, db->h);
+	new_block(&reads, 1, CROWD_LEN);
+	add_record(&reads, random_text, CROWD_LEN);
+	const kh_job job = { .n = 1, .block = { &reads.b } };
+
+	ok(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, err));
+	for (unsigned i = 0; i < QUEUES; i++) {
+		ok(kh_backend_cuda.queue_open(&queue[i], e, i, 0, err));
+		task[i] = (kh_task) { .job = &job, .call = call[i] };
+	}
+	fake.busy = true;
+	for (unsigned i = 0; i < QUEUES; i++)
+		ok(kh_backend_cuda.submit(queue[i], &task[i], err));
+	fake.fails_at = fake_calls() + 1;
+	assert_int_equal(kh_backend_cuda.collect(queue[LAST], &t, &why), KH_EDEVICE);
+	assert_ptr_equal(t, &task[LAST]);
+	kh_backend_cuda.queue_close(queue[LAST]);
+	for (unsigned i = 0; i < LAST; i++) {
+		ok(kh_backend_cuda.collect(queue[i], &t, err));
+		assert_ptr_equal(t, &task[i]);
+		assert_int_equal(db->tax->taxid[call[i]->taxon], 11);
+		kh_backend_cuda.queue_close(queue[i]);
+	}
+	assert_int_equal(fake.together, 1);
+	kh_backend_cuda.engine_close(e);
+	kh_db_close(db);
+	free_block(&reads);
+	free(refs);
+	fake_reset(UINT64_C(4) << 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_failing_batches),
+		cmocka_unit_test(test_failing_queue),
 	};
 	int status;
 

@@ -150,11 +150,13 @@ int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 	*t = f->task;
 	if (f->by_host)
 		return KH_OK;
-	rc = kh_gpu_use(l->c->device, err);
-	if (!rc)
-		rc = l->e->rounds     ? kh_rounds_wait(l->e->rounds, &f->ask, err)
-		     : l->c->batches ? kh_batches_wait(l->c->batches, &f->batch, err)
-				     : KH_GPU(cudaEventSynchronize(f->done), err);
+	if ((rc = kh_gpu_use(l->c->device, err))) {
+		kh_flight_give_up(l, f);
+		return rc;
+	}
+	rc = l->e->rounds     ? kh_rounds_wait(l->e->rounds, &f->ask, err)
+	     : l->c->batches ? kh_batches_wait(l->c->batches, &f->batch, err)
+			     : KH_GPU(cudaEventSynchronize(f->done), err);
 	if (rc)
 		return rc;
 	note_crowd(l, f);

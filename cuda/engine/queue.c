@@ -20,8 +20,7 @@ enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
 /* Where lists have more than a FEW bins of a species, the first tasks have more room. */
 enum { FEW = 8 };
 
-/* Sees to it that a task under way is over, as far as others have a part in it. */
-static void give_up(kh_task_queue *l, struct kh_flight *f)
+void kh_flight_give_up(kh_task_queue *l, struct kh_flight *f)
 {
 	if (f->by_host)
 		return;
@@ -37,7 +36,7 @@ void kh_cuda_queue_close(kh_task_queue *l)
 		return;
 	cudaSetDevice(l->c->device);
 	for (; l->n > 0; l->n--, l->first = (l->first + 1) % KH_CUDA_DEPTH)
-		give_up(l, &l->flight[l->first]);
+		kh_flight_give_up(l, &l->flight[l->first]);
 	kh_rounds_hold(l->e->rounds);
 	if (l->stream)
 		cudaStreamSynchronize(l->stream);

@@ -46,4 +46,7 @@ struct kh_results {
 
 struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *f);
 
+/* Sees to it that a task under way is over, as far as others have a part in it. */
+void kh_flight_give_up(kh_task_queue *l, struct kh_flight *f);
+
 #endif
