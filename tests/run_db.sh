@@ -12,7 +12,7 @@ check "bad databases" "$PYTHON3" "$tests/make_bad_dbs.py" a.khdb bad
 mkdir bad/g
 check "bad ones that can be added to" "$PYTHON3" "$tests/make_bad_dbs.py" g.khdb bad/g
 grep -e bad-x-keys -e bad-x-excerpts bad/g/list | sed 's/^/g\//' >>bad/list
-check "one with text" env -u KH_DEVICE sh -c '"$@"' - "$kmerhash" build -q --device cpu --db t.khdb --set text --set keep-all --set max-locations=100 --set allow-duplicates --taxonomy "$data/taxonomy" \
+check "one with text" env -u KH_DEVICE sh -c '"$@"' - "$kmerhash" build -q --device cpu --db t.khdb --text --set keep-all --set max-locations=100 --set allow-duplicates --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" $(for i in 1 2 3 4 5; do echo "$data"/genomes/*phiX174*; done) "$data"/genomes/*.gz
 expect 0 "" "it is sound" "$kmerhash" verify t.khdb
 mkdir bad/t
@@ -78,7 +78,7 @@ seed=${KH_SEED:-1}
 if "$PYTHON3" -c 'import xxhash' 2>.err; then
 	check "two genomes, to be edited" env -u KH_DEVICE "$real" build -q --device cpu --db two.khdb -k 10 --growable --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
-	check "the same with text" env -u KH_DEVICE "$real" build -q --device cpu --db text.khdb -k 10 --set text --taxonomy "$data/taxonomy" \
+	check "the same with text" env -u KH_DEVICE "$real" build -q --device cpu --db text.khdb -k 10 --text --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
 	check "the same with translated seeds" env -u KH_DEVICE "$real" build -q --device cpu --db translated.khdb -k 10 --translated --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz

@@ -22,7 +22,7 @@ set -- "$data"/genomes/*.gz; more=$1; shift
 "$real" build -q --device cpu -k 16 --growable --db g.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 run_base() { $limit "$@" "$real" build -q --device cpu --threads 1 --base g.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
-"$real" build -q --device cpu -k 16 --set text --db t.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+"$real" build -q --device cpu -k 16 --text --db t.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 run_text() { $limit "$@" "$real" build -q --device cpu --threads 1 --base t.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
 

@@ -72,7 +72,7 @@ show long
 golden long
 
 # --- with text -------------------------------------------------------------------------------
-run build --device cpu --db text.khdb --set text $taxa data/genomes/*
+run build --device cpu --db text.khdb --text $taxa data/genomes/*
 show text.khdb
 gzip -dc $real1 | head -n 160 >few_1.fq; gzip -dc $real2 | head -n 160 >few_2.fq
 run classify --device cpu --db text.khdb --paired --prefix out --write lines,paf.gz \

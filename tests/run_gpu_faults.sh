@@ -20,7 +20,7 @@ spill_limit=$("$prog" build -q $opts --set block-size=30K -k 16 --set gpu-memory
 	sed -n 's/.* need \([0-9]*\) bytes of the memory of cuda:.*/\1/p')
 run_spill() { $limit "$@" "$prog" build -q $opts --set block-size=30K -k 16 --memory 100K --set gpu-memory="$spill_limit" \
 	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
-run_text() { $limit "$@" "$prog" build -q $opts --set block-size=30K --set text --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
+run_text() { $limit "$@" "$prog" build -q $opts --set block-size=30K --text --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
 classify_by() { # DATABASE, then as the others
 	db=$1; shift
 	$limit "$@" "$prog" classify -q $opts --set block-size=10K --db "$db" --paired --output "$d/o.tsv" \
@@ -94,7 +94,7 @@ faults() { # COMMAND KIND COUNT
 }
 
 check "a database" "$prog" build -q --device cpu --threads 2 --db a.khdb $tax "$data"/genomes/*.gz
-check "a database with text" "$prog" build -q --device cpu --threads 2 --set text --db t.khdb $tax "$data"/genomes/*.gz
+check "a database with text" "$prog" build -q --device cpu --threads 2 --text --db t.khdb $tax "$data"/genomes/*.gz
 for f in "$data"/genomes/*.gz; do gzip -dc "$f"; done >genomes.fa
 make=$(dirname "$prog")/make_kraken
 check "a database of Kraken 2" "$make" kraken "$data/taxonomy" cells=90000 genomes.fa

@@ -208,12 +208,12 @@ first() { db=old.khdb; b "$@"; }
 text() {
 	few=$2; shift 2; old=; new=; i=0
 	for f in $mix; do i=$((i + 1)); if [ $i -le $few ]; then old="$old $f"; else new="$new $f"; fi; done
-	first --set text "$@" $old && case $* in *keep-all*) add --set keep-all $new;; *) add $new;; esac && cmp all.khdb new.khdb
+	first --text "$@" $old && case $* in *keep-all*) add --set keep-all $new;; *) add $new;; esac && cmp all.khdb new.khdb
 }
 for o in "-k 12" "-k 14 --set stride=64" "-k 12 --set stride=256" "-k 12 --set keep-all" "-k 12 --max-db-size 120K" "-k 13 --set smer-len=9 --set max-locations=1"; do
 	# what is chosen by the number of bases is told
 	o="$o --set total-bases=50K"
-	check "text, $o: of all" whole --set text $o $mix
+	check "text, $o: of all" whole --text $o $mix
 	for i in 1 2 4 5 9 13 17; do check "text, $o, $i of 18" text "" $i $o; done
 done
 # one base in a thousand that differs is an allele that reads do not ask for, but references that are added do
@@ -222,16 +222,16 @@ once() {
 		!/^>/ { print substr($0, 1, at - 1) (substr($0, at, 1) == "A" ? "C" : "A") substr($0, at + 1) }' "$1.fa" >"$2.fa"
 	printf '%s\t1011\n' "$2" >>map
 }
-once a1 v1 900; once a1 v2 1200; few="--set text --set total-bases=50K -k 12"
+once a1 v1 900; once a1 v2 1200; few="--text --set total-bases=50K -k 12"
 whole $few a1.fa v1.fa v2.fa; first $few a1.fa v1.fa; add v2.fa; same all.khdb new.khdb "text: few alleles, and one more"
 first $few a1.fa; add v1.fa; mv new.khdb old.khdb; add v2.fa s1.fa; whole $few a1.fa v1.fa v2.fa s1.fa; same all.khdb new.khdb "text: few alleles, and many more"
-whole --set text --set total-bases=50K -k 12 $mix
-db=x.khdb; b --set text --set keep-all --set total-bases=50K -k 12 $mix
+whole --text --set total-bases=50K -k 12 $mix
+db=x.khdb; b --text --set keep-all --set total-bases=50K -k 12 $mix
 of_text() { od -An -tu8 -j552 -N8 $1 | tr -d ' '; }     # its bytes, by kmerhash-db(5)
 check "text: much of the strains is left out ($(of_text all.khdb) of $(of_text x.khdb) bytes)" test $(($(of_text all.khdb) * 3)) -lt $(($(of_text x.khdb) * 2))
 rm -f x.khdb
 rest="s5.fa t4.fa n1.fa t5.fa"; start=${mix%" $rest"}
-first --set text --set total-bases=50K -k 12 u1.fa a1.fa s1.fa; add t1.fa b1.fa s2.fa u2.fa a2.fa; mv new.khdb old.khdb
+first --text --set total-bases=50K -k 12 u1.fa a1.fa s1.fa; add t1.fa b1.fa s2.fa u2.fa a2.fa; mv new.khdb old.khdb
 add s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa; mv new.khdb old.khdb; add $rest; same all.khdb new.khdb "text: added to three times"
 for o in "--threads 1" "--threads 8" "--memory 1" "--set block-size=100"; do add $o $rest; same all.khdb new.khdb "text, $o"; done
 cat $rest | add -; same all.khdb new.khdb "text: standard input"
@@ -241,28 +241,28 @@ expect 0 "" "text: a dry run" "$kmerhash" build --dry-run --max-unmapped .5 --ba
 nothing_left "text: a dry run" y.khdb
 # text_changed NAME "MESSAGE": with another taxonomy
 text_changed() {
-	db=all.khdb; expect 0 "" "text, $1: of all" b --set text --set total-bases=50K -k 12 $mix
+	db=all.khdb; expect 0 "" "text, $1: of all" b --text --set total-bases=50K -k 12 $mix
 	db=new.khdb; rm -f new.khdb
 	expect 0 "$2" "text, $1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --max-unmapped 1 --base old.khdb $rest
 	same all.khdb new.khdb "text, $1: same bytes"
 	tax=tax
 }
-first --set text --set total-bases=50K -k 12 $start
+first --text --set total-bases=50K -k 12 $start
 change; edit 's/taxon 102/renamed/' names.dmp; text_changed "renamed" "under another name"
 change; edit 's/^102	|	10	/102	|	20	/' nodes.dmp; text_changed "a species in another genus" " 1 under another parent"
 # The order of ids without a taxon is not known of the old ones, so there are none here.
 change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp
-all_of="$mix"; mix=$(echo $mix | sed 's/u[12].fa//g'); tax=tax; first --set text --set total-bases=50K -k 12 ${mix%"$rest"}
-tax=newer; text_changed "a species is removed" "3 no more"; mix=$all_of; first --set text --set total-bases=50K -k 12 $start
+all_of="$mix"; mix=$(echo $mix | sed 's/u[12].fa//g'); tax=tax; first --text --set total-bases=50K -k 12 ${mix%"$rest"}
+tax=newer; text_changed "a species is removed" "3 no more"; mix=$all_of; first --text --set total-bases=50K -k 12 $start
 change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp; tax=tax
 expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "text: a species is split" \
 	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --max-unmapped .5 --base old.khdb $rest
 nothing_left "text: a species is split" x.khdb
 whole() { db=all.khdb; tax=newer; b "$@"; tax=tax; }
-first --set text --set keep-all --set total-bases=50K -k 12 $start; whole --set text --set keep-all --set total-bases=50K -k 12 $mix
+first --text --set keep-all --set total-bases=50K -k 12 $start; whole --text --set keep-all --set total-bases=50K -k 12 $mix
 tax=newer; add --set keep-all $rest; tax=tax; same all.khdb new.khdb "text: a species is split, of which all was kept"
-expect 2 "growable has no meaning with --set text" "text: growable" "$kmerhash" build --db x.khdb --taxonomy tax --set text --growable a1.fa
-db=old.khdb; b --set text --translated --set total-bases=50K -k 12 $start
+expect 2 "growable has no meaning with --text" "text: growable" "$kmerhash" build --db x.khdb --taxonomy tax --text --growable a1.fa
+db=old.khdb; b --text --translated --set total-bases=50K -k 12 $start
 expect 2 "nothing can be added to it, as it has translated seeds" "text: translated seeds" \
 	"$kmerhash" build --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb $rest
 nothing_left "text: translated seeds" x.khdb

@@ -165,10 +165,10 @@ check "the same k-mers, another count of files: digest" sh -c '
 
 # --- text ---------------------------------------------------------------------------------
 rm -f ref.khdb
-check "text: build" build --db ref.khdb --device cpu --threads 1 --set text $genomes
-is_db "text: 2 threads, gz" --db x.khdb --threads 2 --set text $genomes_gz
-is_db "text: blocks of 100" --db x.khdb --threads 2 --set block-size=100 --set text all.fa
-is_db "text: 1 byte of memory, blocks of 4099" --db x.khdb --threads 2 --memory 1 --set block-size=4099 --set text all.fa
+check "text: build" build --db ref.khdb --device cpu --threads 1 --text $genomes
+is_db "text: 2 threads, gz" --db x.khdb --threads 2 --text $genomes_gz
+is_db "text: blocks of 100" --db x.khdb --threads 2 --set block-size=100 --text all.fa
+is_db "text: 1 byte of memory, blocks of 4099" --db x.khdb --threads 2 --memory 1 --set block-size=4099 --text all.fa
 if [ -n "${KH_DEVICE:-}" ]; then skip "text: calls" "alignments are made on the CPU"; else
 	db=ref.khdb; s=
 	first_run $r1

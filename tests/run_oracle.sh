@@ -93,7 +93,7 @@ for scheme in syncmer minhash; do
 done
 
 if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
-	check "text: build" build --db text.khdb --set text $genomes
+	check "text: build" build --db text.khdb --text $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text: pairs" calls text.khdb $sim
 	check "text: real reads" calls text.khdb ${real% *}
@@ -110,30 +110,30 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: alignments where reads come from" aligned from.fa
 	check "text: nearly all reads have one" test "$(cut -f 1 a.paf | sort -u | grep -c from)" -gt 390
 	for most in 1 2; do
-		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --set text --set max-locations=$most --taxonomy sisters/taxonomy sisters/refs.fa
+		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --text --set max-locations=$most --taxonomy sisters/taxonomy sisters/refs.fa
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb sisters/refs.fa
 		check "text of strains, $most places: reads" calls text.khdb sisters/reads.fq
 		check "text of strains, $most places: made-up reads" calls text.khdb made.fq
 	done
 	# reads have more places than are compared
-	check "text of many species: build" "$kmerhash" build -q --db text.khdb --set text --taxonomy crowd/taxonomy crowd/refs.fa
+	check "text of many species: build" "$kmerhash" build -q --db text.khdb --text --taxonomy crowd/taxonomy crowd/refs.fa
 	check "text of many species: reads" calls text.khdb crowd/reads.fq
 	check "text of many species: made-up reads" calls text.khdb made.fq
 	check "text of many species: made-up pairs" calls text.khdb made_1.fq made_2.fq
 	# long reads that fit several species, nearly as well
 	check "text of close species: reads" "$PYTHON3" "$tests/make_world.py" sisters close "$data"
-	check "text of close species: build" "$kmerhash" build -q --db text.khdb --set text --taxonomy close/taxonomy close/refs.fa
+	check "text of close species: build" "$kmerhash" build -q --db text.khdb --text --taxonomy close/taxonomy close/refs.fa
 	head -n 800 close/long.fq >long.fq
 	check "text of close species: long reads" calls text.khdb long.fq
 	for stride in 64 512; do
-		check "text, bins of $stride: build" build --db text.khdb --set text --set stride=$stride $genomes
+		check "text, bins of $stride: build" build --db text.khdb --text --set stride=$stride $genomes
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 		check "text, bins of $stride: pairs" calls text.khdb made_1.fq made_2.fq
 	done
-	check "text, small k: build" build --db text.khdb --set text -k 9 $genomes
+	check "text, small k: build" build --db text.khdb --text -k 9 $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text, small k: pairs" calls text.khdb made_1.fq made_2.fq
-	check "text of limited size: build" build --db text.khdb --set text --max-db-size 150K $genomes
+	check "text of limited size: build" build --db text.khdb --text --max-db-size 150K $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text of limited size: pairs" calls text.khdb made_1.fq made_2.fq
 fi

@@ -69,8 +69,8 @@ check "calls, profile and coverage, lists cut by species" covers cut.khdb near.f
 check "calls and profile, some of the features" agrees some.khdb s.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
 if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
-	check "text: build" build --db text.khdb --set text "$T7" "$lambda" "$phi" "$sars"
-	check "text: build both relatives" build --db texts.khdb --set text "$T3" "$T7" "$lambda" "$phi" "$sars"
+	check "text: build" build --db text.khdb --text "$T7" "$lambda" "$phi" "$sars"
+	check "text: build both relatives" build --db texts.khdb --text "$T3" "$T7" "$lambda" "$phi" "$sars"
 	check "text: calls and profile" agrees text.khdb small.fq
 	check "text: calls, profile and coverage" covers texts.khdb fewer.fq
 	check "text: a strain at 95 % is present" verdict 10710 present
@@ -78,7 +78,7 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: long reads" agrees texts.khdb kilo.fq
 	# one species of five that are 4 % apart is not there, and has every fourth read
 	python "$tests/make_world.py" sisters clade "$data" 0.04
-	check "text: build species of a clade" "$kmerhash" build -q --set text --db clade.khdb --taxonomy clade/taxonomy clade/refs.fa
+	check "text: build species of a clade" "$kmerhash" build -q --text --db clade.khdb --taxonomy clade/taxonomy clade/refs.fa
 	second --db clade.khdb --output clade.tsv --sample-pass clade/reads.fq
 	check "text: few reads of an absent species are called a relative" awk '
 		substr($2, 2) % 4 == 0 { n++; wrong += $3 > 8000000 }

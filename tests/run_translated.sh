@@ -41,7 +41,7 @@ awk -F '\t' 'BEGIN { OFS = FS } $1 == "C" && index($5, $3 ":0") == 1 { $1 = "U";
 same none.tsv dna.tsv "calls of the rule for DNA are the same"
 check "--confidence: no such calls" "$kmerhash" classify -q --db a.khdb --confidence 0.01 --output b.tsv --paired world/pairs_1.fq world/pairs_2.fq
 check "--confidence: none" sh -c '! grep -q "^C.*	[0-9]*:0 " b.tsv'
-check "with text" "$kmerhash" build -q --device cpu --translated --set text --db text.khdb --taxonomy world/taxonomy world/refs.fa
+check "with text" "$kmerhash" build -q --device cpu --translated --text --db text.khdb --taxonomy world/taxonomy world/refs.fa
 check "with text: the section" "$PYTHON3" "$oracle" section text.khdb world/taxonomy world/refs.fa
 check "with text: long reads" calls text.khdb world/long.fq
 check "with text: pairs" calls text.khdb world/pairs_1.fq world/pairs_2.fq
@@ -97,7 +97,7 @@ expect 2 "without --growable" "not with --growable" make_db b.khdb --device cpu 
 expect 2 "multiple of 16" "strides" make_db b.khdb --set stride=100
 check "growable" "$kmerhash" build -q --device cpu --growable --db g.khdb --taxonomy world/taxonomy world/refs.fa
 expect 2 "those of --base" "not with --base" "$kmerhash" build --device cpu --translated --base g.khdb --db b.khdb --taxonomy world/taxonomy "$data"/genomes/*T7*
-check "small genomes with text" tiny --device cpu --db tiny-text.khdb --translated --set text
+check "small genomes with text" tiny --device cpu --db tiny-text.khdb --translated --text
 check "small genomes with text: the section" "$PYTHON3" "$oracle" section tiny-text.khdb "$data/taxonomy" "$data"/genomes/*.gz
 tab=$(printf '\t')
 for db in tiny tiny-text; do

@@ -34,6 +34,8 @@ static const kh_opt opts[] = {
 		"a database that the references join, with its k, scheme and so on"),
 	KH_FLAG("growable", 0, AT(growable),
 		"keep what --base needs, so that references can be added later"),
+	KH_FLAG("text", 0, AT(text),
+		"keep the bases, to compare reads with: for large collections"),
 	KH_FLAG("translated", 0, AT(translated),
 		"keep translated seeds, which tell the genus of reads of unknown species"),
 	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
@@ -76,8 +78,8 @@ static const kh_opt settings[] = {
 		"minhash: features kept of a window [16]"),
 	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N",
 		"bases of a bin [112; more for each 420 Gbp]"),
-	KH_FLAG("text", 0, AT(text), "keep the bases, to compare reads with (experimental)"),
-	KH_FLAG("keep-all", 0, AT(keep_all), "of strains that are alike, too"),
+	KH_FLAG("text", 0, AT(text), "the same as --text"),
+	KH_FLAG("keep-all", 0, AT(keep_all), "with --text, of strains that are alike, too"),
 	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
@@ -188,9 +190,9 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 		if (v->translated || v->text || v->scheme || v->k || v->total_bases || v->smer ||
 		    v->features || v->stride || v->max_span || v->max_locations ||
 		    v->keep_repeats)
-			return kh_fail(err, KH_EUSAGE, "--kmer-len, --translated and the settings "
-				       "max-locations, scheme, total-bases, smer-len, features, "
-				       "stride, text, max-span and keep-repeats are those of "
+			return kh_fail(err, KH_EUSAGE, "--kmer-len, --text, --translated and the "
+				       "settings max-locations, scheme, total-bases, smer-len, "
+				       "features, stride, max-span and keep-repeats are those of "
 				       "--base");
 		return KH_OK;
 	}
@@ -213,13 +215,13 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 		return kh_fail(err, KH_EUSAGE, "--translated: a stride is a multiple of 16");
 	if (v->text) {
 		if (minhash || v->max_span)
-			return kh_fail(err, KH_EUSAGE, "--set text has a scheme and a span of its "
+			return kh_fail(err, KH_EUSAGE, "--text has a scheme and a span of its "
 				       "own");
 		if (v->growable)
-			return kh_fail(err, KH_EUSAGE, "--growable has no meaning with --set text: "
+			return kh_fail(err, KH_EUSAGE, "--growable has no meaning with --text: "
 				       "such databases can be added to");
 		if (v->stride & (v->stride - 1) || v->stride > KH_TEXT_SPAN)
-			return kh_fail(err, KH_EUSAGE, "--set text: a stride is 16, 32, 64, 128, "
+			return kh_fail(err, KH_EUSAGE, "--text: a stride is 16, 32, 64, 128, "
 				       "256 or 512");
 		o->text = true;
 		o->keep_all = v->keep_all;
@@ -413,6 +415,18 @@ static void clear(struct job *j)
 	free(j->v.lineages.v);
 }
 
+/* A collection from which on counted k-mers find less than Kraken 2 does (doc/accuracy.md). */
+#define LARGE UINT64_C(1000000000)
+
+static void hint_at_text(const kh_build_options *o, uint64_t bases)
+{
+	const bool may = !o->text && !o->growable && kh_comm_size(o->comm) == 1;
+
+	if (may && (o->bases ? o->bases : bases) >= LARGE)
+		kh_log(KH_INFO, "of so many bases --text makes a smaller database, by which more "
+		       "species are found, but no strains: kmerhash-build(1)");
+}
+
 static int run(const kh_command *c, int argc, char **argv)
 {
 	struct job j = { .v = { .max_unmapped = KH_MAX_UNMAPPED } };
@@ -433,8 +447,10 @@ static int run(const kh_command *c, int argc, char **argv)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
 	} else if (j.o.dry_run && kh_comm_self(j.o.comm) == 0) {
 		print_estimate(&j, &sum);
+		hint_at_text(&j.o, sum.estimate.bases);
 	} else if (!j.o.dry_run) {
 		tell(&sum, kh_comm_size(j.o.comm));
+		hint_at_text(&j.o, sum.header.bases);
 	}
 	rc = kh_cmd_part(j.o.comm, rc);
 	clear(&j);

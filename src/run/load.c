@@ -63,7 +63,7 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 			       "without --set second-best", o->path);
 	if (o->aligned && (!(*db)->text || !o->on->choice.backend->on_host))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database with "
-			       "text (build --set text), and --device cpu", o->path);
+			       "text (build --text), and --device cpu", o->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->want;

@@ -98,15 +98,15 @@ small() {
 	sample_pass
 	equal small --set keep-repeats
 	equal small -k 8 --set smer-len=6
-	equal small --set text
-	equal small --set text --translated --threads 2 --set block-size=64K --set gpu-memory=24M
-	equal small --set text --set keep-all --set total-bases=20G
+	equal small --text
+	equal small --text --translated --threads 2 --set block-size=64K --set gpu-memory=24M
+	equal small --text --set keep-all --set total-bases=20G
 	text
 }
 
 # Calls by a database with text: on the GPU as on the CPU, wherever the database lies.
 text() {
-	build small cpu "$WORK/text.khdb" --set text >"$OUT/equal.log" 2>&1 || fail "build --set text: $(tail -1 "$OUT/equal.log")"
+	build small cpu "$WORK/text.khdb" --text >"$OUT/equal.log" 2>&1 || fail "build --text: $(tail -1 "$OUT/equal.log")"
 	for in in small.fq "--paired small.p_1.fq small.p_2.fq" "--set distinct small.fq" "--sample-pass small.fq" small.long.fq \
 		"--sample-pass small.long.fq" "--confidence 0.6 small.fq"; do
 		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
@@ -210,7 +210,7 @@ sanitize() {
 		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
 			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.build.log" 2>&1 \
 			&& say "clean: $tool build" || { fail "$tool build"; tail -25 "$OUT/$tool.build.log"; }
-		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --set text --db "$WORK/tiny.text.khdb" --taxonomy "$WORK/small" \
+		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --text --db "$WORK/tiny.text.khdb" --taxonomy "$WORK/small" \
 			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.text.log" 2>&1 \
 			&& say "clean: $tool build with text" || { fail "$tool build with text"; tail -25 "$OUT/$tool.text.log"; }
 		for w in replicate host; do
