@@ -11,6 +11,10 @@
     make_world.py sisters DIR DATA             four close species of 140 kbp (DIR/taxonomy, DIR/refs.fa),
                                                DIR/reads.fq of one of them and of a fifth one,
                                                and DIR/long.fq of 400 to 2500 bases
+    make_world.py elements DIR DATA            18 species of two strains, all with one element, and 14
+                                               of them with another one (DIR/taxonomy, DIR/first.fa,
+                                               DIR/second.fa, of each one strain), and DIR/reads.fq of
+                                               the first element
 """
 import os
 import random
@@ -96,6 +100,22 @@ def sisters(folder, data, apart=0.008):
             fastq(reads, "l%d" % i, mutated(seq[at:at + length], RNG.choice((0, 0.01, 0.05))))
 
 
+def elements(folder, data):
+    names = range(8000001, 8000019)
+    shared = ["".join(RNG.choices("ACGT", k=1500)) for _ in range(2)]
+    sister_taxonomy(folder, data, list(names), [])
+    with open(folder + "/first.fa", "w") as first, open(folder + "/second.fa", "w") as second:
+        for i, name in enumerate(names):
+            parts = ["".join(RNG.choices("ACGT", k=800)) for _ in range(3)]
+            seq = parts[0] + shared[0] + parts[1] + (shared[1] if i < 14 else "") + parts[2]
+            first.write(">e%d.1 kraken:taxid|%d\n%s\n" % (name, name, seq))
+            second.write(">e%d.2 kraken:taxid|%d\n%s\n" % (name, name, mutated(seq, 0.01)))
+    with open(folder + "/reads.fq", "w") as reads:
+        for i in range(600):
+            at = RNG.randrange(128, 1500 - 278)
+            fastq(reads, "e%d" % i, mutated(shared[0][at:at + 150], 0.02))
+
+
 def strains(n, folder, data, n_species=1):
     base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
     species = [10847] + [8000000 + i for i in range(1, n_species)]
@@ -136,6 +156,9 @@ def main(args):
         return
     if command == "strains":
         strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
+        return
+    if command == "elements":
+        elements(*args)
         return
     if command == "sisters":
         sisters(*args[:2], *map(float, args[2:]))

@@ -120,6 +120,18 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text of many species: reads" calls text.khdb crowd/reads.fq
 	check "text of many species: made-up reads" calls text.khdb made.fq
 	check "text of many species: made-up pairs" calls text.khdb made_1.fq made_2.fq
+	# what many species have has no alleles, and is called none of them
+	check "text of elements: references" "$PYTHON3" "$tests/make_world.py" elements elements "$data"
+	check "text of elements: build" "$kmerhash" build -q --db text.khdb --text --taxonomy elements/taxonomy elements/first.fa elements/second.fa
+	cat elements/first.fa elements/second.fa >elements.fa
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb elements.fa
+	check "text of elements: reads" calls text.khdb elements/reads.fq
+	classify --db text.khdb --output o.tsv elements/reads.fq
+	check "text of elements: no read is called a species" sh -c '! cut -f 3 o.tsv | grep -q "^80000"'
+	check "text of elements: build of a half" "$kmerhash" build -q --db half.khdb --text --set total-bases=170K --taxonomy elements/taxonomy elements/first.fa
+	check "text of elements: add the other one" "$kmerhash" build -q --base half.khdb --db grown.khdb --taxonomy elements/taxonomy elements/second.fa
+	check "text of elements: build of all" "$kmerhash" build -q --db text.khdb --text --set total-bases=170K --taxonomy elements/taxonomy elements/first.fa elements/second.fa
+	same text.khdb grown.khdb "text of elements: the same"
 	# long reads that fit several species, nearly as well
 	check "text of close species: reads" "$PYTHON3" "$tests/make_world.py" sisters close "$data"
 	check "text of close species: build" "$kmerhash" build -q --db text.khdb --text --taxonomy close/taxonomy close/refs.fa

@@ -27,12 +27,12 @@ int kh_build_room_for_alleles(struct build *b, kh_err *err)
 	return t->alleles ? KH_OK : KH_ENOMEM;
 }
 
-void kh_build_find_alleles(struct build *b, const uint8_t *kept, const uint64_t *tiles,
-			   uint32_t tile)
+int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *kept,
+			  const uint64_t *tiles, uint32_t tile, kh_err *err)
 {
 	const uint32_t each = tile / b->sampling.stride;
 
-	for (uint32_t i = 0; i < b->taxa.n_kept; i++) {
+	for (uint32_t i = 0; i < b->taxa.n_kept && kept; i++) {
 		kh_db_kept *k = &b->taxa.kept[i];
 		const uint8_t *of = kept + tiles[k->target];
 
@@ -40,6 +40,7 @@ void kh_build_find_alleles(struct build *b, const uint8_t *kept, const uint64_t 
 		     of[0] != KH_TILE_WHOLE && j * each < k->at + k->bins; j++)
 			k->alleles |= (of[j] & KH_TILE_ALLELES) != 0;
 	}
+	return kh_build_drop_common(b, text, tile, err);
 }
 
 /* The n words of a stretch. */

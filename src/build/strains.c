@@ -45,7 +45,6 @@ enum {
 	EACH = 4 * (K - S + 1),
 	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
 	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
-	OF_TILE = KH_TEXT_SPAN / ((K - S) / 2 + 1) + 1,
 	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
 };
 
@@ -276,15 +275,22 @@ static bool find(struct going *g, const struct tile *t)
 	return false;
 }
 
-/* The bases of a target from `at` on, and the k-mers that begin at the first `starts` of them. */
-static size_t sample(const struct going *g, const struct member *m, uint64_t at, uint64_t starts,
-		     uint64_t *key, uint32_t *pos)
+/* The k-mers that begin at `starts` bases of the text, from `at` on. */
+static size_t sample(const uint32_t *text, uint64_t at, uint64_t starts, uint64_t *key,
+		     uint32_t *pos)
 {
-	const uint64_t from = m->at + at;
-	const kh_stretch st = { (const uint64_t *)(const void *)g->s->text + from / 32, zeros,
-				from % 32, from % 32 + starts };
+	const kh_stretch st = { (const uint64_t *)(const void *)text + at / 32, zeros, at % 32,
+				at % 32 + starts };
 
 	return kh_sampling_run(&sampling, &st, key, pos);
+}
+
+static_assert(KH_BUILD_TILE_KMERS > KH_TEXT_SPAN / ((K - S) / 2 + 1), "there is room for them");
+
+size_t kh_build_tile_kmers(const uint32_t *text, uint64_t at, uint32_t bases,
+			   uint64_t key[KH_BUILD_TILE_KMERS], uint32_t pos[KH_BUILD_TILE_KMERS])
+{
+	return sample(text, at, kh_sampling_starts(&sampling, bases), key, pos);
 }
 
 static uint32_t bases_of_tile(const struct going *g, const struct member *m, uint64_t number)
@@ -300,10 +306,10 @@ static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *e
 {
 	const struct member *m = &g->member[member];
 	const uint64_t at = number * g->s->tile;
-	const uint64_t starts = kh_sampling_starts(&sampling, bases_of_tile(g, m, number));
-	uint64_t key[OF_TILE];
-	uint32_t pos[OF_TILE];
-	const size_t n = sample(g, m, at, starts, key, pos);
+	uint64_t key[KH_BUILD_TILE_KMERS];
+	uint32_t pos[KH_BUILD_TILE_KMERS];
+	const size_t n = kh_build_tile_kmers(g->s->text, m->at + at, bases_of_tile(g, m, number),
+					     key, pos);
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < n && !rc; i++)
@@ -353,7 +359,8 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 	g->last.known = g->beside = false;
 	for (uint64_t at = 0; at < m->bases && !rc; at += BLOCK) {
 		const uint64_t left = m->bases - at, starts = kh_sampling_starts(&sampling, left);
-		const size_t n = sample(g, m, at, starts < BLOCK ? starts : BLOCK, g->key, g->pos);
+		const size_t n = sample(g->s->text, m->at + at, starts < BLOCK ? starts : BLOCK,
+					g->key, g->pos);
 		struct tile t = { .at = at };
 
 		for (size_t i = 0; i < n; i++)
@@ -483,8 +490,8 @@ int kh_build_keep(struct build *b, kh_err *err)
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
 		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != KH_TILE_WHOLE
 							  ? kept + tiles[i] : NULL, s.tile, err);
-	if (!rc && kept)
-		kh_build_find_alleles(b, kept, tiles, s.tile);
+	if (!rc)
+		rc = kh_build_find_alleles(b, s.text, kept, tiles, s.tile, err);
 	free(s.member);
 	free(s.species);
 	free(kept);
