@@ -187,14 +187,10 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases);
 /* b->taxa.alleles, for a build where there may be some. */
 int kh_build_room_for_alleles(struct build *b, kh_err *err);
-/* Each stretch of b->taxa.kept that has alleles in its tiles says so; but those of tiles that are in
- * many species are taken away.  kept NULL: nothing was left out. */
+/* Each stretch of b->taxa.kept that has alleles in its tiles says so; but those of tiles that are
+ * in many species are taken away.  kept NULL: nothing was left out. */
 int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *kept,
 			  const uint64_t *tiles, uint32_t tile, kh_err *err);
-/* The k-mers of a tile by which what is alike is found, so many at most: their number. */
-enum { KH_BUILD_TILE_KMERS = 176 };
-size_t kh_build_tile_kmers(const uint32_t *text, uint64_t at, uint32_t bases,
-			   uint64_t key[KH_BUILD_TILE_KMERS], uint32_t pos[KH_BUILD_TILE_KMERS]);
 /* Takes away those of tiles that are in many species: common.c. */
 int kh_build_drop_common(struct build *b, const uint32_t *text, uint32_t tile, kh_err *err);
 /* Numbers the bins of these stretches, but for those with few alleles, which become b->taxa.few. */

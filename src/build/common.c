@@ -7,7 +7,7 @@
  * tile has no alleles if half of its k-mers are in SPECIES species or more: without them all of
  * these fit as well, and the read is called what they have in common.
  *
- * The k-mers are those by which strains.c finds what is alike.  Only those of tiles with alleles
+ * The k-mers are those by which what is alike is found (seen.h).  Only those of tiles with alleles
  * are remembered, and then looked for in all text that is kept.  How many species have one does not
  * depend on the order in which they are gone through; and a tile that lost its alleles in a
  * database that is added to would have lost them in a build of all references, too.
@@ -20,7 +20,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/threads.h"
-#include "text/text.h"
+#include "build/seen.h"
 
 enum { SPECIES = 16 };
 
@@ -130,14 +130,14 @@ static int go_tile(struct common *c, struct had *had, uint64_t at, uint32_t base
 {
 	uint32_t *alleles = c->b->taxa.alleles + at / KH_TEXT_WORD;
 	const size_t words = (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
-	uint64_t key[KH_BUILD_TILE_KMERS];
-	uint32_t pos[KH_BUILD_TILE_KMERS];
+	uint64_t key[KH_SEEN_OF_TILE];
+	uint32_t pos[KH_SEEN_OF_TILE];
 	size_t n;
 	int rc = KH_OK;
 
 	if (c->step != SEE && !any_allele(alleles, words))
 		return KH_OK;
-	n = kh_build_tile_kmers(c->text, at, bases, key, pos);
+	n = kh_seen_sample(c->text, at, bases, key, pos);
 	if (c->step == COUNT)
 		atomic_fetch_add(&c->n, n);
 	for (size_t i = 0; c->step == ENTER && i < n; i++)

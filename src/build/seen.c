@@ -4,6 +4,22 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
+#include "kmer/sampling.h"
+
+static const kh_sampling sampling = { KH_SYNCMER, KH_SEEN_K, KH_SEEN_S, KH_TEXT_WORD,
+				      UINT32_C(3) << 30, 1 };
+
+size_t kh_seen_sample(const uint32_t *text, uint64_t at, uint64_t bases, uint64_t *key,
+		      uint32_t *pos)
+{
+	/* no base is unknown */
+	static const uint32_t zeros[(KH_SEEN_BLOCK + KH_TEXT_SPAN) / 32 + 4];
+	const uint64_t all = kh_sampling_starts(&sampling, bases);
+	const kh_stretch st = { (const uint64_t *)(const void *)text + at / 32, zeros, at % 32,
+				at % 32 + (all < KH_SEEN_BLOCK ? all : KH_SEEN_BLOCK) };
+
+	return kh_sampling_run(&sampling, &st, key, pos);
+}
 
 int kh_seen_init(kh_seen *s, size_t n, kh_err *err)
 {

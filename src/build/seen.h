@@ -1,5 +1,6 @@
 /*
- * seen.h - k-mers that were seen, each with the places where it was seen first and last
+ * seen.h - k-mers of text by which what is alike is found: which ones, and those that were seen,
+ * each with the places where it was seen first and last
  */
 #ifndef KH_BUILD_SEEN_H
 #define KH_BUILD_SEEN_H
@@ -8,6 +9,23 @@
 #include <stdint.h>
 #include "base/msg.h"
 #include "kmer/kmer.h"
+#include "text/text.h"
+
+/* One in four of those of a scheme: one k-mer in KH_SEEN_EACH. */
+enum {
+	KH_SEEN_K = 16,
+	KH_SEEN_S = 12,
+	KH_SEEN_EACH = 4 * (KH_SEEN_K - KH_SEEN_S + 1),
+	KH_SEEN_BLOCK = 4096,           /* begin at so many bases at most */
+	/* so many of a block, or of a tile, at most */
+	KH_SEEN_OF_BLOCK = KH_SEEN_BLOCK / ((KH_SEEN_K - KH_SEEN_S) / 2 + 1) + 1,
+	KH_SEEN_OF_TILE = KH_TEXT_SPAN / ((KH_SEEN_K - KH_SEEN_S) / 2 + 1) + 1
+};
+
+/* Writes the k-mers of these bases of a text that begin in the first KH_SEEN_BLOCK of them, and
+ * where they do; base `at` is the first one of a word of the text.  How many. */
+size_t kh_seen_sample(const uint32_t *text, uint64_t at, uint64_t bases, uint64_t *key,
+		      uint32_t *pos);
 
 typedef struct kh_seen_at {
 	uint64_t key;                   /* plus 1; 0: free */

@@ -15,8 +15,8 @@
  * and those that hang over its ends are to fit, too.
  *
  * Where a tile could lie is asked of k-mers of the tiles that are kept; but where the tile before
- * was found, the next one mostly follows, and is compared there first.  One worker does a species,
- * so nothing depends on their number.
+ * was found, the next one mostly follows, and is compared there first: so most k-mers are not even
+ * sampled.  One worker does a species, so nothing depends on their number.
  *
  * What becomes of a target follows from its bases and from the text that was kept of those in front
  * of it.  So targets can be added to a database that has no more than this text.
@@ -40,16 +40,8 @@ enum {
 	GAP = 100,              /* and what it takes, in hundredths of a base */
 	PART = 8,               /* bases: where it may be */
 	PARTS = KH_TEXT_SPAN / PART,
-	K = 16,                 /* of the k-mers that are remembered; */
-	S = 12,
-	EACH = 4 * (K - S + 1),
-	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
-	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
-	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
+	ZEROS = KH_TEXT_SPAN / 32 + 4
 };
-
-/* One in four of those that the scheme keeps: one k-mer in EACH. */
-#define LEAST (UINT32_C(3) << 30)
 
 /* A target of a species. */
 struct member {
@@ -91,12 +83,14 @@ struct going {
 	struct place last;              /* of the tile before, if it was found */
 	int32_t credit;                 /* of the tiles that lie there */
 	bool beside;                    /* the tile before was kept, as it does not fit */
-	uint64_t key[SEEDS];
-	uint32_t pos[SEEDS];
+	/* k-mers of a block, and how many; they are sampled when the first one is wanted */
+	uint64_t key[KH_SEEN_OF_BLOCK];
+	uint32_t pos[KH_SEEN_OF_BLOCK];
+	size_t n, next;
+	bool sampled;
 };
 
 static const uint32_t zeros[ZEROS];
-static const kh_sampling sampling = { KH_SYNCMER, K, S, KH_TEXT_WORD, LEAST, 1 };
 
 /* --- one tile -------------------------------------------------------------------------- */
 static bool is_kept(const struct going *g, const struct member *m, int64_t at, uint32_t n)
@@ -233,17 +227,27 @@ static bool fits_shifted(struct going *g, struct place *p, uint32_t n)
 	return false;
 }
 
-/* A tile of n bases, and its seeds: number `from` to `to` - 1, whose k-mers begin at pos[] of the
- * block, and at pos[] - offset of the tile. */
+/* A tile of n bases, from base `at` of a target on, and where it is in its block. */
 struct tile {
 	uint64_t at;
 	uint32_t n, offset;
-	size_t from, to;
 };
+
+/* The k-mers of the block that a tile is in. */
+static void sample_block(struct going *g, const struct member *m, const struct tile *t)
+{
+	const uint64_t at = t->at - t->offset;
+
+	g->sampled = true;
+	g->next = 0;
+	g->n = kh_seen_sample(g->s->text, m->at + at, m->bases - at, g->key, g->pos);
+	for (size_t i = 0; i < g->n; i++)
+		__builtin_prefetch(kh_seen_first(&g->seen, g->key[i]));
+}
 
 /* Finds where the tile fits what was kept: behind the tile before it, or where a seed says; the
  * first place, if there are several. */
-static bool find(struct going *g, const struct tile *t)
+static bool find(struct going *g, const struct member *m, const struct tile *t)
 {
 	struct place p = g->last;
 
@@ -255,7 +259,11 @@ static bool find(struct going *g, const struct tile *t)
 		}
 	}
 	g->credit = 0;
-	for (size_t i = t->from; i < t->to; i++) {
+	if (!g->sampled)
+		sample_block(g, m, t);
+	while (g->next < g->n && g->pos[g->next] < t->offset)
+		g->next++;
+	for (size_t i = g->next; i < g->n && g->pos[i] < t->offset + t->n; i++) {
 		const kh_seen_at *seen = kh_seen_slot(&g->seen, g->key[i]);
 		const int64_t begins = g->pos[i] - t->offset;
 
@@ -264,7 +272,7 @@ static bool find(struct going *g, const struct tile *t)
 
 			p = (struct place) { seen->place[j / 2].member, strand, 0, true };
 			p.at = seen->place[j / 2].at -
-			       (strand ? (int64_t)t->n - K - begins : begins);
+			       (strand ? (int64_t)t->n - KH_SEEN_K - begins : begins);
 			if (fits(g, &p, t->n)) {
 				g->last = p;
 				return true;
@@ -273,24 +281,6 @@ static bool find(struct going *g, const struct tile *t)
 	}
 	g->last.known = false;
 	return false;
-}
-
-/* The k-mers that begin at `starts` bases of the text, from `at` on. */
-static size_t sample(const uint32_t *text, uint64_t at, uint64_t starts, uint64_t *key,
-		     uint32_t *pos)
-{
-	const kh_stretch st = { (const uint64_t *)(const void *)text + at / 32, zeros, at % 32,
-				at % 32 + starts };
-
-	return kh_sampling_run(&sampling, &st, key, pos);
-}
-
-static_assert(KH_BUILD_TILE_KMERS > KH_TEXT_SPAN / ((K - S) / 2 + 1), "there is room for them");
-
-size_t kh_build_tile_kmers(const uint32_t *text, uint64_t at, uint32_t bases,
-			   uint64_t key[KH_BUILD_TILE_KMERS], uint32_t pos[KH_BUILD_TILE_KMERS])
-{
-	return sample(text, at, kh_sampling_starts(&sampling, bases), key, pos);
 }
 
 static uint32_t bases_of_tile(const struct going *g, const struct member *m, uint64_t number)
@@ -306,10 +296,10 @@ static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *e
 {
 	const struct member *m = &g->member[member];
 	const uint64_t at = number * g->s->tile;
-	uint64_t key[KH_BUILD_TILE_KMERS];
-	uint32_t pos[KH_BUILD_TILE_KMERS];
-	const size_t n = kh_build_tile_kmers(g->s->text, m->at + at, bases_of_tile(g, m, number),
-					     key, pos);
+	uint64_t key[KH_SEEN_OF_TILE];
+	uint32_t pos[KH_SEEN_OF_TILE];
+	const size_t n = kh_seen_sample(g->s->text, m->at + at, bases_of_tile(g, m, number), key,
+					pos);
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < n && !rc; i++)
@@ -332,7 +322,7 @@ static int go_tile(struct going *g, uint32_t member, const struct tile *t, kh_er
 
 	kh_text_read(g->tile, (const uint64_t *)(const void *)g->s->text + at / 32, zeros, at % 32,
 		     t->n);
-	g->beside = !find(g, t);
+	g->beside = !find(g, m, t);
 	if (!g->beside)
 		return beside ? keep(g, member, number, err) : KH_OK;
 	if (number > 0 && !m->kept[number - 1])
@@ -357,20 +347,14 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 	int rc = KH_OK;
 
 	g->last.known = g->beside = false;
-	for (uint64_t at = 0; at < m->bases && !rc; at += BLOCK) {
-		const uint64_t left = m->bases - at, starts = kh_sampling_starts(&sampling, left);
-		const size_t n = sample(g->s->text, m->at + at, starts < BLOCK ? starts : BLOCK,
-					g->key, g->pos);
+	for (uint64_t at = 0; at < m->bases && !rc; at += KH_SEEN_BLOCK) {
+		const uint64_t left = m->bases - at;
 		struct tile t = { .at = at };
 
-		for (size_t i = 0; i < n; i++)
-			__builtin_prefetch(kh_seen_first(&g->seen, g->key[i]));
-
-		for (; t.offset < BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
+		g->sampled = false;
+		for (; t.offset < KH_SEEN_BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
 			t.at = at + t.offset;
 			t.n = bases_of_tile(g, m, t.at / g->s->tile);
-			for (t.from = t.to; t.to < n && g->pos[t.to] < t.offset + t.n; t.to++)
-				;
 			rc = go_tile(g, member, &t, err);
 		}
 	}
@@ -386,7 +370,7 @@ static int go_species(struct sorting *s, const struct species *x, kh_err *err)
 		return KH_ENOMEM;
 	g->s = s;
 	g->member = s->member + x->first;
-	rc = kh_seen_init(&g->seen, (size_t)g->member[0].bases / EACH, err);
+	rc = kh_seen_init(&g->seen, (size_t)g->member[0].bases / KH_SEEN_EACH, err);
 	for (uint32_t i = 0; i < x->n && !rc; i++)
 		rc = i == 0 || g->member[i].old ? remember_kept(g, i, err) : go_member(g, i, err);
 	kh_seen_clear(&g->seen);
