@@ -238,7 +238,7 @@ static void test_batches(void **state)
 	fake_reset(UINT64_C(4) << 30);
 }
 
-/* Whatever call fails: the tasks say so, and are nobody's any more. */
+/* Whatever call fails: the tasks say so, if somebody asks why, and are nobody's any more. */
 static void test_failing_batches(void **state)
 {
 	static kh_batch_task task[TASKS];
@@ -260,10 +260,10 @@ static void test_failing_batches(void **state)
 		for (uint32_t i = 0; i < TASKS; i++)
 			kh_batches_put(b, &task[i]);
 		for (uint32_t i = 0; i < TASKS; i++)
-			failed += kh_batches_wait(b, &task[i], &why) != KH_OK;
+			failed += kh_batches_wait(b, &task[i], n % 2 ? &why : NULL) != KH_OK;
 		calls += n > 0 ? 0 : fake_calls();
 		assert_int_equal(failed > 0, n > 0);
-		assert_int_equal(failed > 0, why.msg[0] != 0);
+		assert_int_equal(failed > 0 && n % 2, why.msg[0] != 0);
 		fake.fails_at = 0;
 		kh_batches_close(b);
 	}

@@ -162,7 +162,7 @@ int kh_batches_wait(kh_batches *b, kh_batch_task *t, kh_err *err)
 		rc = KH_GPU(cudaEventSynchronize(end), err);
 		pthread_mutex_lock(&b->lock);
 	}
-	if (!rc && t->rc)
+	if (!rc && t->rc && err)
 		*err = b->err;
 	rc = rc ? rc : t->rc;
 	pthread_mutex_unlock(&b->lock);

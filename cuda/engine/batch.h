@@ -36,7 +36,7 @@ int kh_batches_open(kh_batches **b, kh_err *err);
 /* b may be NULL.  No task may be left. */
 void kh_batches_close(kh_batches *b);
 void kh_batches_put(kh_batches *b, kh_batch_task *t);
-/* Waits until its results are there. */
+/* Waits until its results are there.  err may be NULL. */
 int kh_batches_wait(kh_batches *b, kh_batch_task *t, kh_err *err);
 /* Takes it back: nothing reads or writes its memory any more. */
 void kh_batches_drop(kh_batches *b, kh_batch_task *t);
