@@ -24,10 +24,11 @@
 
 enum { SPECIES = 16 };
 
-struct kmer {
-	_Atomic uint64_t key;           /* plus 1; 0: free */
-	_Atomic uint32_t species;       /* so many have it */
-};
+/* A k-mer that is remembered: its key plus 1, from bit 8 on, and how many species have it, SPECIES
+ * at most; 0: a free place. */
+typedef _Atomic uint64_t kmer_slot;
+
+enum { COUNT_BITS = 8 };
 
 /* What is done, one after the other, with the tiles of each species: count their k-mers, remember
  * these, look for them, and take alleles away. */
@@ -40,8 +41,8 @@ struct common {
 	uint32_t *kept, *first;         /* stretches by species; of which species x begins with
 					 * kept[first[x]] */
 	uint32_t n_species;
-	struct kmer *kmer;              /* open addressing */
-	size_t size;                    /* a power of two */
+	kmer_slot *kmer;                /* open addressing */
+	size_t size;
 	enum step step;
 	_Atomic uint64_t n;             /* k-mers of tiles with alleles */
 	_Atomic uint32_t next;          /* species */
@@ -57,23 +58,39 @@ struct had {
 /* Where a key is, or would be. */
 static size_t place_of(const struct common *c, uint64_t key)
 {
-	size_t i = kh_fmix64(key) & (c->size - 1);
+	size_t i = (size_t)((unsigned __int128)kh_fmix64(key) * c->size >> 64);
 
-	for (uint64_t is; (is = atomic_load(&c->kmer[i].key)) != 0 && is != key + 1;)
-		i = (i + 1) & (c->size - 1);
+	for (uint64_t is; (is = atomic_load(&c->kmer[i])) != 0 && is >> COUNT_BITS != key + 1;)
+		i = i + 1 < c->size ? i + 1 : 0;
 	return i;
 }
 
 static void enter(struct common *c, uint64_t key)
 {
+	const uint64_t mine = (key + 1) << COUNT_BITS;
+
 	for (bool there = false; !there;) {
 		uint64_t is = 0;
 		const size_t i = place_of(c, key);
 
 		/* another worker may have taken it for another key */
-		there = atomic_compare_exchange_strong(&c->kmer[i].key, &is, key + 1) ||
-			is == key + 1;
+		there = atomic_compare_exchange_strong(&c->kmer[i], &is, mine) || is == mine;
 	}
+}
+
+/* How many species have the k-mer there. */
+static uint32_t species_of(const struct common *c, size_t place)
+{
+	return (uint32_t)(atomic_load(&c->kmer[place]) & ((1 << COUNT_BITS) - 1));
+}
+
+static void add_species(struct common *c, size_t place)
+{
+	uint64_t is = atomic_load(&c->kmer[place]);
+
+	while ((is & ((1 << COUNT_BITS) - 1)) < SPECIES &&
+	       !atomic_compare_exchange_weak(&c->kmer[place], &is, is + 1))
+		;
 }
 
 static int see(struct common *c, struct had *had, uint64_t key, kh_err *err)
@@ -81,7 +98,7 @@ static int see(struct common *c, struct had *had, uint64_t key, kh_err *err)
 	const size_t i = place_of(c, key);
 	int rc = KH_OK;
 
-	if (atomic_load(&c->kmer[i].key) == 0)
+	if (atomic_load(&c->kmer[i]) == 0)
 		return KH_OK;
 	rc = KH_GROW(had->at, had->cap, had->n + 1, err);
 	if (!rc)
@@ -103,7 +120,7 @@ static void count_species(struct common *c, struct had *had)
 		qsort(had->at, had->n, sizeof *had->at, by_place);
 	for (size_t i = 0; i < had->n; i++)
 		if (i == 0 || had->at[i] != had->at[i - 1])
-			atomic_fetch_add(&c->kmer[had->at[i]].species, 1);
+			add_species(c, had->at[i]);
 	had->n = 0;
 }
 
@@ -112,7 +129,7 @@ static bool is_common(const struct common *c, const uint64_t *key, size_t n)
 	size_t many = 0;
 
 	for (size_t i = 0; i < n; i++)
-		many += atomic_load(&c->kmer[place_of(c, key[i])].species) >= SPECIES;
+		many += species_of(c, place_of(c, key[i])) >= SPECIES;
 	return n > 0 && 2 * many >= n;
 }
 
@@ -211,8 +228,7 @@ static int by_species(struct common *c, bool *any, kh_err *err)
 
 static int room_for_kmers(struct common *c, kh_err *err)
 {
-	for (c->size = 64; c->size < 2 * atomic_load(&c->n); c->size *= 2)
-		;
+	c->size = (size_t)(atomic_load(&c->n) / 3 * 4 + 64);
 	c->kmer = kh_array(c->size, sizeof *c->kmer, err);
 	return c->kmer ? KH_OK : KH_ENOMEM;
 }
