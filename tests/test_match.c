@@ -18,6 +18,18 @@ static struct way way[] = {
 	{ "part of it on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
 };
 
+/* Builds a database of the references that were made, and opens it. */
+static kh_db *open_built(const kh_build_options *o, kh_rule *rule)
+{
+	const kh_db_options no = { .threads = 2 };
+	kh_db *db = NULL;
+
+	build(DB_CPU, "cpu", o);
+	ok(kh_db_open(&db, path[DB_CPU], &no, err));
+	kh_rule_init(rule, db->h);
+	return db;
+}
+
 static void test_calls(void **state)
 {
 	(void)state;
@@ -109,17 +121,14 @@ static void test_crowds(void **state)
 				     .threads = 2,
 				     .block_size = 1 << 16 };
 	static struct answer a, b;
-	const kh_db_options no = { .threads = 2 };
 	char *refs = malloc(MAX_TEXT);
 	struct made_block mate[2];
 	kh_rule rule;
-	kh_db *db = NULL;
+	kh_db *db;
 
 	(void)state;
 	make_random_references(refs);
-	build(DB_CPU, "cpu", &o);
-	ok(kh_db_open(&db, path[DB_CPU], &no, err));
-	kh_rule_init(&rule, db->h);
+	db = open_built(&o, &rule);
 	make_pairs(mate);
 	const kh_job job[] = { { .n = CROWD_READS, .block = { &mate[0].b } },
 			       { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } } };
@@ -155,19 +164,16 @@ static void test_no_room(void **state)
 				     .max_locations = 2,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
-	const kh_db_options no = { .threads = 2 };
 	char *refs = malloc(MAX_TEXT);
 	kh_rule rule;
 	kh_engine_options eo = { .rule = &rule, .queues = 1 };
 	kh_engine *e = NULL;
-	kh_db *db = NULL;
+	kh_db *db;
 	kh_err why = { 0, "" };
 
 	(void)state;
 	make_references(refs);
-	build(DB_CPU, "cpu", &o);
-	ok(kh_db_open(&db, path[DB_CPU], &no, err));
-	kh_rule_init(&rule, db->h);
+	db = open_built(&o, &rule);
 	eo.on = devices_of(&way[0]);
 	eo.on.placement = KH_PLACE_SHARD_EXCHANGE;
 	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
@@ -280,7 +286,6 @@ static void test_failing_queue(void **state)
 				     .max_locations = 2,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
-	const kh_db_options no = { .threads = 2 };
 	static struct made_block reads;
 	static kh_call call[QUEUES][1];
 	char *refs = malloc(MAX_TEXT);
@@ -289,14 +294,12 @@ static void test_failing_queue(void **state)
 	kh_engine *e = NULL;
 	kh_task_queue *queue[QUEUES] = { NULL };
 	kh_task task[QUEUES], *t;
-	kh_db *db = NULL;
+	kh_db *db;
 	kh_err why = { 0, "" };
 
 	(void)state;
 	make_random_references(refs);
-	build(DB_CPU, "cpu", &o);
-	ok(kh_db_open(&db, path[DB_CPU], &no, err));
-	kh_rule_init(&rule, db->h);
+	db = open_built(&o, &rule);
 	new_block(&reads, 1, CROWD_LEN);
 	add_record(&reads, random_text, CROWD_LEN);
 	const kh_job job = { .n = 1, .block = { &reads.b } };
