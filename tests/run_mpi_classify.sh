@@ -54,6 +54,19 @@ compare "sample pass and profile" "2 3" --set block-size=20K -P --sample-pass --
 compare "sample pass and profile of long reads" "3" --set block-size=5K --sample-pass --profile p.tsv --html html ../long.fa
 compare "no reads" "3" -r report --set distinct /dev/null
 
+# with text, each process has all of it
+build --db t.khdb --text "$data"/genomes/*.gz
+database="-d ../t.khdb" placements=replicate
+compare "text, single" "2 3" --set block-size=20K -r report ../1.fq
+compare "text, pairs, distinct features" "3" --set block-size=20K -P --set distinct -r report ../1.fq ../2.fq
+compare "text, long reads" "3" --set block-size=5K --set distinct -r report ../long.fa
+compare "text, sample pass and profile" "2" --set block-size=20K -P --sample-pass --profile p.tsv --html html -r report \
+	../ten_1.fq ../ten_2.fq
+compare "text, sample pass and profile of long reads" "3" --set block-size=5K --sample-pass --profile p.tsv ../long.fa
+unset database placements
+expect 2 "not divided among processes" "text: a part each" processes 2 "$real" classify -q -p 2 --set placement=shard -d t.khdb -o - 1.fq
+expect 2 "and one process" "text: alignments" processes 2 "$real" classify -q -p 2 -d t.khdb -o - --paf a.paf 1.fq
+
 # --- a part each ---------------------------------------------------------------------------------
 # Reads for ever, by a FIFO: a run that is in the midst of it.  pid of process N to .pidN, mpirun's to .mpirun
 start() {

@@ -80,8 +80,11 @@ static int agree(kh_remote *r, kh_err *err)
 		want = want || (r->o.on.placement == KH_PLACE_AUTO && !f->fits);
 	}
 	kh_mail_clear(&m);
-	r->part.sharded = can && want;
-	r->devices = devices;
+	if (!rc && r->db->text && r->o.on.placement >= KH_PLACE_SHARD)
+		rc = kh_fail(err, KH_EUSAGE, "%s: a database with text is not divided among "
+			     "processes: each has all of it", r->db->path);
+	r->part.sharded = can && want && !r->db->text;
+	r->devices = devices && !r->db->text;
 	if (!rc && r->part.sharded && r->size > KH_MEMBERS_MAX)
 		rc = kh_fail(err, KH_EUSAGE, "the index cannot be in more than %d parts",
 			     KH_MEMBERS_MAX);
@@ -124,7 +127,7 @@ static int open_servers(kh_remote *r, kh_err *err)
 	const bool parts = r->part.sharded;
 	int rc;
 
-	if (!r->devices)                /* each process on the CPU has an index of its own */
+	if (!r->devices)                /* each process has an index of its own */
 		on.comm = NULL;
 	rc = parts ? KH_OK : kh_compute_open(&r->compute, r->db, &co, err);
 	r->server = kh_array(on.threads, sizeof *r->server, err);

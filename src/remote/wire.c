@@ -182,10 +182,11 @@ int kh_remote_pack_calls(kh_remote_job *j, const kh_rule *rule, size_t *bytes, k
 	return KH_OK;
 }
 
+/* What text has of a long read may be more than the features of the parts that told enough. */
 static bool is_call(const kh_call *c, const kh_db *db)
 {
-	return (c->taxon < db->tax->n || c->taxon == KH_NO_TAXON) && c->hits <= c->features &&
-	       c->found <= c->features;
+	return (c->taxon < db->tax->n || c->taxon == KH_NO_TAXON) &&
+	       (db->text || (c->hits <= c->features && c->found <= c->features));
 }
 
 /* Is the bin one that a target has bases in? */
@@ -196,6 +197,9 @@ static bool is_of_target(uint32_t bin, const kh_db *db)
 	if (db->h->n_targets == 0 || bin < db->bins.first[0])
 		return false;
 	t = kh_bins_target(&db->bins, bin);
+	if (db->text)
+		return t < db->n_kept &&
+		       (uint64_t)bin * db->h->sampling.stride < db->stretch[t].end;
 	return t < db->h->n_targets &&
 	       bin - db->bins.first[t] <= db->target[t].bases / db->h->sampling.stride;
 }
