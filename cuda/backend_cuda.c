@@ -24,7 +24,6 @@ static const kh_backend kraken = {
 const kh_backend kh_backend_cuda = {
 	.name = "cuda",
 	.candidates = true,
-	.compares = true,
 	/* Blocks of 2 MiB are small enough for their text to stay in the caches from reading to
 	 * formatting: with 32 threads and two H200, blocks of 2, 4, 8 and 32 MiB made 120, 96, 82
 	 * and 67 M reads/s (a report; `--set block-size`), and 2 and 4 MiB 54 and 46 M as .gz. On

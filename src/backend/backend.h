@@ -75,7 +75,6 @@ struct kh_backend {
 	/* the table of functions for databases of Kraken 2, which may be this one; NULL: none */
 	const kh_backend *kraken;
 	bool grows;     /* it knows kh_finish.old and keep_keys */
-	bool compares;  /* it uses databases with text (kh_db.text) */
 	/* it fills the candidates of tasks; otherwise none may be asked for */
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that

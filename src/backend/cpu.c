@@ -376,7 +376,6 @@ const kh_backend kh_backend_cpu = {
 	.on_host = true,
 	.kraken = &kh_backend_cpu,
 	.grows = true,
-	.compares = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,
 	.build.open = cpu_builder_open,

@@ -191,8 +191,8 @@ int kh_build_room_for_alleles(struct build *b, kh_err *err);
  * in many species are taken away.  kept NULL: nothing was left out. */
 int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *kept,
 			  const uint64_t *tiles, uint32_t tile, kh_err *err);
-/* Takes away those of tiles that are in many species: common.c. */
-int kh_build_drop_common(struct build *b, const uint32_t *text, uint32_t tile, kh_err *err);
+/* Takes away those of tiles that are in many species: shared_text.c. */
+int kh_build_drop_shared(struct build *b, const uint32_t *text, uint32_t tile, kh_err *err);
 /* Numbers the bins of these stretches, but for those with few alleles, which become b->taxa.few. */
 int kh_build_number_alleles(struct build *b, kh_err *err);
 /* Appends the alleles, if there are any, to the section of the text. */

@@ -40,7 +40,7 @@ int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *
 		     of[0] != KH_TILE_WHOLE && j * each < k->at + k->bins; j++)
 			k->alleles |= (of[j] & KH_TILE_ALLELES) != 0;
 	}
-	return kh_build_drop_common(b, text, tile, err);
+	return kh_build_drop_shared(b, text, tile, err);
 }
 
 /* The n words of a stretch. */

@@ -423,8 +423,8 @@ static void hint_at_text(const kh_build_options *o, uint64_t bases)
 	const bool may = !o->text && !o->growable && kh_comm_size(o->comm) == 1;
 
 	if (may && (o->bases ? o->bases : bases) >= LARGE)
-		kh_log(KH_INFO, "of so many bases --text makes a smaller database, by which more "
-		       "species are found, but no strains: kmerhash-build(1)");
+		kh_log(KH_INFO, "of so many bases --text makes a smaller database, which tells "
+		       "the species of more reads, but no strains: kmerhash-build(1)");
 }
 
 static int run(const kh_command *c, int argc, char **argv)

@@ -53,7 +53,7 @@ struct kh_remote {
 		unsigned from, to;      /* ranges */
 		uint64_t bytes;
 	} part;
-	/* all processes have devices, which may share an index, as those of one with text do not */
+	/* all processes have devices, which may share an index; one with text they do not */
 	bool devices;
 	uint8_t owner[KH_RANGES];       /* if sharded */
 	kh_server *server;              /* o.on.threads */

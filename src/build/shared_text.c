@@ -1,5 +1,5 @@
 /*
- * common.c - alleles of text that many species have
+ * shared_text.c - alleles of text that many species have
  *
  * A mobile element, or a gene that hardly changes, is in many species, and where these have many
  * strains, each of them has other alleles there.  Then a read of one species that differs in a few
@@ -34,7 +34,7 @@ enum { COUNT_BITS = 8 };
  * these, look for them, and take alleles away. */
 enum step { COUNT, ENTER, SEE, DROP, STEPS };
 
-struct common {
+struct shared {
 	const struct build *b;
 	const uint32_t *text;
 	uint32_t tile;
@@ -56,7 +56,7 @@ struct had {
 
 /* --- k-mers ------------------------------------------------------------------------------ */
 /* Where a key is, or would be. */
-static size_t place_of(const struct common *c, uint64_t key)
+static size_t place_of(const struct shared *c, uint64_t key)
 {
 	size_t i = (size_t)((unsigned __int128)kh_fmix64(key) * c->size >> 64);
 
@@ -65,7 +65,7 @@ static size_t place_of(const struct common *c, uint64_t key)
 	return i;
 }
 
-static void enter(struct common *c, uint64_t key)
+static void enter(struct shared *c, uint64_t key)
 {
 	const uint64_t mine = (key + 1) << COUNT_BITS;
 
@@ -79,12 +79,12 @@ static void enter(struct common *c, uint64_t key)
 }
 
 /* How many species have the k-mer there. */
-static uint32_t species_of(const struct common *c, size_t place)
+static uint32_t species_of(const struct shared *c, size_t place)
 {
 	return (uint32_t)(atomic_load(&c->kmer[place]) & ((1 << COUNT_BITS) - 1));
 }
 
-static void add_species(struct common *c, size_t place)
+static void add_species(struct shared *c, size_t place)
 {
 	uint64_t is = atomic_load(&c->kmer[place]);
 
@@ -93,7 +93,7 @@ static void add_species(struct common *c, size_t place)
 		;
 }
 
-static int see(struct common *c, struct had *had, uint64_t key, kh_err *err)
+static int see(struct shared *c, struct had *had, uint64_t key, kh_err *err)
 {
 	const size_t i = place_of(c, key);
 	int rc = KH_OK;
@@ -114,7 +114,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Counts the species for each k-mer that it has. */
-static void count_species(struct common *c, struct had *had)
+static void count_species(struct shared *c, struct had *had)
 {
 	if (had->n > 0)
 		qsort(had->at, had->n, sizeof *had->at, by_place);
@@ -124,7 +124,7 @@ static void count_species(struct common *c, struct had *had)
 	had->n = 0;
 }
 
-static bool is_common(const struct common *c, const uint64_t *key, size_t n)
+static bool is_shared(const struct shared *c, const uint64_t *key, size_t n)
 {
 	size_t many = 0;
 
@@ -143,7 +143,7 @@ static bool any_allele(const uint32_t *words, size_t n)
 }
 
 /* A tile of so many bases, from base `at` of the text on. */
-static int go_tile(struct common *c, struct had *had, uint64_t at, uint32_t bases, kh_err *err)
+static int go_tile(struct shared *c, struct had *had, uint64_t at, uint32_t bases, kh_err *err)
 {
 	uint32_t *alleles = c->b->taxa.alleles + at / KH_TEXT_WORD;
 	const size_t words = (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
@@ -161,12 +161,12 @@ static int go_tile(struct common *c, struct had *had, uint64_t at, uint32_t base
 		enter(c, key[i]);
 	for (size_t i = 0; c->step == SEE && i < n && !rc; i++)
 		rc = see(c, had, key[i], err);
-	if (c->step == DROP && is_common(c, key, n))
+	if (c->step == DROP && is_shared(c, key, n))
 		memset(alleles, 0, words * sizeof *alleles);
 	return rc;
 }
 
-static int go_species(struct common *c, struct had *had, uint32_t species, kh_err *err)
+static int go_species(struct shared *c, struct had *had, uint32_t species, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -190,7 +190,7 @@ static int go_species(struct common *c, struct had *had, uint32_t species, kh_er
 
 static int worker(void *arg, unsigned number, kh_err *err)
 {
-	struct common *c = arg;
+	struct shared *c = arg;
 	struct had had = { NULL, 0, 0 };
 	int rc = KH_OK;
 
@@ -203,7 +203,7 @@ static int worker(void *arg, unsigned number, kh_err *err)
 
 /* --- all of them ------------------------------------------------------------------------- */
 /* The stretches by species, of which the taxa are the numbers; true: some of them have alleles. */
-static int by_species(struct common *c, bool *any, kh_err *err)
+static int by_species(struct shared *c, bool *any, kh_err *err)
 {
 	const struct taxa *t = &c->b->taxa;
 	const kh_tree tree = kh_taxonomy_tree(t->tax);
@@ -226,16 +226,16 @@ static int by_species(struct common *c, bool *any, kh_err *err)
 	return KH_OK;
 }
 
-static int room_for_kmers(struct common *c, kh_err *err)
+static int room_for_kmers(struct shared *c, kh_err *err)
 {
 	c->size = (size_t)(atomic_load(&c->n) / 3 * 4 + 64);
 	c->kmer = kh_array(c->size, sizeof *c->kmer, err);
 	return c->kmer ? KH_OK : KH_ENOMEM;
 }
 
-int kh_build_drop_common(struct build *b, const uint32_t *text, uint32_t tile, kh_err *err)
+int kh_build_drop_shared(struct build *b, const uint32_t *text, uint32_t tile, kh_err *err)
 {
-	struct common c = { .b = b, .text = text, .tile = tile };
+	struct shared c = { .b = b, .text = text, .tile = tile };
 	bool any = false;
 	int rc = b->taxa.alleles ? by_species(&c, &any, err) : KH_OK;
 
