@@ -100,7 +100,6 @@ def plain(seq):
 class Classifier:
     """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best, and
     where these mates lie."""
-    COUNTED = Rule.KMER, Rule.STEP, 1, 0
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), Rule(db), int(1000 * confidence + 0.5)
