@@ -12,7 +12,7 @@
 #include "backend/census.h"
 #include "backend/devices.h"
 #include "classify/align.h"
-#include "classify/classify.h"
+#include "classify/distinct.h"
 #include "classify/kraken.h"
 
 /* A database on the devices: shared, immutable. */
