@@ -142,6 +142,14 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 		check "text, bins of $stride: pairs" calls text.khdb made_1.fq made_2.fq
 	done
+	check "text of minhash: build" build --db text.khdb --text --set scheme=minhash $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text of minhash: reads, long ones too" calls text.khdb made.fq
+	check "text of minhash: pairs" calls text.khdb made_1.fq made_2.fq
+	check "text of minhash: real reads" calls text.khdb ${real% *}
+	check "text of minhash, other windows: build" build --db text.khdb --text --set scheme=minhash --set stride=128 --set features=3 $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text of minhash, other windows: pairs" calls text.khdb made_1.fq made_2.fq
 	check "text, small k: build" build --db text.khdb --text -k 9 $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text, small k: pairs" calls text.khdb made_1.fq made_2.fq

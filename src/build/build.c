@@ -18,11 +18,14 @@ static void choose_sampling(struct build *b, uint64_t bases)
 	bases = o->bases ? o->bases : bases;
 	s->k = given->k ? given->k : o->text ? kh_text_k(bases) : kh_default_k(bases);
 	if (given->stride == 0)
-		s->stride = o->text ? kh_text_stride(bases)
+		s->stride = o->text ? s->scheme == KH_MINHASH ? kh_text_minhash_stride(bases)
+							     : kh_text_stride(bases)
 			    : given->k && !o->bases ? KH_STRIDE
 						    : kh_default_stride(bases);
 	if (s->scheme == KH_SYNCMER && given->s == 0)
 		s->s = o->text ? kh_text_s(bases, s->k, s->stride) : kh_default_s(s->k);
+	if (s->scheme == KH_MINHASH && given->s == 0)
+		s->s = kh_text_minhash_s(bases, s->stride);
 	b->part = !o->text || o->max_db_size ? KH_LIMIT_ALL
 		  : o->base		     ? KH_LIMIT_ALL - o->base->h->least
 					     : kh_text_share(bases, s);
