@@ -245,7 +245,8 @@ class TextRule:
         return self.db.k + x
 
     def names_species(self, bases, compared, matches):
-        return 4 * matches >= 16 * (compared - matches) + 4 * self.SPECIES + bases
+        least = min(4 * self.SPECIES + bases, 2 * self.SPECIES + 2 * bases)
+        return 4 * matches >= 16 * (compared - matches) + least
 
     def names_genus(self, compared, matches):
         return matches >= 4 * (compared - matches) + self.GENUS
