@@ -18,9 +18,12 @@ static void choose_sampling(struct build *b, uint64_t bases)
 	bases = o->bases ? o->bases : bases;
 	s->k = given->k ? given->k : kh_default_k(bases);
 	if (given->stride == 0)
-		s->stride = kh_default_stride(bases);
+		s->stride = s->scheme == KH_MINHASH ? kh_default_minhash_stride(bases)
+						    : kh_default_stride(bases);
 	if (s->scheme == KH_SYNCMER && given->s == 0)
 		s->s = kh_default_s(bases, s->k, s->stride);
+	if (s->scheme == KH_MINHASH && given->s == 0)
+		s->s = kh_default_minhash_s(bases, s->stride);
 	b->part = o->max_db_size ? KH_LIMIT_ALL
 		  : o->base	 ? KH_LIMIT_ALL - o->base->h->least
 				 : kh_default_share(bases, s);

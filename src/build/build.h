@@ -48,6 +48,9 @@ uint32_t kh_default_stride(uint64_t bases);
 /* Bases of an s-mer: the scheme alone keeps as few k-mers as there are to be seeds, or hardly more,
  * as seeds that lie further apart are in more reads without an error. */
 uint32_t kh_default_s(uint64_t bases, uint32_t k, uint32_t stride);
+/* The same of minhash: bases of a bin, which is a window, and features of it. */
+uint32_t kh_default_minhash_stride(uint64_t bases);
+uint32_t kh_default_minhash_s(uint64_t bases, uint32_t stride);
 /* Of 2^32 features, how many are kept, so that text and index take about .75 bytes a base: one byte
  * in three is text, and by the slots in a line a seed takes 4.5 to 6 bytes. */
 uint64_t kh_default_share(uint64_t bases, const kh_sampling *s);

@@ -45,10 +45,28 @@ uint32_t kh_default_s(uint64_t bases, uint32_t k, uint32_t stride)
 	return k >= 16 ? k - (each - 1) / 2 * 2 : k - 4;
 }
 
+/* Windows of 64 bases find more reads of 36 to 75 bases than those of 16, 32, 128 or 256: in longer
+ * ones seeds are further apart here and there, and shorter ones keep a share less close to that of
+ * the slots. */
+uint32_t kh_default_minhash_stride(uint64_t bases)
+{
+	const uint32_t stride = kh_default_stride(bases);
+
+	return stride < 64 ? 64 : stride;
+}
+
+uint32_t kh_default_minhash_s(uint64_t bases, uint32_t stride)
+{
+	const uint64_t n = text_seeds(bases, stride) * stride / 100000;
+
+	return n < 1 ? 1 : n < KH_MINHASH_S_MAX ? (uint32_t)n : KH_MINHASH_S_MAX;
+}
+
 uint64_t kh_default_share(uint64_t bases, const kh_sampling *s)
 {
-	const uint64_t each = s->k - s->s + 1;
-	const uint64_t share = text_seeds(bases, s->stride) * each * KH_LIMIT_ALL / 100000;
+	const bool minhash = s->scheme == KH_MINHASH;
+	const uint64_t of = minhash ? s->stride : s->k - s->s + 1, kept = minhash ? s->s : 1;
+	const uint64_t share = text_seeds(bases, s->stride) * of * KH_LIMIT_ALL / (100000 * kept);
 
 	return share < KH_LIMIT_ALL ? share : KH_LIMIT_ALL;
 }
