@@ -1,9 +1,10 @@
 /*
  * dump_features.c - prints what the program samples: for oracle_sampling.py
  *
- *	dump_features syncmer|minhash K S STRIDE LEAST NO_REPEATS < sequences, one a line
+ *	dump_features syncmer|minhash|asked K S STRIDE LEAST NO_REPEATS < sequences, one a line
  *
- * A line a feature: number of the sequence, position, key.
+ * A line a feature: number of the sequence, position, key.  asked: what of a read is looked up that
+ * minhash may have kept.
  */
 #include <config.h>
 
@@ -15,16 +16,19 @@
 #include "packed.h"
 #include "kmer/sampling.h"
 
-static int dump(const kh_sampling *rule, const char *s, size_t n, unsigned number)
+static int dump(const kh_sampling *rule, int asked, const char *s, size_t n, unsigned number)
 {
 	packed p = pack(s, n);
-	uint64_t starts = kh_sampling_starts(rule, n), bound = kh_sampling_bound(rule, starts);
+	uint64_t starts = kh_sampling_starts(rule, n);
+	uint64_t bound = (asked ? kh_sampling_asked_bound : kh_sampling_bound)(rule, starts);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
 	kh_stretch st = { p.bases, p.amb, 0, starts };
 	int ok = p.bases && p.amb && key && pos;
 
-	for (size_t i = 0, m = ok ? kh_sampling_run(rule, &st, key, pos) : 0; i < m; i++)
+	for (size_t i = 0, m = ok ? (asked ? kh_sampling_asked : kh_sampling_run)(rule, &st, key,
+										  pos)
+				: 0; i < m; i++)
 		printf("%u\t%" PRIu32 "\t%" PRIu64 "\n", number, pos[i], key[i]);
 	free(key);
 	free(pos);
@@ -40,6 +44,7 @@ int main(int argc, char **argv)
 	size_t cap = 0;
 	ssize_t n;
 	unsigned number = 0;
+	const int asked = argc > 1 && strcmp(argv[1], "asked") == 0;
 	int ok = 1;
 
 	if (argc != 7)
@@ -53,7 +58,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	while (ok && (n = getline(&line, &cap, stdin)) > 0)
-		ok = dump(&rule, line, (size_t)n - (line[n - 1] == '\n'), number++);
+		ok = dump(&rule, asked, line, (size_t)n - (line[n - 1] == '\n'), number++);
 	free(line);
 	return ok && fflush(stdout) == 0 ? 0 : 1;
 }

@@ -21,7 +21,7 @@ static void mark(const kh_gpu_query *q, const kh_gpu_record *r)
 	const kh_sampling *k = &q->rule.sampling;
 	const uint64_t from = (uint64_t)r->word * 32, starts = kh_sampling_starts(k, r->len);
 	const kh_stretch span = { q->bases, q->amb, from, from + starts };
-	const size_t most = (size_t)kh_sampling_bound(k, starts) + 1;
+	const size_t most = (size_t)kh_sampling_asked_bound(k, starts) + 1;
 	uint64_t *key = malloc(most * sizeof *key);
 	uint32_t *pos = malloc(most * sizeof *pos);
 	size_t n = 0;
@@ -33,7 +33,7 @@ static void mark(const kh_gpu_query *q, const kh_gpu_record *r)
 				       : starts - 32 * w < 32 ? ~0u << (starts - 32 * w)
 							      : 0;
 	if (starts > 0)
-		n = kh_sampling_run(k, &span, key, pos);
+		n = kh_sampling_asked(k, &span, key, pos);
 	for (size_t i = 0; i < n; i++)
 		q->mark[r->word + pos[i] / 32] |= 1u << pos[i] % 32;
 	free(key);

@@ -51,6 +51,8 @@ static void check_text(const struct way *cpu, const struct way *device)
 	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 14, 16, 0, 1 },
 						{ KH_SYNCMER, 18, 10, 32, 0, 1 },
 						{ KH_SYNCMER, 9, 5, 16, 0, 1 },
+						{ KH_MINHASH, 18, 7, 64, 0, 1 },
+						{ KH_MINHASH, 31, 2, 16, 1u << 30, 0 },
 						{ KH_SYNCMER, 20, 4, 512, 0, 0 } };
 	char *refs = malloc(MAX_TEXT);
 

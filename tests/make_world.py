@@ -4,6 +4,7 @@
     make_world.py reads N OUT GENOME...        N FASTQ reads of the genomes: of 0 to 4000 bases,
                                                with errors, gaps, Ns, both strands, chimeras, random ones
     make_world.py pairs N OUT_1 OUT_2 GENOME...    pairs of such, some of them longer than a span
+    make_world.py short N OUT GENOME...        N reads of 25 to 50 bases with 3 % of substitutions
     make_world.py sample N OUT LENGTH SPEC...  N reads of a sample; SPEC: GENOME:WEIGHT:DIVERGENCE
     make_world.py strains N DIR DATA [S]       N strains of a stretch of phiX174, in S species of its
                                                genus (1), with a taxonomy (DIR/taxonomy,
@@ -59,6 +60,14 @@ def read(genomes, number):
     if kind >= 6:
         seq = with_gaps(seq, RNG.choice((0.01, 0.03, 0.06)))
     return seq
+
+
+def short_read(genomes):
+    """of any genome, however long"""
+    seq, length = RNG.choice(genomes), RNG.randrange(25, 51)
+    at = RNG.randrange(len(seq) - length)
+    part = mutated(seq[at:at + length], 0.04)
+    return part.translate(PAIRS)[::-1] if RNG.random() < 0.5 else part
 
 
 def fastq(out, name, seq):
@@ -168,7 +177,8 @@ def main(args):
     genomes = [seq for path in args for _, seq in records(path)]
     for i in range(n):
         for mate, out in enumerate(files, 1):
-            fastq(out, "r%d%s" % (i, "/%d" % mate if len(files) > 1 else ""), read(genomes, i))
+            seq = short_read(genomes) if command == "short" else read(genomes, i)
+            fastq(out, "r%d%s" % (i, "/%d" % mate if len(files) > 1 else ""), seq)
     for out in files:
         out.close()
 

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 
 from oracle_db import Database
-from oracle_sampling import canonicals, features, records
+from oracle_sampling import asked, canonicals, features, records
 
 GENUS, SPECIES = 30, 38         # ranks
 
@@ -75,7 +75,8 @@ class Rule:
         return self.db.k + x
 
     def names_species(self, bases, compared, matches):
-        return 4 * matches >= 16 * (compared - matches) + 4 * self.SPECIES + bases
+        least = min(4 * self.SPECIES + bases, 2 * self.SPECIES + 2 * bases)
+        return 4 * matches >= 16 * (compared - matches) + least
 
     def names_genus(self, compared, matches):
         return matches >= 4 * (compared - matches) + self.GENUS
@@ -103,6 +104,7 @@ class Classifier:
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), Rule(db), int(1000 * confidence + 0.5)
+        self.minhash = db.scheme == 0
         # by stretch: its text, and the same with alleles in place of what has some
         self.texts, self.others = [], []
         for first, alleles, bases in db.placed:
@@ -189,6 +191,8 @@ class Classifier:
     def loss(self, length, seeds, lists, region=()):
         """what the seeds cost that a region has no candidate of"""
         total, end, found = 0, 0, {i for _, i in region}
+        if self.minhash:
+            return 0
         for i, (pos, _) in enumerate(seeds):
             if pos >= end and i in lists and i not in found:
                 end = pos + self.db.k
@@ -230,7 +234,7 @@ class Classifier:
     def seeds(self, seq, whole):
         """(all, those that are looked up)"""
         db = self.db
-        found = features(seq, ("minhash", "syncmer")[db.scheme], db.k, db.s, db.stride, db.least, db.no_repeats)
+        found = asked(seq, ("minhash", "syncmer")[db.scheme], db.k, db.s, db.stride, db.least, db.no_repeats)
         found, few, end = list(found), [], 0
         for pos, key in found:
             if pos >= end:

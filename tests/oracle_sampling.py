@@ -66,6 +66,14 @@ def minhash(seq, k, s, stride):
             yield at, c
 
 
+def may(seq, k, s, stride):
+    """what of a read minhash may have kept: the order is one of the s + s / 2 + 3 lowest of stride parts"""
+    most = s + s // 2 + 3
+    for at, c in enumerate(canonicals(seq, k)):
+        if c is not None and (most >= stride or fmix64(c ^ ORDER_SEED) <= M64 // stride * most):
+            yield at, c
+
+
 def rank_of(key):
     return fmix64(key ^ RANK_SEED) >> 32
 
@@ -80,6 +88,16 @@ def is_repeat(c, k):
 def features(seq, scheme, k, s, stride, least=0, no_repeats=0):
     """(position, key) pairs; minhash: position of the window."""
     found = syncmers(seq, k, s) if scheme == "syncmer" else minhash(seq, k, s, stride)
+    return left_in(found, k, least, no_repeats)
+
+
+def asked(seq, scheme, k, s, stride, least=0, no_repeats=0):
+    """(position, key) pairs of a read that is compared with text"""
+    found = syncmers(seq, k, s) if scheme == "syncmer" else may(seq, k, s, stride)
+    return left_in(found, k, least, no_repeats)
+
+
+def left_in(found, k, least, no_repeats):
     pairs = [(at, key_of(c)) for at, c in found if not (no_repeats and is_repeat(c, k))]
     return [(at, key) for at, key in pairs if rank_of(key) >= least]
 
@@ -125,14 +143,15 @@ def main(dump, genomes):
         ("minhash", 22, 16, 4096, 0, 0), ("syncmer", 18, 14, 112, 3 << 30, 0), ("minhash", 16, 16, 112, 1 << 31, 0),
         ("syncmer", 8, 2, 16, 0, 1), ("syncmer", 10, 6, 16, 0, 1), ("syncmer", 13, 9, 112, 0, 1), ("syncmer", 15, 11, 16, 0, 1),
         ("syncmer", 18, 14, 112, 3 << 30, 1), ("syncmer", 31, 27, 50, 0, 1), ("minhash", 8, 64, 16, 0, 1),
-        ("minhash", 22, 16, 4096, 0, 1), ("minhash", 16, 16, 112, 1 << 31, 1))]
+        ("minhash", 22, 16, 4096, 0, 1), ("minhash", 16, 16, 112, 1 << 31, 1), ("asked", 18, 7, 64, 0, 1),
+        ("asked", 31, 1, 16, 0, 0), ("asked", 8, 64, 64, 1 << 30, 1))]
     print("1..%d" % len(cases))
     for number, (scheme, k, s, stride, least, no_repeats, seqs) in enumerate(cases, 1):
         got = subprocess.run([dump, *map(str, (scheme, k, s, stride, least, no_repeats))], text=True, check=True,
                              input="".join(seq + "\n" for seq in seqs), stdout=subprocess.PIPE)
         got = sorted(tuple(map(int, line.split())) for line in got.stdout.splitlines())
         want = sorted((i, at, key) for i, seq in enumerate(seqs)
-                      for at, key in features(seq, scheme, k, s, stride, least, no_repeats))
+                      for at, key in (asked if scheme == "asked" else features)(seq, scheme, k, s, stride, least, no_repeats))
         print("%sok %d - %s k %d s %d stride %d least %d no_repeats %d: %d features" % (
             "" if got == want else "not ", number, scheme, k, s, stride, least, no_repeats, len(want)))
 

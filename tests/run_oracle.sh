@@ -55,6 +55,7 @@ sim="$data/reads/tiny_sim_1.fq.gz $data/reads/tiny_sim_2.fq.gz"
 real="$data/reads/sarscov2_real_1.fq.gz $data/reads/sarscov2_real_2.fq.gz"
 check "made-up reads" "$PYTHON3" "$tests/make_world.py" reads 400 made.fq $genomes
 check "made-up pairs" "$PYTHON3" "$tests/make_world.py" pairs 200 made_1.fq made_2.fq $genomes
+check "made-up short reads" "$PYTHON3" "$tests/make_world.py" short 1000 short.fq $genomes
 check "300 strains" "$PYTHON3" "$tests/make_world.py" strains 300 strains "$data"
 check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 sisters "$data" 4
 check "280 species" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 280
@@ -99,6 +100,9 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: real reads" calls text.khdb ${real% *}
 	check "text: made-up reads, long ones too" calls text.khdb made.fq
 	check "text: made-up pairs" calls text.khdb made_1.fq made_2.fq
+	check "text: short reads" calls text.khdb short.fq
+	called=$(grep -c ^C calls.tsv)
+	check "text: of short reads $called are called, more than half" test "$called" -gt 500
 	check "text: confidence" calls text.khdb made.fq --confidence 0.9
 	set -- $sim
 	check "text: alignments of pairs" aligned --paired "$1" "$2"
@@ -142,6 +146,14 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 		check "text, bins of $stride: pairs" calls text.khdb made_1.fq made_2.fq
 	done
+	check "text of minhash: build" build --db text.khdb --text --set scheme=minhash $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text of minhash: reads, long ones too" calls text.khdb made.fq
+	check "text of minhash: pairs" calls text.khdb made_1.fq made_2.fq
+	check "text of minhash: real reads" calls text.khdb ${real% *}
+	check "text of minhash, other windows: build" build --db text.khdb --text --set scheme=minhash --set stride=128 --set features=3 $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text of minhash, other windows: pairs" calls text.khdb made_1.fq made_2.fq
 	check "text, small k: build" build --db text.khdb --text -k 9 $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text, small k: pairs" calls text.khdb made_1.fq made_2.fq

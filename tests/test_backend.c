@@ -117,7 +117,7 @@ static void test_text_databases(void **state)
 	static const kh_sampling sampling[] = {
 		{ KH_SYNCMER, 18, 10, 16, 0, 1 }, { KH_SYNCMER, 20, 10, 64, UINT32_C(1) << 28, 1 },
 		{ KH_SYNCMER, 8, 6, 16, 0, 0 },   { KH_SYNCMER, 20, 4, 512, 0, 1 },
-		{ KH_SYNCMER, 31, 15, 32, 0, 1 }
+		{ KH_SYNCMER, 31, 15, 32, 0, 1 }, { KH_MINHASH, 18, 7, 64, 0, 1 }
 	};
 	static const char *const list[] = { "cuda:0", "cuda:0,0", "cuda:0,0,0,0,0" };
 	char *text = malloc(MAX_TEXT);

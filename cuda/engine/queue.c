@@ -164,7 +164,7 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 			const uint64_t len = s[k].rec[i].len;
 
 			if (len != before)
-				each = kh_sampling_bound(&r->sampling, len) +
+				each = kh_sampling_asked_bound(&r->sampling, len) +
 				       (len / r->max_span + 1) * (r->sampling.s + 1);
 			before = len;
 			x.features += each;
@@ -290,8 +290,7 @@ static int stage(kh_task_queue *l, struct kh_flight *f, struct need *need, bool 
 	int rc;
 
 	*need = need_of(l, f->task, s);
-	*fits = words < UINT32_MAX && need->features < UINT32_MAX &&
-		(!l->e->db->text || l->e->rule.sampling.scheme == KH_SYNCMER);
+	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
 	if (!*fits)
 		return KH_OK;
 	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, &l->e->rule);

@@ -34,8 +34,8 @@ struct queries {
 	kh_gpu_query q[KH_GPU_TOGETHER];
 };
 
-/* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
- * record that lie inside it are right. */
+/* Marks the k-mers of each word that are looked up, as if all words were one sequence: those of a
+ * record that lie inside it are right.  H = 0: by minhash, else (k - s) / 2 of syncmers. */
 template <int H>
 __global__ void __launch_bounds__(THREADS) mark_kernel(const __grid_constant__ queries all)
 {
@@ -49,8 +49,13 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(const __grid_constant__ q
 		return;
 	const uint64_t amb = q.amb[w] | (uint64_t)q.amb[w + 1] << 32;
 	const uint64_t a = q.bases[w], b = q.bases[w + 1];
-	const uint32_t are = sampling.s <= 16 ? syncmers_of<H, uint32_t>(a, b, sampling.s)
-					      : syncmers_of<H>(a, b, sampling.s);
+	uint32_t are;
+
+	if constexpr (H == 0)
+		are = minhash_may(sampling, q.bases, w);
+	else
+		are = sampling.s <= 16 ? syncmers_of<H, uint32_t>(a, b, sampling.s)
+				       : syncmers_of<H>(a, b, sampling.s);
 
 	q.mark[w] = leave_out(sampling, q.bases, w, are & ~smear(amb, sampling.k));
 }
@@ -166,7 +171,10 @@ void mark(const queries &all, cudaStream_t stream)
 
 void mark_any(const queries &all, cudaStream_t stream)
 {
-	switch ((all.q[0].rule.sampling.k - all.q[0].rule.sampling.s) / 2) {
+	const kh_sampling &rule = all.q[0].rule.sampling;
+
+	switch (rule.scheme == KH_MINHASH ? 0 : (rule.k - rule.s) / 2) {
+	case 0: mark<0>(all, stream); break;
 	case 1: mark<1>(all, stream); break;
 	case 2: mark<2>(all, stream); break;
 	case 3: mark<3>(all, stream); break;

@@ -324,13 +324,13 @@ static KH_HD bool kh_short_falls_short(const kh_match_db *db, const kh_mates *s,
 static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
 				      const kh_short_found f[2])
 {
-	uint32_t least = KH_MATCH_GENUS;
+	int64_t least = 4 * KH_MATCH_GENUS;
 
 	for (uint32_t i = 0; i < 2; i++)
-		if (s->mate[i].len > 0 && KH_MATCH_SPECIES + s->mate[i].len / 4 < least)
-			least = KH_MATCH_SPECIES + s->mate[i].len / 4;
-	return !db->candidates && f[0].net + f[1].net < least && f[0].best < KH_RESCUE_SCORE &&
-	       f[1].best < KH_RESCUE_SCORE;
+		if (s->mate[i].len > 0 && kh_match_species_net(s->mate[i].len) < least)
+			least = kh_match_species_net(s->mate[i].len);
+	return !db->candidates && 4 * ((int64_t)f[0].net + f[1].net) < least &&
+	       f[0].best < KH_RESCUE_SCORE && f[1].best < KH_RESCUE_SCORE;
 }
 
 /* The claim of two mates that have a place each; `more`: and others.  False: they are of two

@@ -63,8 +63,8 @@ static KH_HD void kh_short_soon_bin(const kh_match_db *db, uint32_t bin)
 	kh_short_soon(kh_match_text(db, (int64_t)at) + at / KH_TEXT_WORD);
 }
 
-/* The bins of n seeds become candidates; *known: those whose list is whole.  Their number, or
- * UINT32_MAX: there are more than there is room for. */
+/* The bins of n seeds become candidates; *known: those whose list is whole, and without which a
+ * place has a loss.  Their number, or UINT32_MAX: there are more than there is room for. */
 static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
 				   uint32_t n, uint32_t *known)
 {
@@ -89,7 +89,7 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 		for (uint32_t c = have; c < have + l.n; c++)
 			kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
 		have += l.n;
-		*known |= UINT32_C(1) << i;
+		*known |= (uint32_t)kh_match_seeds_tell(db) << i;
 	}
 	return have;
 }

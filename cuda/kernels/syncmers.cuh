@@ -1,4 +1,5 @@
-/* syncmers.cuh - which k-mers of a word of 32 bases sampling keeps: by a thread, in registers */
+/* syncmers.cuh - which k-mers of a word of 32 bases sampling keeps, or may keep: by a thread, in
+ * registers */
 #ifndef KH_CUDA_KERNELS_SYNCMERS_CUH
 #define KH_CUDA_KERNELS_SYNCMERS_CUH
 
@@ -49,6 +50,19 @@ __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 		}
 	}
 	return keep;
+}
+
+/* Bits of the starts in word w whose k-mers minhash may keep. */
+__device__ uint32_t minhash_may(const kh_sampling &rule, const uint64_t *bases, uint64_t w)
+{
+	uint32_t may = 0;
+
+	for (unsigned i = 0; i < 32; i++) {
+		const uint64_t x = kh_packed_bits(bases, (w << 5) + i, rule.k);
+
+		may |= (uint32_t)kh_minhash_may(&rule, kh_bits_canonical(x, rule.k)) << i;
+	}
+	return may;
 }
 
 /* Returns `keep` without those starts in word w whose features are left out. */

@@ -12,7 +12,7 @@
 #include "backend/census.h"
 #include "backend/devices.h"
 #include "classify/align.h"
-#include "classify/classify.h"
+#include "classify/distinct.h"
 #include "classify/kraken.h"
 
 /* A database on the devices: shared, immutable. */
@@ -74,13 +74,11 @@ struct kh_backend {
 	bool on_host;
 	/* the table of functions for databases of Kraken 2, which may be this one; NULL: none */
 	const kh_backend *kraken;
-	bool grows;     /* it knows kh_finish.old and keep_keys */
 	/* it fills the candidates of tasks; otherwise none may be asked for */
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */
-	size_t block_size;              /* bytes of text in a block that suit it, 0: any; */
-	size_t text_block_size;         /* the same for databases with text */
+	size_t block_size;              /* bytes of text in a block that suit it, 0: any */
 	/* the same where several devices or processes work on each job */
 	size_t far_block_size;
 	size_t host_block_size;         /* the same where devices read an index on the host */

@@ -4,7 +4,6 @@
 #include "classify/match.h"
 
 #include <stdlib.h>
-#include "index/pairs_exchange.h"
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "db/pages.h"
@@ -88,10 +87,6 @@ struct finish {
 	kh_monitor *m;
 	kh_queue *images;
 	kh_order *order;
-	kh_pairs_exchange *x;                 /* NULL: one process */
-	unsigned workers;
-	_Atomic unsigned left;          /* workers that are still at work */
-	unsigned first, end;            /* ranges of this process */
 	_Atomic unsigned next;
 };
 
@@ -111,41 +106,24 @@ static int deliver(void *arg, void *item, kh_err *err)
 	return rc;
 }
 
-/* What a worker makes ranges with. */
-struct scratch {
-	kh_pair_scratch pairs;
-	kh_grow_scratch old;
-};
-
-static int make_range(struct finish *fin, unsigned worker, unsigned range, struct scratch *scratch,
+static int make_range(struct finish *fin, unsigned range, kh_pair_scratch *scratch,
 		      struct delivery *p, kh_err *err)
 {
-	const kh_finish *f = fin->f;
 	kh_pairs pairs;
-	int rc = fin->x ? kh_pairs_exchange_range(fin->x, worker, range, &scratch->pairs, &pairs,
-						  err)
-			: kh_store_range(fin->b->store, range, f->remap, &scratch->pairs, &pairs,
-					 err);
+	int rc = kh_store_range(fin->b->store, range, scratch, &pairs, err);
 
-	p->image.keep_keys = f->keep_keys;
-	if (!rc && f->old) {
-		rc = kh_old_join(f->old, range, &pairs, f->bins, &scratch->old, err);
-		if (!rc)
-			rc = kh_index_encode_lists(&p->image, &scratch->old.lists, f->bins, f->tax,
-						   err);
-	} else if (!rc && f->bins->places) {
-		rc = kh_seeds_encode(&p->image, &scratch->pairs, &pairs, f->bins, err);
-	} else if (!rc) {
-		rc = kh_index_encode(&p->image, &pairs, f->bins, f->tax, err);
-	}
-	return rc ? rc : kh_order_put(fin->order, range - fin->first, p, deliver, NULL);
+	if (!rc)
+		rc = kh_seeds_encode(&p->image, scratch, &pairs, fin->f->bins, err);
+	return rc ? rc : kh_order_put(fin->order, range, p, deliver, NULL);
 }
 
-static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
+static int make_ranges(void *arg, unsigned worker, kh_err *err)
 {
-	struct scratch scratch = { .pairs = { .key = NULL } };
+	struct finish *fin = arg;
+	kh_pair_scratch scratch = { .key = NULL };
 	int rc = KH_OK;
 
+	(void)worker;
 	while (!rc) {
 		struct delivery *p = kh_queue_pop(fin->images);
 
@@ -153,77 +131,25 @@ static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 			rc = KH_ECANCEL;
 			break;
 		}
-		unsigned range = fin->next++;
+		const unsigned range = fin->next++;
 
-		if (range >= fin->end) {
+		if (range >= KH_RANGES) {
 			kh_queue_push(fin->images, p);
 			break;
 		}
-		rc = make_range(fin, worker, range, &scratch, p, err);
+		rc = make_range(fin, range, &scratch, p, err);
 	}
-	kh_pair_scratch_clear(&scratch.pairs);
-	kh_grow_scratch_clear(&scratch.old);
-	return rc;
-}
-
-/* The worker behind the last one serves the other processes. It waits for messages; a worker that
- * fails here tells the other processes, which also ends that wait. */
-static int finish_worker(void *arg, unsigned worker, kh_err *err)
-{
-	struct finish *fin = arg;
-	kh_err first = { 0, "" };
-	int rc;
-
-	if (worker == fin->workers)
-		return kh_pairs_exchange_serve(fin->x, err);
-	rc = make_ranges(fin, worker, err);
-	if (!fin->x)
-		return rc;
-	bool last = --fin->left == 0;
-	if (!rc && last)
-		rc = kh_pairs_exchange_end(fin->x, err);
-	if (rc) {
-		kh_monitor_stop(fin->m, rc == KH_ECANCEL ? NULL : err);
-		kh_monitor_error(fin->m, &first);
-		kh_comm_fail(fin->b->o.on.comm, &first);
-	}
-	return rc;
-}
-
-/* With several processes, some workers always wait for messages, so there are more of them. */
-static int open_finish(struct finish *fin, kh_err *err)
-{
-	const kh_builder_options *o = &fin->b->o;
-	kh_pairs_exchange_options xo = { .comm = o->on.comm,
-					 .store = fin->b->store,
-					 .remap = fin->f->remap };
-	int rc = kh_monitor_new(&fin->m, err);
-
-	fin->left = fin->workers = o->on.threads + (o->on.comm ? 2 : 0);
-	fin->end = KH_RANGES;
-	if (rc || !o->on.comm)
-		return rc;
-	xo.m = fin->m;
-	xo.workers = fin->workers;
-	rc = kh_pairs_exchange_open(&fin->x, &xo, err);
-	if (!rc) {
-		const kh_shards *s = kh_pairs_exchange_shards(fin->x);
-
-		fin->next = fin->first = s->first[kh_comm_self(o->on.comm)];
-		fin->end = s->first[kh_comm_self(o->on.comm) + 1];
-	}
+	kh_pair_scratch_clear(&scratch);
 	return rc;
 }
 
 static int cpu_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 {
 	struct finish fin = { .b = b, .f = f };
-	struct delivery *delivery = NULL;
-	int rc = open_finish(&fin, err);
-	size_t n = fin.workers + 1;
+	const size_t n = b->o.on.threads + (size_t)1;
+	struct delivery *delivery = kh_array(n, sizeof *delivery, err);
+	int rc = delivery ? kh_monitor_new(&fin.m, err) : KH_ENOMEM;
 
-	if (!rc && !(delivery = kh_array(n, sizeof *delivery, err)))
-		rc = KH_ENOMEM;
 	if (!rc)
 		rc = kh_queue_new(&fin.images, fin.m, n, err);
 	if (!rc)
@@ -233,12 +159,11 @@ static int cpu_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 		kh_queue_push(fin.images, &delivery[i]);
 	}
 	if (!rc)
-		rc = kh_threads_run(fin.m, fin.workers + (fin.x ? 1 : 0), finish_worker, &fin, err);
+		rc = kh_threads_run(fin.m, b->o.on.threads, make_ranges, &fin, err);
 	for (size_t i = 0; delivery && i < n; i++)
 		kh_image_clear(&delivery[i].image);
 	kh_order_free(fin.order);
 	kh_queue_free(fin.images);
-	kh_pairs_exchange_close(fin.x);
 	kh_monitor_free(fin.m);
 	free(delivery);
 	return rc;
@@ -253,7 +178,6 @@ struct kh_engine {
 
 /* What a worker does jobs with: one of these, by the kind of the database. */
 struct kh_task_queue {
-	kh_classifier *own;
 	kh_k2_classifier *kraken;
 	kh_matcher *text;
 	kh_task *done;
@@ -274,7 +198,7 @@ static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 		return o->on.placement == KH_PLACE_REPLICATE;
 	return o->input >= index_bytes(db) && !kh_db_in_large_pages(db) &&
 	       !kh_db_make_large_pages(db) &&
-	       index_bytes(db) + db->h->text.bytes <= kh_memory_left_now(o->on.threads).bytes / 2;
+	       index_bytes(db) + db->h->section[KH_SEC_TEXT].bytes <= kh_memory_left_now(o->on.threads).bytes / 2;
 }
 
 static int copy_index(kh_engine *e, unsigned threads, kh_err *err)
@@ -297,7 +221,7 @@ static void cpu_engine_close(kh_engine *e)
 	if (e)
 		kh_pages_free(e->copy, (size_t)index_bytes(&e->db));
 	if (e && e->text)
-		kh_pages_free(e->text, (size_t)e->db.h->text.bytes);
+		kh_pages_free(e->text, (size_t)e->db.h->section[KH_SEC_TEXT].bytes);
 	free(e);
 }
 
@@ -324,7 +248,6 @@ static void cpu_queue_close(kh_task_queue *q)
 {
 	if (!q)
 		return;
-	kh_classifier_free(q->own);
 	kh_k2_classifier_free(q->kraken);
 	kh_matcher_free(q->text);
 	free(q);
@@ -339,9 +262,8 @@ static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	(void)worker, (void)block_size;
 	if (!q)
 		return KH_ENOMEM;
-	rc = e->db.k2     ? kh_k2_classifier_new(&q->kraken, &e->db, err)
-	     : e->db.text ? kh_matcher_new(&q->text, &e->db, e->rule, err)
-			  : kh_classifier_new(&q->own, &e->db, e->rule, err);
+	rc = e->db.k2 ? kh_k2_classifier_new(&q->kraken, &e->db, err)
+		      : kh_matcher_new(&q->text, &e->db, e->rule, err);
 	if (rc) {
 		cpu_queue_close(q);
 		return rc;
@@ -356,11 +278,7 @@ static int cpu_submit(kh_task_queue *q, kh_task *t, kh_err *err)
 	q->done = t;
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
-	if (q->text)
-		return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned,
-				    t->distinct, err);
-	kh_classifier_want(q->own, t->candidates, t->places);
-	return kh_classify_job(q->own, t->job, t->call, t->distinct, err);
+	return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
 }
 
 static int cpu_collect(kh_task_queue *q, kh_task **t, kh_err *err)
@@ -375,7 +293,6 @@ const kh_backend kh_backend_cpu = {
 	.name = "cpu",
 	.on_host = true,
 	.kraken = &kh_backend_cpu,
-	.grows = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,
 	.build.open = cpu_builder_open,

@@ -1,14 +1,10 @@
 /*
  * base.c - a build that adds references to a database
  *
- * The database's sequences become the first ones of the build, with the bins, digests and taxids
- * that it has for them, and its index joins the pairs of the new ones range by range
- * (index/grow.h).  So all that follows is what a build from all references does.
- *
- * Its excerpts of its sequences are asked about with those of the new ones (told.c).
- *
- * Of a database with text, the text becomes that of its sequences, with holes where some of it was
- * left out, and is sampled again: its index is not looked at.
+ * The database's sequences become the first ones of the build, with the digests and taxids that it
+ * has for them.  Its text becomes that of its sequences, with holes where some of it was left out,
+ * and is sampled again: its index is not looked at.  So all that follows is what a build from all
+ * references does.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -48,51 +44,39 @@ static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 	return kh_refs_number(r, "", err);
 }
 
-/* Behind the last bin of target t; with text, where no bins of it were left out. */
+/* Behind the last bin of target t, where no bins of it were left out. */
 static uint64_t end_of_target(const kh_db *db, uint32_t t, uint64_t first_bin)
 {
 	const uint64_t bases = db->target[t].bases, stride = db->h->sampling.stride;
 
-	if (db->text)
-		return first_bin + (bases ? bases / stride + (bases % stride != 0) : 1) +
-		       db->h->gap;
-	return t + 1 < db->h->n_targets ? db->target[t + 1].first_bin : db->bins.votes;
+	return first_bin + (bases ? bases / stride + (bases % stride != 0) : 1) + 1;
 }
 
-/* Is sequence i one without a taxon, when u of these and t targets were before it?  With text,
- * their order among the targets is not known, and nothing depends on it. */
-static bool is_unmapped(const kh_db *db, uint64_t i, uint64_t u, uint32_t t)
-{
-	if (db->text)
-		return t == db->h->n_targets;
-	return u < db->h->unmapped && db->keys.unmapped[u] == i;
-}
-
-/* Adds the sequences of the database; those without a taxon have no bins. */
+/* Adds the sequences of the database: the targets, and behind them those without a taxon, which have
+ * no bins; where these were among the targets is not known, and nothing depends on it. */
 static int add_refs(kh_refs *r, const kh_db *db, kh_err *err)
 {
 	const char *unmapped = db->unmapped;
-	uint32_t t = 0;
 	int rc = KH_OK;
 
-	for (uint64_t i = 0, u = 0; i < db->h->sequences && !rc; i++) {
-		kh_ref ref = { .first_bin = (uint32_t)r->next_bin };
+	for (uint32_t t = 0; t < db->h->n_targets && !rc; t++) {
+		const kh_db_target *x = &db->target[t];
+		const kh_ref ref = { .first_bin = (uint32_t)r->next_bin, .bases = x->bases,
+				     .digest = x->digest,
+				     .header_taxid = db->tax->taxid[x->taxon] };
 
-		if (is_unmapped(db, i, u, t)) {
-			rc = add_ref(r, unmapped, &ref, err);
-			unmapped += strlen(unmapped) + 1;
-			u++;
-			continue;
-		}
-		ref.bases = db->target[t].bases;
-		ref.digest = db->target[t].digest;
-		ref.header_taxid = db->tax->taxid[db->target[t].taxon];
-		rc = add_ref(r, db->ids + db->target[t].id, &ref, err);
-		r->next_bin = end_of_target(db, t++, r->next_bin);
+		rc = add_ref(r, db->ids + x->id, &ref, err);
+		r->next_bin = end_of_target(db, t, r->next_bin);
 		if (!rc && r->next_bin > UINT32_MAX)
 			rc = kh_fail(err, KH_EUSAGE, "%s: its targets have too many bins to be "
 				     "numbered: build it anew from all references, with a greater "
 				     "--set stride", db->path);
+	}
+	for (uint64_t u = 0; u < db->h->unmapped && !rc; u++) {
+		const kh_ref ref = { .first_bin = (uint32_t)r->next_bin };
+
+		rc = add_ref(r, unmapped, &ref, err);
+		unmapped += strlen(unmapped) + 1;
 	}
 	return rc;
 }
@@ -114,31 +98,6 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 	r->n_base = b->base.n = r->n;
 	r->bases = db->h->bases + db->h->unmapped_bases;
 	return rc;
-}
-
-/* --- its excerpts, in front of those of the references that join it -------------------- */
-int kh_build_excerpts_write(struct build *b, kh_err *err)
-{
-	const kh_db *db = b->o->base;
-	const size_t n_old = db ? (size_t)db->n_excerpts : 0;
-	kh_excerpts *e = &b->excerpts;
-	size_t n = 0;
-	int rc = KH_GROW(e->v, e->cap, n_old + e->n, err);
-
-	if (rc)
-		return rc;
-	if (n_old > 0) {
-		memmove(e->v + n_old, e->v, e->n * sizeof *e->v);
-		memcpy(e->v, db->excerpt, n_old * sizeof *e->v);
-	}
-	for (size_t i = 0; i < n_old + e->n; i++)
-		if (b->taxa.to[e->v[i].seq] != KH_DROP)
-			e->v[n++] = e->v[i];
-	e->n = n;
-	if (!b->o->growable)
-		return KH_OK;
-	rc = kh_db_begin(b->out.w, KH_SEC_EXCERPTS, err);
-	return rc || n == 0 ? rc : kh_db_append(b->out.w, e->v, n * sizeof *e->v, err);
 }
 
 /* --- its taxa in the taxonomy of the build ------------------------------------------- */
@@ -222,34 +181,7 @@ static void tell_changes(const struct build *b, const struct changes *c)
 		       "more and are left out", c->targets, db->h->n_targets, db->path);
 }
 
-/* Target t of the old database has first bin `to` and, if it is not dropped, votes in `vote`. */
-static void place_target(struct build *b, uint32_t t, uint32_t to, uint32_t vote)
-{
-	const kh_bins *old = &b->o->base->bins;
-	uint32_t *known = &b->base.vote_to[old->species[t] - old->n_targets];
-	const uint32_t goes = to == KH_DROP ? KH_VOTE_NONE : vote;
-
-	/* 0: not known yet. It is no bin of a species, as those lie behind the bins of targets. */
-	*known = *known == 0 || *known == goes ? goes : KH_VOTE_SPLIT;
-	b->base.to[t] = to;
-}
-
-static void place_targets(struct build *b)
-{
-	const kh_bins *bins = &b->taxa.bins.bins;
-	uint32_t t = 0, now = 0;
-
-	for (size_t i = 0; i < b->base.n; i++) {
-		const uint32_t to = b->taxa.to[i];
-
-		if (b->refs.ref[i].header_taxid == 0)
-			continue;
-		place_target(b, t++, to, to == KH_DROP ? 0 : kh_bins_vote(bins, now));
-		now += to != KH_DROP;
-	}
-}
-
-/* With text, what is alike in targets of a species was left out of all but one of them; so their
+/* What is alike in targets of a species was left out of all but one of them; so their
  * species have to stay together, or to go together, unless all was kept. */
 static int check_together(struct build *b, kh_err *err)
 {
@@ -292,25 +224,11 @@ int kh_build_base_taxa(struct build *b, kh_err *err)
 
 	if (!db)
 		return KH_OK;
-	b->base.to = kh_array(db->h->n_targets, sizeof *b->base.to, err);
-	b->base.vote_to = kh_array(db->h->n_species + (size_t)1, sizeof *b->base.vote_to, err);
-	if (!b->base.to || !b->base.vote_to)
-		return KH_ENOMEM;
 	for (size_t i = 0; i < b->base.n; i++)
 		c.targets += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
 	for (uint32_t i = 1; i < db->tax->n; i++)
 		compare_taxon(b, i, &c);
 	if (b->limit.builds == 0)       /* it is told once */
 		tell_changes(b, &c);
-	if (db->text)
-		return check_together(b, err);
-	place_targets(b);
-	b->base.old = (kh_old_index) { .path = db->path, .image = db->image, .dir = db->dir,
-				       .keys = &db->keys, .bins = &db->bins,
-				       .n_bins = (uint32_t)db->h->bins, .gap = db->h->gap,
-				       .to = c.targets > 0 ? b->base.to : NULL,
-				       .vote_to = b->base.vote_to, .tax = db->tax,
-				       .sampling = b->sampling };
-	kh_old_steady(&b->base.old);
-	return KH_OK;
+	return check_together(b, err);
 }

@@ -16,28 +16,17 @@ static void choose_sampling(struct build *b, uint64_t bases)
 	kh_sampling *s = &b->sampling;
 
 	bases = o->bases ? o->bases : bases;
-	s->k = given->k ? given->k : o->text ? kh_text_k(bases) : kh_default_k(bases);
+	s->k = given->k ? given->k : kh_default_k(bases);
 	if (given->stride == 0)
-		s->stride = o->text ? kh_text_stride(bases)
-			    : given->k && !o->bases ? KH_STRIDE
+		s->stride = s->scheme == KH_MINHASH ? kh_default_minhash_stride(bases)
 						    : kh_default_stride(bases);
 	if (s->scheme == KH_SYNCMER && given->s == 0)
-		s->s = o->text ? kh_text_s(bases, s->k, s->stride) : kh_default_s(s->k);
-	b->part = !o->text || o->max_db_size ? KH_LIMIT_ALL
-		  : o->base		     ? KH_LIMIT_ALL - o->base->h->least
-					     : kh_text_share(bases, s);
-	b->gap = o->text ? 1 : 1 + (b->o->max_span + s->stride - 1) / s->stride;
-}
-
-static int check_sampling(const struct build *b, kh_err *err)
-{
-	int rc = kh_sampling_check(&b->sampling, err);
-
-	if (!rc && b->o->max_span < b->sampling.stride)
-		rc = kh_fail(err, KH_EUSAGE, "a span of %" PRIu32 " bases is less than a bin of %"
-			     PRIu32 ": use a greater --set max-span", b->o->max_span,
-			     b->sampling.stride);
-	return rc;
+		s->s = kh_default_s(bases, s->k, s->stride);
+	if (s->scheme == KH_MINHASH && given->s == 0)
+		s->s = kh_default_minhash_s(bases, s->stride);
+	b->part = o->max_db_size ? KH_LIMIT_ALL
+		  : o->base	 ? KH_LIMIT_ALL - o->base->h->least
+				 : kh_default_share(bases, s);
 }
 
 /* What share of the features a dry run makes an index of: enough for the size of buckets and lists
@@ -61,7 +50,7 @@ static uint32_t least_rank(const struct build *b)
 
 static int try_sampling(struct build *b, kh_err *err)
 {
-	int rc = check_sampling(b, err);
+	int rc = kh_sampling_check(&b->sampling, err);
 
 	b->sampling.least = least_rank(b);
 	if (!rc)
@@ -82,7 +71,7 @@ static int read_all(struct build *b, kh_err *err)
 {
 	kh_sampling guess;
 	uint64_t bases = 0, part;
-	int rc = kh_build_split(b, &bases, err);
+	int rc = kh_build_look(b, &bases, err);
 
 	if (!rc) {
 		choose_sampling(b, bases);
@@ -109,8 +98,8 @@ static int make_database(struct build *b, kh_err *err)
 {
 	int rc;
 
-	if ((rc = kh_build_add_digests(b, err)) || (rc = kh_build_gather(b, err)) ||
-	    (rc = kh_build_find_taxa(b, err)) || (rc = kh_build_text_sample(b, err)))
+	kh_build_add_digests(b);
+	if ((rc = kh_build_find_taxa(b, err)) || (rc = kh_build_text_sample(b, err)))
 		return rc;
 	return kh_build_write(b, err);
 }
@@ -128,26 +117,15 @@ static void start_over(struct build *b)
 	free(t->taxon);
 	free(t->to);
 	kh_bin_map_clear(&t->bins);
-	free(t->old_first);
 	free(t->kept);
 	free(t->alleles);
 	free(t->few);
 	free(b->out.dir);
-	free(b->out.seeds);
-	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)
-		free((void *)b->out.kept[i].p);
-	free(b->out.kept);
-	for (unsigned i = 0; b->out.keys && i < KH_RANGES; i++)
-		free((void *)b->out.keys[i].p);
-	free(b->out.keys);
-	free(b->out.n_full);
 	free(b->base.now);
-	free(b->base.to);
-	free(b->base.vote_to);
 	*t = (struct taxa) { .dump = t->dump };
 	b->out = (struct file) { .w = NULL };
-	b->base = (struct base) { .to = NULL };
-	b->mine = (struct own_input) { .first_file = 0 };
+	b->base = (struct base) { .now = NULL };
+	b->input = (struct input) { .text = 0 };
 }
 
 static void clear(struct build *b)
@@ -158,73 +136,24 @@ static void clear(struct build *b)
 	for (unsigned i = 0; b->in.worker && i < threads; i++) {
 		free(b->in.worker[i].pieces.v);
 		free(b->in.worker[i].part);
-		free(b->in.worker[i].excerpts.v);
 	}
 	free(b->in.worker);
-	free(b->excerpts.v);
 	kh_taxdump_close(b->taxa.dump);
 }
 
-/* The device; to add references, or to make that possible, needs one that can. */
-static int choose_backend(struct build *b, kh_err *err)
-{
-	const kh_build_options *o = b->o;
-	const bool grows = !o->text && (o->base || o->growable);
-	const bool host = grows && strcmp(o->device, "auto") == 0;
-	int rc = kh_backend_choose(&b->on.choice, host ? "cpu" : o->device, err);
-
-	if (!rc && o->text && o->comm)
-		return kh_fail(err, KH_EUSAGE, "databases with text are made by one process");
-	if (!rc && o->translated && (o->comm || grows))
-		return kh_fail(err, KH_EUSAGE, "--translated is for one process, without "
-			       "--growable and --base");
-	if (rc || !grows)
-		return rc;
-	if (!b->on.choice.backend->grows)
-		return kh_fail(err, KH_EUSAGE, "--base and --growable have no meaning for %s: "
-			       "use --device cpu", b->on.choice.backend->name);
-	if (o->comm)
-		return kh_fail(err, KH_EUSAGE, "--base and --growable are for one process");
-	return KH_OK;
-}
-
-/* Process 0 knows the sizes, also of the ranges that others have made. */
 static kh_limit_size size_of(const struct build *b)
 {
-	const kh_range *last = b->o->text ? NULL : &b->out.dir[KH_RANGES - 1];
-
-	return (kh_limit_size) {
-		.file = kh_db_length(b->out.w),
-		.index = (last ? last->first_bucket * 64 +
-				 kh_range_bytes(last, b->taxa.bins.bins.bits)
-			       : b->out.image_bytes) + b->out.keys_bytes,
-		.features = b->sum->header.features
-	};
+	return (kh_limit_size) { .file = kh_db_length(b->out.w), .index = b->out.image_bytes,
+				 .features = b->sum->header.features };
 }
 
-/* Process 0 says whether the database is kept. */
+/* Is the database kept?  Else another share of the features is tried. */
 static int judge(struct build *b, bool *keep, kh_err *err)
 {
-	struct {
-		kh_limit limit;
-		uint64_t keep;
-	} said = { b->limit, 1 };
-	int rc = KH_OK;
+	const kh_limit_size built = size_of(b);
 
 	*keep = true;
-	if (b->limit.bytes == 0)
-		return KH_OK;
-	if (kh_comm_self(b->o->comm) == 0) {
-		const kh_limit_size built = size_of(b);
-
-		rc = kh_limit_next(&said.limit, &built, keep, err);
-		said.keep = *keep;
-	}
-	if (!rc)
-		rc = kh_build_broadcast(b, &said, sizeof said, err);
-	b->limit = said.limit;
-	*keep = said.keep != 0;
-	return rc;
+	return b->limit.bytes > 0 ? kh_limit_next(&b->limit, &built, keep, err) : KH_OK;
 }
 
 /* The index of a part of the features, which are chosen as for a database of limited size, says how
@@ -233,14 +162,13 @@ static int dry_run(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	kh_build_estimate *e = &b->sum->estimate;
-	const bool first = kh_comm_self(o->comm) == 0;
 	int rc = read_all(b, err);
 
 	if (rc || !e->known || (rc = make_database(b, err)))
 		return rc;
-	const kh_limit_size part = first ? size_of(b) : (kh_limit_size) { .file = 0 };
+	const kh_limit_size part = size_of(b);
 	const kh_limit_size all = kh_limit_all(&b->limit, &part);
-	b->mine.text = b->all.bases - (o->text && o->base ? o->base->h->bases : 0);
+	b->input.text = b->all.bases - (o->base ? o->base->h->bases : 0);
 	b->limit.share = b->limit.most;
 	b->sampling.least = least_rank(b);
 	rc = kh_build_plan(b, err);
@@ -255,7 +183,8 @@ static int dry_run(struct build *b, kh_err *err)
 static int build_to_fit(struct build *b, kh_err *err)
 {
 	for (bool keep = false;;) {
-		int rc = kh_build_create(b, err); /* early: a folder may not let it be written */
+		/* early: a folder may not let it be written */
+		int rc = kh_db_create(&b->out.w, b->o->db, err);
 
 		if (rc || b->o->dry_run)
 			return rc ? rc : dry_run(b, err);
@@ -267,40 +196,30 @@ static int build_to_fit(struct build *b, kh_err *err)
 		start_over(b);
 		b->sum->header = (kh_db_header) { .version = 0 };
 	}
-	if (b->limit.clipped)
-		kh_log(KH_WARN, "%s has %.2f %% of the features, and no more can be taken from it: "
-		       "a database made anew from all references may have more",
-		       b->o->base->path, (double)b->limit.most * 100 / (double)KH_LIMIT_ALL);
 	return kh_build_commit(b, err);
 }
 
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 {
 	struct build b = { .o = o, .sum = sum, .sampling = o->sampling,
-			   .on = { .memory = o->gpu_memory, .comm = o->comm,
-				   .threads = o->threads } };
+			   .on = { .memory = o->gpu_memory, .threads = o->threads } };
 	int rc;
 
 	*sum = (kh_build_summary) { .backend = NULL };
 	b.limit.bytes = o->max_db_size;
-	b.limit.most = o->base && !o->text ? KH_LIMIT_ALL - o->base->h->least : KH_LIMIT_ALL;
+	b.limit.most = KH_LIMIT_ALL;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
-	rc = b.in.worker ? choose_backend(&b, err) : KH_ENOMEM;
+	rc = b.in.worker ? kh_backend_choose(&b.on.choice, o->device, err) : KH_ENOMEM;
 	if (!rc && kh_build_settled(o)) {
 		choose_sampling(&b, 0);
-		rc = check_sampling(&b, err);
+		rc = kh_sampling_check(&b.sampling, err);
 	}
 	if (!rc)
 		rc = o->taxonomy ? kh_taxdump_open(&b.taxa.dump, o->taxonomy, err) : KH_OK;
 	if (!rc && o->lineages)
 		rc = kh_lineages_taxdump(o->lineages, &b.taxa.dump, err);
 	if (!rc)
-		rc = kh_build_agree(&b, err);
-	if (!rc)
 		rc = build_to_fit(&b, err);
-	/* first, as the other processes may be waiting for what is closed below */
-	if (rc)
-		kh_comm_fail(o->comm, err);
 	sum->backend = b.on.choice.backend ? b.on.choice.backend->name : NULL;
 	clear(&b);
 	return rc;

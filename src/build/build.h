@@ -11,11 +11,6 @@
  * A block's share of a sequence is sampled in whole bins: what is left behind its last
  * complete bin (fewer than stride + k bases) is carried to the next block, in the room
  * in front of its first piece.
- *
- * If there are several processes, each reads a stretch of the references and numbers its
- * sequences and bins from 0. Then every process is told of all sequences (process 0 keeps the ids
- * and looks up the taxa), the pairs go to the owners of their ranges, and each writes its part of
- * the file.
  */
 #ifndef KH_BUILD_H
 #define KH_BUILD_H
@@ -23,7 +18,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "comm/comm.h"
 #include "db/db.h"
 #include "seqio/feed.h"
 #include "backend/pieces.h"
@@ -43,54 +37,35 @@ typedef struct kh_ref {
 	uint32_t zero;
 } kh_ref;
 
-/* For N bases ceil(log4(2 N)) + 4, from 8 to 18, with which chance hits are rare. With 18 they
- * are not from some 10^9 bases on, but reads that differ from their reference by some per cent have
- * few longer k-mers in common with it: so k stays 18, and then 20, as long as calls by chance can
- * be told by their number of hits (kh_minima). */
+/* For N bases ceil(log4(2 N)) + 4, from 8 to 18, with which chance hits are rare; 20 beyond 10^11
+ * bases.  A chance hit is a comparison, and not a call, but no more than one look-up in three should
+ * have one. */
 uint32_t kh_default_k(uint64_t bases);
-#define KH_BASES_18 UINT64_C(10000000000)
-#define KH_BASES_20 UINT64_C(200000000000)
-
-/* Bases of an s-mer for a k-mer: one k-mer in 5 is kept up to k = 20, and one in 7 beyond that. */
-uint32_t kh_default_s(uint32_t k);
-
-/* A database with text: k is up to 18, and 20 beyond 10^11 bases, as a chance hit is a comparison,
- * and not a call; but no more than one look-up in three should have one. */
-uint32_t kh_text_k(uint64_t bases);
-#define KH_TEXT_BASES_18 UINT64_C(100000000000)
+#define KH_BASES_18 UINT64_C(100000000000)
 /* Bases of a bin: as few as do not take a slot from the lines of the index, but 64 at least where
  * they would, and more where 31 bits do not number the bins. */
-uint32_t kh_text_stride(uint64_t bases);
-/* Bases of an s-mer there: the scheme alone keeps as few k-mers as there are to be seeds, or hardly
- * more, as seeds that lie further apart are in more reads without an error. */
-uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride);
+uint32_t kh_default_stride(uint64_t bases);
+/* Bases of an s-mer: the scheme alone keeps as few k-mers as there are to be seeds, or hardly more,
+ * as seeds that lie further apart are in more reads without an error. */
+uint32_t kh_default_s(uint64_t bases, uint32_t k, uint32_t stride);
+/* The same of minhash: bases of a bin, which is a window, and features of it. */
+uint32_t kh_default_minhash_stride(uint64_t bases);
+uint32_t kh_default_minhash_s(uint64_t bases, uint32_t stride);
 /* Of 2^32 features, how many are kept, so that text and index take about .75 bytes a base: one byte
  * in three is text, and by the slots in a line a seed takes 4.5 to 6 bytes. */
-uint64_t kh_text_share(uint64_t bases, const kh_sampling *s);
-
-/* Bases of a bin: so many that 32 bits can number the bins, with an eighth of them for gaps. */
-uint32_t kh_default_stride(uint64_t bases);
-#define KH_STRIDE 112
-#define KH_BASES_STRIDE UINT64_C(420000000000)
+uint64_t kh_default_share(uint64_t bases, const kh_sampling *s);
 
 /* defaults */
-#define KH_MAX_SPAN 1008
-#define KH_MAX_LOCATIONS 2
-#define KH_FEATURES 16                  /* minhash: of a window */
 #define KH_MAX_UNMAPPED 0.05
 
 typedef struct kh_build_options {
 	const char *const *refs;
 	size_t n_refs;
 	const char *db;                 /* the file to make */
-	/* NULL, or a database that the references join: with text, or opened with its keys.  Then
-	 * sampling, max_span and max_locations are its own, and it has text or is growable; but for
+	/* NULL, or a database that the references join.  Then sampling is its own, but for
 	 * sampling.least, which follows from max_db_size. */
 	const kh_db *base;
-	bool growable;                  /* references can be added to it later */
-	/* with the text of the references, which reads are compared with: version 3 */
-	bool text;
-	bool keep_all;                  /* with text: also what is alike in strains of a species */
+	bool keep_all;                  /* also what is alike in strains of a species */
 	bool translated;                /* with translated seeds: translated/section.h */
 	const char *taxonomy;           /* folder of dump files, or NULL */
 	/* from which the taxonomy is made, or which join that of the folder; NULL: none */
@@ -101,11 +76,7 @@ typedef struct kh_build_options {
 	size_t n_maps;
 	/* of all references, nearly: what is not given follows from them; 0: from their number */
 	uint64_t bases;
-	/* k = 0: kh_default_k; s = 0: by scheme and k; stride = 0: KH_STRIDE where k is given, else
-	 * kh_default_stride; with text kh_text_k, kh_text_s, kh_text_stride */
-	kh_sampling sampling;
-	uint32_t max_span;
-	uint32_t max_locations;         /* targets of a feature in one species: bins.h */
+	kh_sampling sampling;           /* k, s, stride = 0: kh_default_k, _s, _stride */
 	uint64_t max_db_size;           /* bytes of the file at most, 0: no limit: limit.h */
 	unsigned threads;
 	const char *device;             /* "auto", "cpu", "cuda..." */
@@ -113,7 +84,6 @@ typedef struct kh_build_options {
 					 * db; 0: as much as is left */
 	bool dry_run;                   /* stops after checking the inputs and planning */
 	uint64_t gpu_memory;
-	kh_comm *comm;                  /* NULL: one process */
 	double max_unmapped;            /* share of sequences, 0..1 */
 	bool allow_duplicates;
 	bool allow_no_eof;
@@ -123,7 +93,7 @@ typedef struct kh_build_options {
 /* Is it known before the bases are counted what is sampled?  Else references may be read twice. */
 static inline bool kh_build_settled(const kh_build_options *o)
 {
-	return o->bases > 0 || o->base || (o->sampling.k > 0 && !o->text);
+	return o->bases > 0 || o->base;
 }
 
 /* Bytes that a build is going to take, estimated from the sizes of its inputs; after a dry run the
@@ -156,7 +126,6 @@ typedef struct kh_build_summary {
 	const char *backend;
 } kh_build_summary;
 
-/* Every process calls it. Process 0 gets the whole summary, the others only their seconds. */
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
 
 #endif

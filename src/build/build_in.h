@@ -1,20 +1,17 @@
 /*
- * build_in.h - inside a build: build.c calls the steps in order; split_input.c decides which
- * process reads what; plan.c estimates memory and disk; read.c reads the references; text.c keeps
- * their text, and strains.c and kept.c find what of it the database has; gather.c exchanges
- * what the processes know; taxa.c finds the targets; base.c has what a build adds to; write_db.c
- * writes the file, and told.c a section of it
+ * build_in.h - inside a build: build.c calls the steps in order; input.c looks at the references;
+ * plan.c estimates memory and disk; read.c reads the references; text.c keeps their text, and
+ * strains.c and kept.c find what of it the database has; taxa.c finds the targets; base.c has what a
+ * build adds to; write_db.c writes the file
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
 
 #include "backend/backend.h"
 #include "base/timing.h"
-#include "build/excerpts.h"
 #include "build/limit.h"
 #include "build/refs.h"
 #include "index/seeds.h"
-#include "index/shard.h"
 
 /* A part of the digest of a sequence. */
 struct part {
@@ -27,28 +24,22 @@ struct worker {
 	kh_pieces pieces;
 	struct part *part;
 	size_t n, cap;
-	kh_excerpts excerpts;
 };
 
 struct totals {
 	uint64_t bases, bins, sequences;
 };
 
-/* The part of the references that this process reads: of its first file the bytes from from_byte
- * on, of its last file those before to_byte (0: all of it). */
-struct own_input {
-	size_t first_file, n_files;
-	uint64_t from_byte, to_byte;
-	uint64_t text;                  /* bytes of text in the files of all processes, */
-	bool text_known;                /* false if one of them is not a regular file */
-	size_t first_seq, n_own;        /* its sequences among those of all processes, */
-	uint32_t first_bin;             /* and the number that has been added to their bins */
+/* Of the references: bytes of text, decompressed, as far as their sizes tell. */
+struct input {
+	uint64_t text;
+	bool known;                     /* false if one of them is not a regular file */
 };
 
 /* One pass over the references. */
 struct reading {
 	kh_monitor *m;
-	kh_feed *feed;                  /* NULL: this process reads nothing */
+	kh_feed *feed;
 	kh_builder *builder;
 	uint64_t memory;                /* for features, 0: no limit */
 	struct worker *worker;          /* o->threads */
@@ -66,14 +57,13 @@ struct taxa {
 	kh_bin_map bins;                /* the bins of targets and of their species */
 	/* by sequence, of all: its first bin among the targets, or KH_DROP */
 	uint32_t *to;
-	/* o->text: the stretches of the targets that the database has */
+	/* the stretches of the targets that the database has */
 	kh_db_kept *kept;
 	uint32_t *alleles;              /* NULL, or of the text as it was read: text/text.h */
 	kh_db_allele *few;              /* those that reads do not ask for */
 	size_t n_few, cap_few;
 	uint32_t n_kept;
 	size_t cap_kept;
-	uint32_t *old_first; /* by sequence, of this process: its first bin when it was read */
 };
 
 /* What a build adds to: its sequences are the first ones, in their order. */
@@ -81,26 +71,15 @@ struct base {
 	size_t n;                       /* of them */
 	/* by its taxa: their taxids in the taxonomy of the build, or 0 */
 	uint32_t *now;
-	uint32_t *to;                   /* by its targets: their first bin, or KH_DROP */
-	uint32_t *vote_to;              /* by its species: kh_old_index */
-	kh_old_index old;
 };
 
 /* The database file. */
 struct file {
 	kh_db_writer *w;
-	kh_range *dir;
-	kh_seed_range *seeds;           /* o->text: in place of dir */
+	kh_seed_range *dir;
 	uint64_t image_bytes;
 	double started;
-	unsigned ranges;                /* made so far, by this process */
-	/* with several processes: encoded ranges, until their places in the file are known */
-	kh_db_stretch *kept;
-	/* of a database that can be added to: what the ranges forget of their keys, and how many
-	 * words of that are keys in full */
-	kh_db_stretch *keys;
-	uint64_t *n_full;
-	uint64_t keys_bytes;            /* of all of these */
+	unsigned ranges;                /* made so far */
 };
 
 struct build {
@@ -110,24 +89,20 @@ struct build {
 	kh_sampling sampling;
 	kh_limit limit;
 	uint64_t part;                  /* of 2^32 features, those that a share is of */
-	uint32_t gap;
-	struct totals all;              /* of all processes */
-	/* the sequences of this process; after kh_build_gather, those of all processes */
+	struct totals all;
 	kh_refs refs;
-	struct own_input mine;
+	struct input input;
 	struct reading in;
 	struct taxa taxa;
 	struct base base;
 	struct file out;
-	kh_excerpts excerpts;           /* of all processes, at process 0 */
-	struct text *text;              /* o->text: what text.c keeps */
+	struct text *text;              /* what text.c keeps */
 };
 
-/* Decides which of the references this process reads, and guesses the bases of all, if k is not
- * given. */
-int kh_build_split(struct build *b, uint64_t *bases, kh_err *err);
+/* Makes b->input, and guesses the bases of all references; fails if one cannot be read. */
+int kh_build_look(struct build *b, uint64_t *bases, kh_err *err);
 
-/* One pass over this process's references, with b->sampling. */
+/* One pass over the references, with b->sampling. */
 int kh_build_read(struct build *b, kh_err *err);
 /* Bytes of text in a block. */
 size_t kh_build_block_size(const struct build *b);
@@ -136,7 +111,7 @@ size_t kh_build_sample_size(const struct build *b);
 /* Frees what a pass has made, all but its figures. */
 void kh_build_forget(struct build *b);
 /* Adds up the digests of sequences of which several workers have read parts. */
-int kh_build_add_digests(struct build *b, kh_err *err);
+void kh_build_add_digests(struct build *b);
 
 /* b->sum->estimate and b->in.memory; fails if there is too little memory. */
 int kh_build_plan(struct build *b, kh_err *err);
@@ -161,7 +136,7 @@ uint32_t kh_build_base_taxid(const struct build *b, size_t seq);
 /* Fails if too many of its sequences have no taxon any more. */
 int kh_build_base_check(const struct build *b, kh_err *err);
 
-/* --- the text of the references, if it is wanted; else nothing to do --- */
+/* --- the text of the references --- */
 int kh_build_text_start(struct build *b, kh_err *err);
 /* Called by any worker. */
 int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
@@ -206,32 +181,6 @@ void kh_build_text_free(struct build *b);
 /* The translated seeds, if they are wanted. */
 int kh_build_translated_write(struct build *b, kh_err *err);
 
-/* --- between the processes; with one process these do nothing --- */
-int kh_build_agree(const struct build *b, kh_err *err);
-int kh_build_total(struct build *b, kh_err *err);
-int kh_build_same_taxa(const struct build *b, kh_err *err);
-/* Every process gets the sequences of all; only process 0 gets their ids, and fails there if one
- * occurs twice. */
-int kh_build_gather(struct build *b, kh_err *err);
-/* Sends n bytes of process 0 to all. */
-int kh_build_broadcast(const struct build *b, void *p, size_t n, kh_err *err);
-int kh_build_create(struct build *b, kh_err *err);
-/* Makes b->excerpts: those of all processes, at process 0. */
-int kh_build_gather_excerpts(struct build *b, kh_err *err);
-/* Writes the ranges that were kept; every process gets the directory of all ranges, b->dir. */
-int kh_build_join(struct build *b, kh_err *err);
-
-/* Is it to be known how many fragments of a species are told?  Where references join others, only
- * if there are excerpts of those. */
-static inline bool kh_build_tells(const struct build *b)
-{
-	return !b->o->text && (!b->o->base || b->o->base->h->excerpts.at != 0);
-}
-/* Puts the excerpts of what is added to in front of the others, and leaves out those of sequences
- * without a taxon; if the database can be added to, writes them. */
-int kh_build_excerpts_write(struct build *b, kh_err *err);
-/* Writes the section told, when the index is in the file. */
-int kh_build_told(struct build *b, kh_err *err);
 /* Encodes and writes the pairs, then the other sections. */
 int kh_build_write(struct build *b, kh_err *err);
 /* The file is complete, and gets its name. */

@@ -12,31 +12,11 @@ uint32_t kh_default_k(uint64_t bases)
 	while (k < 18 && (UINT64_C(1) << 2 * (k - 4)) / 2 < bases)
 		k++;
 	if (bases > KH_BASES_18)
-		k = bases > KH_BASES_20 ? 22 : 20;
+		k = 20;
 	return k < KH_K_MIN ? KH_K_MIN : k;
 }
 
-uint32_t kh_default_s(uint32_t k)
-{
-	return k <= 20 ? k - 4 : k - 6;
-}
-
 uint32_t kh_default_stride(uint64_t bases)
-{
-	const uint64_t stride = KH_STRIDE * (1 + bases / KH_BASES_STRIDE);
-	const uint32_t most = KH_STRIDE_MAX / KH_STRIDE * KH_STRIDE;
-
-	return stride < most ? (uint32_t)stride : most;
-}
-
-uint32_t kh_text_k(uint64_t bases)
-{
-	const uint32_t k = kh_default_k(bases);
-
-	return bases > KH_TEXT_BASES_18 ? 20 : k < 18 ? k : 18;
-}
-
-uint32_t kh_text_stride(uint64_t bases)
 {
 	const uint64_t with_gaps = bases + bases / 8;
 	uint32_t stride = KH_TEXT_WORD;
@@ -58,17 +38,35 @@ static uint64_t text_seeds(uint64_t bases, uint32_t stride)
 
 /* One k-mer in k - s + 1 is a syncmer, and k - s is even.  Seeds that are all syncmers find as many
  * reads as a fifteenth more of denser ones, of which some are left out. */
-uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride)
+uint32_t kh_default_s(uint64_t bases, uint32_t k, uint32_t stride)
 {
 	const uint32_t each = (uint32_t)(100000 * 16 / 15 / text_seeds(bases, stride));
 
 	return k >= 16 ? k - (each - 1) / 2 * 2 : k - 4;
 }
 
-uint64_t kh_text_share(uint64_t bases, const kh_sampling *s)
+/* Windows of 64 bases find more reads of 36 to 75 bases than those of 16, 32, 128 or 256: in longer
+ * ones seeds are further apart here and there, and shorter ones keep a share less close to that of
+ * the slots. */
+uint32_t kh_default_minhash_stride(uint64_t bases)
 {
-	const uint64_t each = s->k - s->s + 1;
-	const uint64_t share = text_seeds(bases, s->stride) * each * KH_LIMIT_ALL / 100000;
+	const uint32_t stride = kh_default_stride(bases);
+
+	return stride < 64 ? 64 : stride;
+}
+
+uint32_t kh_default_minhash_s(uint64_t bases, uint32_t stride)
+{
+	const uint64_t n = text_seeds(bases, stride) * stride / 100000;
+
+	return n < 1 ? 1 : n < KH_MINHASH_S_MAX ? (uint32_t)n : KH_MINHASH_S_MAX;
+}
+
+uint64_t kh_default_share(uint64_t bases, const kh_sampling *s)
+{
+	const bool minhash = s->scheme == KH_MINHASH;
+	const uint64_t of = minhash ? s->stride : s->k - s->s + 1, kept = minhash ? s->s : 1;
+	const uint64_t share = text_seeds(bases, s->stride) * of * KH_LIMIT_ALL / (100000 * kept);
 
 	return share < KH_LIMIT_ALL ? share : KH_LIMIT_ALL;
 }

@@ -17,12 +17,8 @@
 enum {
 	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
 	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
-	SORT = 52,              /* bytes for a pair while its range is sorted and encoded, */
-	SORT_SEEDS = 36,        /* and as seeds */
-	KEYS = 2,               /* bytes of what the index forgets of a key: 1.7 were measured */
-	MERGE = 52,             /* bytes for an old location while its range is merged, encoded */
-	INDEX_BYTES = 9,        /* bytes of the database for each feature: 8.93 were measured */
-	SEED_BYTES = 6          /* the same with text: at most */
+	SORT = 36,              /* bytes for a pair while its range is sorted and encoded */
+	SEED_BYTES = 6          /* bytes of the database for each feature, at most */
 };
 
 static double mb(uint64_t bytes)
@@ -30,28 +26,10 @@ static double mb(uint64_t bytes)
 	return (double)bytes * 1e-6;
 }
 
-/* Counts the processes on this host, as they share its memory. */
-static int count_neighbours(kh_comm *c, uint64_t *n, kh_err *err)
-{
-	char host[256] = "";
-	kh_mail m;
-
-	*n = 1;
-	if (!c)
-		return KH_OK;
-	gethostname(host, sizeof host - 1);
-	const int rc = kh_comm_gather(c, host, sizeof host, true, &m, err);
-	*n = 0;
-	for (unsigned r = 0; r < m.size && !rc; r++)
-		*n += m.got[r] == sizeof host && memcmp(m.recv[r], host, sizeof host) == 0;
-	kh_mail_clear(&m);
-	return rc;
-}
-
-/* Bases that are sampled or kept: a database with text is sampled again. */
+/* Bases that are kept and sampled; the text of a database that is added to is sampled again. */
 static uint64_t all_text(const struct build *b)
 {
-	return b->mine.text + (b->o->text && b->o->base ? b->o->base->h->bases : 0);
+	return b->input.text + (b->o->base ? b->o->base->h->bases : 0);
 }
 
 /* Memory for all but pairs: blocks with their records and packed bases; for each worker the
@@ -63,22 +41,8 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
 	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
 	const uint64_t range = features / KH_RANGES + 1;
-	const uint64_t packed = b->o->text || b->o->translated ? all_text(b) / 4 : 0;
 
-	return packed + blocks + own +
-	       (threads + 2) * range * (b->o->text ? SORT_SEEDS : SORT);
-}
-
-/* What a growable database takes besides, and one that is added to. */
-static uint64_t growing_memory(const struct build *b, uint64_t features)
-{
-	const kh_db_header *base = b->o->base && !b->o->text ? b->o->base->h : NULL;
-	uint64_t bytes = b->o->growable ? features * KEYS : 0;
-
-	if (base)
-		bytes += base->keys.bytes + (b->o->threads + 2) *
-			 ((base->locations + base->keys.bytes / 4) / KH_RANGES + 1) * MERGE;
-	return bytes;
+	return all_text(b) / 4 + blocks + own + (threads + 2) * range * SORT;
 }
 
 /* Of all references, if none is left out. */
@@ -90,20 +54,9 @@ static uint64_t all_features(const struct build *b)
 				       : all_text(b) / s->stride * s->s;
 }
 
-/* Bytes of the database for each feature. */
-static uint64_t feature_bytes(const struct build *b)
-{
-	return (b->o->text ? SEED_BYTES : INDEX_BYTES) + (b->o->growable ? KEYS : 0);
-}
-
 uint64_t kh_build_estimate_file(const struct build *b)
 {
-	typedef unsigned __int128 wide;
-	const kh_db *base = b->o->text ? NULL : b->o->base;
-	const wide old = base ? (wide)base->bytes * KH_LIMIT_ALL / b->limit.most : 0;
-	const uint64_t packed = b->o->text ? all_text(b) / 4 : 0;
-
-	return b->mine.text_known ? (uint64_t)old + packed + all_features(b) * feature_bytes(b) : 0;
+	return b->input.known ? all_text(b) / 4 + all_features(b) * SEED_BYTES : 0;
 }
 
 /* Features that this pass over the references probably finds. */
@@ -119,7 +72,7 @@ static uint64_t pass_features(const struct build *b)
  * has. */
 static uint64_t some_features(const struct build *b)
 {
-	const uint64_t all = all_features(b), limit = b->o->max_db_size / feature_bytes(b);
+	const uint64_t all = all_features(b), limit = b->o->max_db_size / SEED_BYTES;
 
 	if (b->o->max_db_size == 0 || b->limit.builds > 0)
 		return pass_features(b);
@@ -128,22 +81,14 @@ static uint64_t some_features(const struct build *b)
 
 static void estimate(const struct build *b, kh_build_estimate *e)
 {
-	const uint64_t processes = kh_comm_size(b->o->comm);
-
-	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known,
+	*e = (kh_build_estimate) { .text = b->input.text, .known = b->input.known,
 				   .k = b->sampling.k };
 	e->features = some_features(b);
-	e->file = e->features * feature_bytes(b) + (b->o->text ? all_text(b) / 4 : 0);
-	if (b->o->base && !b->o->text)
-		e->file += b->o->base->bytes;
+	e->file = e->features * SEED_BYTES + all_text(b) / 4;
 	if (b->o->max_db_size && e->file > b->o->max_db_size)
 		e->file = b->o->max_db_size;
-	e->features /= processes;
 	e->pairs = e->features * PAIR;
-	e->other = other_memory(b, e->features) + growing_memory(b, e->features);
-	/* its part of the file, which is kept until the parts of the others are known */
-	if (processes > 1)
-		e->other += e->file / processes;
+	e->other = other_memory(b, e->features);
 	e->left = kh_memory_left_now(b->o->threads + HELPERS);
 }
 
@@ -160,14 +105,10 @@ static int check_memory(const kh_build_estimate *e, kh_err *err)
 int kh_build_plan(struct build *b, kh_err *err)
 {
 	kh_build_estimate *e = &b->sum->estimate;
-	uint64_t neighbours, most;
-	int rc = count_neighbours(b->o->comm, &neighbours, err);
+	uint64_t most;
+	int rc;
 
-	if (rc)
-		return rc;
 	estimate(b, e);
-	if (e->left.bytes != UINT64_MAX)
-		e->left.bytes /= neighbours;
 	if ((rc = check_memory(e, err)))
 		return rc;
 	/* leaves some free: this is an estimate, and other programs take memory, too */

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, text that is
- * kept, the backend and checksums. */
+ * kept, checksums. */
 enum { READ, COMMIT, KEEP, ADD };
 
 static void show_progress(const struct build *b)
@@ -24,8 +24,7 @@ static void show_progress(const struct build *b)
 static int number_records(void *arg, kh_block *blk, kh_err *err)
 {
 	struct build *b = arg;
-	const char *path =
-		kh_refs_path(b->o->refs, b->o->n_refs, b->mine.first_file + blk->file);
+	const char *path = kh_refs_path(b->o->refs, b->o->n_refs, blk->file);
 
 	return kh_refs_add(&b->refs, blk, path, blk->user, err);
 }
@@ -33,10 +32,8 @@ static int number_records(void *arg, kh_block *blk, kh_err *err)
 static int commit(struct build *b, kh_block *blk, kh_err *err)
 {
 	kh_jobs none;
-	int rc = kh_comm_check(b->o->comm, err);
+	const int rc = kh_feed_commit(b->in.feed, blk, &none, err);
 
-	if (!rc)
-		rc = kh_feed_commit(b->in.feed, blk, &none, err);
 	if (!rc)
 		show_progress(b);
 	return rc;
@@ -67,8 +64,6 @@ static void reserve(struct build *b)
 
 static int read_blocks(struct build *b, unsigned worker, kh_err *err)
 {
-	const kh_builder_functions *to = &b->on.choice.backend->build;
-	const bool digests = b->o->text || !to->digests;
 	struct worker *w = &b->in.worker[worker];
 	kh_block *blk;
 	int rc;
@@ -86,13 +81,8 @@ static int read_blocks(struct build *b, unsigned worker, kh_err *err)
 
 			rc = kh_build_text_add(b, &s, err);
 			kh_timer_mark(&w->timer, KEEP);
-			if (!rc && digests)
+			if (!rc)
 				rc = add_digests(w, &s, b->sampling.stride, err);
-			if (!rc && kh_build_tells(b))
-				rc = kh_excerpts_add(&w->excerpts, &s, b->sampling.stride, err);
-			/* of text, only what is kept is sampled: kh_build_text_sample */
-			if (!rc && !b->o->text)
-				rc = to->add(b->in.builder, worker, &s, err);
 		}
 		kh_feed_release(b->in.feed, blk);
 		kh_timer_mark(&w->timer, ADD);
@@ -126,7 +116,7 @@ static bool reserves(const struct build *b)
 {
 	const kh_build_estimate *e = &b->sum->estimate;
 
-	return kh_comm_self(b->o->comm) == 0 && e->known && !b->o->dry_run &&
+	return e->known && !b->o->dry_run &&
 	       !b->on.choice.backend->on_host && e->device_spills == 0 &&
 	       e->other + 2 * e->file < e->left.bytes;
 }
@@ -134,7 +124,7 @@ static bool reserves(const struct build *b)
 static void show_parts(const struct build *b)
 {
 	static const char *const name[] = { "reading", "committing", "keeping text",
-					    "sampling or passing on", NULL };
+					    "checksums", NULL };
 	kh_timer sum = { 0 };
 
 	for (unsigned i = 0; i < b->o->threads; i++)
@@ -149,7 +139,7 @@ static int check_bins(const struct build *b, kh_err *err)
 	if (b->all.bins <= UINT32_MAX)
 		return KH_OK;
 	while (stride < KH_STRIDE_MAX && b->all.bases / stride + b->all.sequences *
-	       (2 + (b->o->max_span + stride - 1) / stride) > UINT32_MAX)
+	       (1 + UINT64_C(1)) > UINT32_MAX)
 		stride++;
 	return kh_fail(err, KH_EUSAGE,
 		       "%" PRIu64 " bins of %u bases are more than 32 bits can number: "
@@ -167,24 +157,20 @@ size_t kh_build_block_size(const struct build *b)
 /* Text is packed: as many bytes of it are more bases, and a device has more to do at a time. */
 size_t kh_build_sample_size(const struct build *b)
 {
-	const bool packed = b->o->text && !b->on.choice.backend->on_host;
-
-	return kh_build_block_size(b) * (packed ? 4 : 1);
+	return kh_build_block_size(b) * (b->on.choice.backend->on_host ? 1 : 4);
 }
 
 static int open_feed(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
-	const kh_feed_options fo = { .path = { o->refs + b->mine.first_file },
-				     .n_path = { b->mine.n_files },
+	const kh_feed_options fo = { .path = { o->refs },
+				     .n_path = { o->n_refs },
 				     .pieces = true,
 				     .allow_no_eof = o->allow_no_eof,
 				     .block_size = kh_build_block_size(b),
 				     .workers = o->threads,
 				     .threads = o->threads,
 				     .front = kh_refs_front(&b->sampling),
-				     .from = b->mine.from_byte,
-				     .to = b->mine.to_byte,
 				     .committed = number_records,
 				     .arg = b };
 	int rc = kh_monitor_new(&b->in.m, err);
@@ -200,7 +186,6 @@ static int open_builder(struct build *b, kh_err *err)
 	const kh_builder_options bo = { .sampling = b->sampling,
 					.on = b->on,
 					.block_size = kh_build_sample_size(b),
-					.text = o->text,
 					.memory = b->in.memory,
 					.tmp = o->db };
 
@@ -211,15 +196,14 @@ static int open_pass(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	const double opening = kh_seconds();
-	int rc = kh_refs_init(&b->refs, &b->sampling, b->gap, err);
+	int rc = kh_refs_init(&b->refs, &b->sampling, 1, err);
 
 	b->refs.allow_duplicates = o->allow_duplicates;
-	b->refs.number_later = o->comm != NULL;
 	b->refs.no_header_taxid = !o->taxonomy;
 	if (!rc)
 		rc = kh_build_base_refs(b, err);
-	b->refs.file_taxid = o->file_taxid ? o->file_taxid + b->mine.first_file : NULL;
-	if (!rc && b->mine.n_files > 0)
+	b->refs.file_taxid = o->file_taxid;
+	if (!rc && o->n_refs > 0)
 		rc = open_feed(b, err);
 	if (!rc)
 		rc = open_builder(b, err);
@@ -244,8 +228,7 @@ int kh_build_read(struct build *b, kh_err *err)
 		show_parts(b);
 	}
 	kh_progress_end();
-	if (!rc)
-		rc = kh_build_total(b, err);
+	b->all = (struct totals) { b->refs.bases, b->refs.next_bin, b->refs.n };
 	b->sum->seconds_read += kh_seconds() - b->in.started;
 	return rc ? rc : check_bins(b, err);
 }
@@ -262,27 +245,15 @@ void kh_build_forget(struct build *b)
 	kh_monitor_free(b->in.m);
 	b->in.m = NULL;
 	for (unsigned i = 0; b->in.worker && i < b->o->threads; i++)
-		b->in.worker[i].n = b->in.worker[i].excerpts.n = 0;
-	b->excerpts.n = 0;
+		b->in.worker[i].n = 0;
 }
 
-int kh_build_add_digests(struct build *b, kh_err *err)
+void kh_build_add_digests(struct build *b)
 {
-	uint64_t *sum;
-	int rc;
-
 	for (unsigned i = 0; i < b->o->threads; i++) {
 		const struct worker *w = &b->in.worker[i];
 
 		for (size_t j = 0; j < w->n; j++)
 			b->refs.ref[w->part[j].seq].digest += w->part[j].digest;
 	}
-	if (b->o->text || !b->on.choice.backend->build.digests)
-		return KH_OK;
-	sum = kh_array(b->refs.n, sizeof *sum, err);
-	rc = sum ? b->on.choice.backend->build.digests(b->in.builder, sum, err) : KH_ENOMEM;
-	for (size_t i = 0; i < b->refs.n && !rc; i++)
-		b->refs.ref[i].digest += sum[i];
-	free(sum);
-	return rc;
 }

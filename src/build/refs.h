@@ -22,8 +22,6 @@ typedef struct kh_refs {
 	size_t n_base;
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
-	/* kh_refs_number is called later, when the ids of other processes are there */
-	bool number_later;
 	/* NULL, or called when a sequence begins, in order, with the name of its file */
 	int (*begun)(void *arg, const char *id, const char *path, kh_err *err);
 	void *begun_arg;

@@ -88,8 +88,7 @@ static int alloc_targets(struct build *b, kh_err *err)
 	t->first = kh_array(n, sizeof *t->first, err);
 	t->taxon = kh_array(n, sizeof *t->taxon, err);
 	t->to = kh_array(n, sizeof *t->to, err);
-	t->old_first = kh_array(b->mine.n_own, sizeof *t->old_first, err);
-	return t->target && t->first && t->taxon && t->to && t->old_first ? KH_OK : KH_ENOMEM;
+	return t->target && t->first && t->taxon && t->to ? KH_OK : KH_ENOMEM;
 }
 
 /* Which sequences are targets: `said` has the taxid of each, 0 for none. The gaps that the bins
@@ -107,8 +106,6 @@ static void choose_targets(struct build *b, const uint32_t *said)
 			i + 1 < r->n ? r->ref[i + 1].first_bin : (uint32_t)r->next_bin;
 		const uint32_t taxid = said[i] ? kh_taxdump_find(t->dump, said[i]) : 0;
 
-		if (i - b->mine.first_seq < b->mine.n_own)
-			t->old_first[i - b->mine.first_seq] = first - b->mine.first_bin;
 		t->to[i] = taxid ? first - shift : KH_DROP;
 		if (!taxid) {
 			shift += next - first;
@@ -121,7 +118,7 @@ static void choose_targets(struct build *b, const uint32_t *said)
 	b->sum->header.bins = r->next_bin - shift;
 }
 
-/* Numbers the bins of what is kept; those of species follow. */
+/* Numbers the bins of what is kept. */
 static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
@@ -133,48 +130,36 @@ static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err
 		for (; i < t->n_kept && t->kept[i].target == target; i++) {
 			t->kept[i].first_bin = first[i] = (uint32_t)bin;
 			taxon[i] = t->taxon[target];
-			bin += t->kept[i].bins + (uint64_t)b->gap;
+			bin += t->kept[i].bins + UINT64_C(1);
 		}
 	}
 	b->sum->header.bins = bin;
-	if (bin + t->tax->n * (b->gap + UINT64_C(1)) < KH_SEED_MANY)
+	if (bin < KH_SEED_MANY)
 		return KH_OK;
 	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " bins of %" PRIu32 " bases are more than a "
-		       "database with text can number: use a greater --set stride, up to %d",
+		       "database can number: use a greater --set stride, up to %d",
 		       bin, b->sampling.stride, KH_TEXT_SPAN);
 }
 
-/* Adds the bins of species behind those of the targets. */
-static int add_species_of(struct build *b, const kh_bins *targets, kh_err *err)
+/* What of the targets is kept, and its bins. */
+static int find_bins(struct build *b, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
 	const kh_tree tree = kh_taxonomy_tree(t->tax);
-	int rc = kh_bin_map_init(&t->bins, targets, b->sum->header.bins, b->gap, &tree, err);
-
-	t->bins.bins.most = b->o->max_locations;
-	if (b->o->text) {
-		t->bins.bins.places = 1;
-		t->bins.bins.bits = kh_seed_bits(t->bins.end);
-	}
-	b->sum->header.bins = t->bins.end;
-	return rc;
-}
-
-static int add_species(struct build *b, kh_err *err)
-{
-	struct taxa *t = &b->taxa;
-	kh_bins targets = { .n = t->n_targets, .first = t->first, .taxon = t->taxon };
 	uint32_t *first = NULL, *taxon = NULL;
-	int rc = b->o->text ? kh_build_keep(b, err) : KH_OK;
+	int rc = kh_build_keep(b, err);
 
-	if (!rc && b->o->text) {
+	if (!rc) {
 		first = kh_array(t->n_kept, sizeof *first, err);
 		taxon = kh_array(t->n_kept, sizeof *taxon, err);
 		rc = first && taxon ? number_kept(b, first, taxon, err) : KH_ENOMEM;
-		targets = (kh_bins) { .n = t->n_kept, .first = first, .taxon = taxon };
 	}
-	if (!rc)
-		rc = add_species_of(b, &targets, err);
+	if (!rc) {
+		const kh_bins kept = { .n_targets = t->n_kept, .first = first, .taxon = taxon };
+
+		rc = kh_bin_map_init(&t->bins, &kept, b->sum->header.bins, &tree, err);
+	}
+	t->bins.bins.bits = kh_seed_bits(t->bins.end);
 	free(first);
 	free(taxon);
 	return rc;
@@ -190,13 +175,13 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 		return rc;
 	choose_targets(b, said);
 	rc = kh_build_base_check(b, err);
-	if (!rc && kh_comm_self(b->o->comm) == 0)
+	if (!rc)
 		rc = check_unmapped(b, said, err);
 	if (!rc)
 		rc = kh_taxonomy_prune(&t->tax, t->dump, t->taxon, t->n_targets, err);
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
 		t->taxon[i] = kh_taxonomy_find(t->tax, t->taxon[i]);
-	return rc ? rc : add_species(b, err);
+	return rc ? rc : find_bins(b, err);
 }
 
 int kh_build_find_taxa(struct build *b, kh_err *err)
@@ -205,14 +190,10 @@ int kh_build_find_taxa(struct build *b, kh_err *err)
 	uint32_t *taxid = kh_array(b->refs.n, sizeof *taxid, err);
 	int rc = taxid ? kh_build_base_now(b, err) : KH_ENOMEM;
 
-	if (!rc && kh_comm_self(b->o->comm) == 0)
+	if (!rc)
 		rc = look_up(b, taxid, err);
 	if (!rc)
-		rc = kh_build_broadcast(b, taxid, b->refs.n * sizeof *taxid, err);
-	if (!rc)
 		rc = map_targets(b, taxid, err);
-	if (!rc)
-		rc = kh_build_same_taxa(b, err);
 	if (!rc)
 		rc = kh_build_base_taxa(b, err);
 	free(taxid);

@@ -1,5 +1,5 @@
 /*
- * match.h - what a fragment is by the text of the references: for databases of version 3
+ * match.h - what a fragment is by the text of the references
  *
  * A feature of a read has bins in the index.  Where the text of a bin has the feature itself, the
  * read is laid along the text and compared (text/text.h); how well it fits scores the species.  So
@@ -25,10 +25,13 @@
 #define KH_CLASSIFY_MATCH_H
 
 #include "classify/align.h"
-#include "classify/classify.h"
+#include "classify/distinct.h"
 #include "classify/match_segment.h"
 
-/* What a database with text has in the memory of the host. */
+/* What follows from the database: all but what options say. */
+void kh_rule_init(kh_rule *r, const kh_db_header *h);
+
+/* What a database has in the memory of the host. */
 void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule);
 /* Where the search for the target of a bin begins, of so many. */
 enum { KH_MATCH_GUESSES = 8192 };
@@ -37,7 +40,6 @@ void kh_match_db_guess(kh_match_db *x, uint32_t guess[KH_MATCH_GUESSES], uint64_
 /* One worker's scratch. */
 typedef struct kh_matcher kh_matcher;
 
-/* `db` has text. */
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
 /* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:

@@ -48,12 +48,12 @@ static int sample(kh_asking_all *w, kh_mate *x, const kh_sampling *k, kh_err *er
 	const uint64_t starts = kh_sampling_starts(k, x->len);
 	const kh_stretch stretch = { x->bases, x->amb, x->at, x->at + starts };
 	kh_seeds *all = &w->all;
-	int rc = seeds_room(all, (size_t)kh_sampling_bound(k, starts), err);
+	int rc = seeds_room(all, (size_t)kh_sampling_asked_bound(k, starts), err);
 
 	x->first = all->n;
 	if (rc || starts == 0)
 		return rc;
-	x->seeds = (uint32_t)kh_sampling_run(k, &stretch, all->key + all->n, all->pos + all->n);
+	x->seeds = (uint32_t)kh_sampling_asked(k, &stretch, all->key + all->n, all->pos + all->n);
 	all->n += x->seeds;
 	return KH_OK;
 }

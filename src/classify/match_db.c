@@ -1,6 +1,11 @@
-/* match_db.c - a database with text as segments are compared with it: match_segment.h */
+/* match_db.c - a database as segments are compared with it: match_segment.h */
 #include <config.h>
 #include "classify/match.h"
+
+void kh_rule_init(kh_rule *r, const kh_db_header *h)
+{
+	*r = (kh_rule) { .sampling = kh_db_sampling(h) };
+}
 
 /* The least scores by which chance calls no more than one in 10000 fragments. */
 static void find_least(const kh_db_header *h, uint32_t least[32])
@@ -39,7 +44,7 @@ void kh_match_db_guess(kh_match_db *x, uint32_t guess[KH_MATCH_GUESSES], uint64_
 	while (n_bins >> shift > KH_MATCH_GUESSES - 2)
 		shift++;
 	for (uint64_t i = 0; i < KH_MATCH_GUESSES; i++) {
-		while (target + 1 < b->n && b->first[target + 1] <= i << shift)
+		while (target + 1 < b->n_targets && b->first[target + 1] <= i << shift)
 			target++;
 		guess[i] = target;
 	}

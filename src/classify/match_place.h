@@ -115,12 +115,15 @@ static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 	return len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
 }
 
-/* The loss of a place that has the seeds of n candidates from `from` on, and no others. */
+/* The loss of a place that has the seeds of n candidates from `from` on, and no others; 0, if these
+ * say nothing. */
 static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f, uint32_t len,
 					uint32_t from, uint32_t n)
 {
 	kh_seed_set found = kh_seed_none();
 
+	if (!kh_match_seeds_tell(m->db))
+		return 0;
 	for (uint32_t i = from; i < from + n; i++)
 		kh_seed_add(&found, (uint32_t)f->candidate[i]);
 	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, &found);

@@ -47,7 +47,8 @@ enum {
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
 	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
 	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
-	KH_MATCH_SPECIES = 25,          /* matches of a species, and a quarter of the bases */
+	KH_MATCH_SPECIES = 25,          /* matches of a species, and a quarter of the bases; of
+					 * less than 50 bases half of both is less */
 	KH_MATCH_GENUS = 44,            /* matches of a genus */
 	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
@@ -182,10 +183,21 @@ static KH_HD int64_t kh_match_net(uint32_t matches, uint32_t columns)
 	return (int64_t)matches - 4 * (int64_t)(columns - matches);
 }
 
+/* The least net of a species, of so many bases, in quarters.  What is called of genera that are not
+ * in the database is text that hardly changes, however short; but a read of 36 bases with one error
+ * has a net of 31, where a quarter would ask for 34. */
+static KH_HD int64_t kh_match_species_net(uint64_t bases)
+{
+	const int64_t quarter = 4 * KH_MATCH_SPECIES + (int64_t)bases;
+	const int64_t half = 2 * KH_MATCH_SPECIES + 2 * (int64_t)bases;
+
+	return half < quarter ? half : quarter;
+}
+
 /* Do enough bases of the mates, or of the parts, match for a species, or for a genus? */
 static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t bases)
 {
-	return 4 * kh_match_net(c->matches, c->columns) >= 4 * KH_MATCH_SPECIES + (int64_t)bases;
+	return 4 * kh_match_net(c->matches, c->columns) >= kh_match_species_net(bases);
 }
 
 static KH_HD int kh_claim_names_genus(const kh_claim *c)

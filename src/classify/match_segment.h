@@ -176,6 +176,13 @@ static KH_HD kh_laid kh_match_laid(const kh_match_db *db, const kh_oriented *rea
 	return l;
 }
 
+/* Does a mate differ from the text where this lacks one of its seeds?  A syncmer is one wherever it
+ * stands; a k-mer of minhash may have been left out for others of its window. */
+static KH_HD bool kh_match_seeds_tell(const kh_match_db *db)
+{
+	return db->sampling.scheme == KH_SYNCMER;
+}
+
 /* The target of a bin. */
 static KH_HD uint32_t kh_match_target(const kh_match_db *db, uint32_t bin)
 {

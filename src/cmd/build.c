@@ -202,8 +202,8 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->sampling = (kh_sampling) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER,
 				      .k = (uint32_t)v->k,
 				      .s = (uint32_t)(!minhash       ? v->smer
-						      : v->features ? v->features
-								    : KH_FEATURES),
+						      : v->features || v->text ? v->features
+									       : KH_FEATURES),
 				      .stride = (uint32_t)v->stride,
 				      .no_repeats = !v->keep_repeats };
 	o->bases = v->total_bases;
@@ -214,9 +214,8 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	if (v->translated && v->stride % KH_TEXT_WORD != 0)
 		return kh_fail(err, KH_EUSAGE, "--translated: a stride is a multiple of 16");
 	if (v->text) {
-		if (minhash || v->max_span)
-			return kh_fail(err, KH_EUSAGE, "--text has a scheme and a span of its "
-				       "own");
+		if (v->max_span)
+			return kh_fail(err, KH_EUSAGE, "--text has a span of its own");
 		if (v->growable)
 			return kh_fail(err, KH_EUSAGE, "--growable has no meaning with --text: "
 				       "such databases can be added to");

@@ -10,13 +10,11 @@
 #include <xxhash.h>
 #include "base/progress.h"
 #include "base/threads.h"
-#include "index/lookup_simd.h"
 
 struct verify {
 	const kh_db *db;
-	/* sections: the ranges from .. to - 1 of the index; those of keys and of excerpts; of text;
-	 * all others */
-	bool index, keys, text, others;
+	/* sections: the ranges from .. to - 1 of the index; the text; all others */
+	bool index, text, others;
 	unsigned from, to;
 	uint64_t blocks;
 	double started;
@@ -26,7 +24,7 @@ struct verify {
 
 static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
 {
-	const kh_db_extent *e = kh_db_extent_of(db->h, s);
+	const kh_db_extent *e = &db->h->section[s];
 
 	return at >= e->at && at + n <= e->at + e->bytes;
 }
@@ -37,8 +35,6 @@ static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 	if (inside(v->db, KH_SEC_INDEX, at, n))
 		return v->index && at < kh_db_range_at(v->db, v->to) &&
 		       at + n > kh_db_range_at(v->db, v->from);
-	if (inside(v->db, KH_SEC_KEYS, at, n) || inside(v->db, KH_SEC_EXCERPTS, at, n))
-		return v->keys;
 	return inside(v->db, KH_SEC_TEXT, at, n) ? v->text : v->others;
 }
 
@@ -78,18 +74,6 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 	return KH_OK;
 }
 
-static int check_range(const kh_db *db, unsigned range, kh_err *err)
-{
-	const kh_range *r = &db->dir[range];
-	const uint32_t n_bins = (uint32_t)db->h->bins, n_taxa = db->h->n_taxa;
-
-	if (!kh_probe_sound(db->image, r, n_bins, n_taxa) &&
-	    kh_index_check(db->image, r, n_bins, n_taxa, err))
-		return KH_EFORMAT;
-	return kh_db_range_ends(db, r) ? KH_OK
-	       : kh_fail(err, KH_EFORMAT, "a bit behind its lists is not zero");
-}
-
 /* Checks the structure of ranges, one at a time. */
 static int check_worker(void *arg, unsigned worker, kh_err *err)
 {
@@ -99,8 +83,7 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 
 	(void)worker;
 	for (uint64_t p; (p = v->from + v->next++) < v->to;) {
-		if (db->dir ? check_range(db, (unsigned)p, &why)
-			    : kh_db_check_seeds(db, (unsigned)p, &why)) {
+		if (kh_db_check_seeds(db, (unsigned)p, &why)) {
 			v->next = v->to;
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
@@ -123,11 +106,12 @@ static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_
 	return rc;
 }
 
-int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err)
+int kh_db_check_rest(const kh_db *db, unsigned threads, kh_err *err)
 {
-	struct verify v = { .db = db, .others = true, .keys = keys,
+	struct verify v = { .db = db, .others = true,
 			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
-			    .bytes = db->h->section[KH_SEC_SUMS].at - db->h->text.bytes -
+			    .bytes = db->h->section[KH_SEC_SUMS].at -
+				     db->h->section[KH_SEC_TEXT].bytes -
 				     db->h->section[KH_SEC_INDEX].bytes };
 
 	return in_parallel(&v, threads, verify_worker, err);
@@ -135,10 +119,10 @@ int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err)
 
 int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err)
 {
-	struct verify v = { .db = db, .text = true, .bytes = db->h->text.bytes,
+	struct verify v = { .db = db, .text = true, .bytes = db->h->section[KH_SEC_TEXT].bytes,
 			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
 
-	return db->h->text.at ? in_parallel(&v, threads, verify_worker, err) : KH_OK;
+	return in_parallel(&v, threads, verify_worker, err);
 }
 
 int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)

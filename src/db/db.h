@@ -12,9 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "comm/comm.h"
 #include "index/index.h"
-#include "index/keys.h"
 #include "index/seeds.h"
 #include "base/msg.h"
 #include "io/output.h"
@@ -25,36 +23,25 @@
 #include "translated/section.h"
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
-#define KH_DB_VERSION 2
-#define KH_DB_VERSION_TEXT 3            /* with the text of the targets */
+#define KH_DB_VERSION 4
 #define KH_DB_PAGE 4096
 #define KH_DB_BLOCK (UINT64_C(1) << 24)
 
 enum kh_section {
-	KH_SEC_INDEX,           /* the image: 256 ranges */
-	KH_SEC_DIR,             /* kh_range[256] */
+	KH_SEC_INDEX,           /* lines and lists of 256 ranges: index/seeds.h */
+	KH_SEC_DIR,             /* kh_seed_range[256] */
+	KH_SEC_TEXT,            /* bases of the targets, and alleles: text/text.h */
+	KH_SEC_KEPT,            /* which they are: kh_db_kept */
 	KH_SEC_TAXA,            /* n_taxa of kh_db_taxon */
 	KH_SEC_NAMES,           /* NUL-terminated names of taxa */
 	KH_SEC_TARGETS,         /* n_targets of kh_db_target */
 	KH_SEC_IDS,             /* NUL-terminated ids of targets */
 	KH_SEC_UNMAPPED,        /* NUL-terminated ids of sequences without a taxon */
+	KH_SEC_TRANSLATED,      /* translated/section.h; it need not be there: 0, 0 */
 	KH_SEC_SUMS,            /* XXH3 of each 16 MiB */
-	KH_N_SECTIONS,
-	/* behind these in the enumeration, as their extents have places of their own in the header;
-	 * they need not be there */
-	KH_SEC_KEYS = KH_N_SECTIONS,    /* what the index forgets of its keys: keys.h */
-	KH_SEC_TOLD,                    /* how many fragments of a species are told */
-	KH_SEC_TEXT,                    /* bases of the targets, and alleles: text/text.h */
-	KH_SEC_KEPT,                    /* which they are: kh_db_kept */
-	KH_SEC_TRANSLATED,              /* translated/section.h */
-	KH_SEC_EXCERPTS,                /* kh_db_excerpt, where genomes can be added */
-	KH_ALL_SECTIONS
+	KH_N_SECTIONS
 };
-
-/* Of these a species has a share of fragments that are told: of the sizes of short ones, and of
- * long reads without errors, and with errors.  From KH_TOLD_ALONE on stands, of each size of
- * short ones that are told, the share that no other species is near. */
-enum { KH_TOLD_ALONE = 6, KH_TOLD = KH_TOLD_ALONE + 4 };
+#define KH_SECTIONS_MAX 16      /* places in the header; those of no section are 0, 0 */
 
 typedef struct kh_db_extent {
 	uint64_t at, bytes;
@@ -69,45 +56,31 @@ typedef struct kh_db_header {
 	struct {
 		uint32_t scheme, k, s, stride;
 	} sampling;                     /* of a kh_sampling all but what is left out */
-	uint32_t max_span;              /* bases that one segment of a query may span */
-	uint32_t gap;                   /* bins left free behind each target */
-	uint64_t bins;                  /* N: one past the last bin */
-	uint64_t locations;             /* B: in lists */
-	uint64_t features;              /* F: distinct keys */
-	uint64_t entries;               /* of buckets */
-	uint64_t over;                  /* entries that are overpopulated */
+	uint32_t least;                 /* of a kh_sampling, */
+	uint32_t no_repeats;            /* the same */
+	uint64_t bins;                  /* one past the last bin */
+	uint64_t locations;             /* of all seeds, without those that have too many */
+	uint64_t features;              /* seeds */
+	uint64_t over;                  /* of these, that have too many places */
 	uint64_t bases;                 /* of targets */
 	uint64_t sequences;             /* read, with those that have no taxon */
 	uint64_t unmapped;              /* sequences that have no taxon */
 	uint64_t unmapped_bases;
 	uint64_t digest;                /* of all sequences and their ids, in order */
+	uint64_t max_bytes;             /* what the file was not to exceed; 0: it had no limit */
 	uint32_t n_targets;
 	uint32_t n_taxa;
-	uint32_t minima[32]; /* [i]: hits that chance will not give 2^i .. 2^(i+1)-1 features */
-	kh_db_extent section[KH_N_SECTIONS];
+	uint32_t word_bits;             /* of a bin in a line: kh_seed_bits */
+	uint32_t zero;
 	char tool[32];                  /* "kmerhash 0.2.0" */
+	kh_db_extent section[KH_SECTIONS_MAX];
 	uint64_t sums;                  /* XXH3 of the table of checksums */
-	uint32_t max_locations;         /* targets of a list in one species */
-	uint32_t n_species;             /* that targets are of; each has a bin */
-	uint32_t word_bits;             /* of a word of a list */
-	uint32_t least;                 /* of a kh_sampling */
-	uint64_t max_bytes;             /* what the file was not to exceed; 0: it had no limit */
-	uint32_t no_repeats;            /* of a kh_sampling */
-	uint32_t runs;                  /* 1: minima know hits in a row; 0: an older database */
-	char zero[40];
-	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
-	kh_db_extent told;              /* KH_SEC_TOLD; 0, 0: that is not known */
-	kh_db_extent text;              /* KH_SEC_TEXT; 0, 0: version 2 */
-	kh_db_extent kept;              /* KH_SEC_KEPT; 0, 0: version 2 */
-	kh_db_extent translated;        /* KH_SEC_TRANSLATED; 0, 0: there is none */
-	kh_db_extent excerpts;          /* KH_SEC_EXCERPTS; 0, 0: there are none */
-	char zero2[KH_DB_PAGE - 616];
+	char zero2[KH_DB_PAGE - 456];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
 static_assert(sizeof(kh_db_header) == KH_DB_PAGE, "the header is one page");
-static_assert(offsetof(kh_db_header, keys) == 512 && offsetof(kh_db_header, told) == 528,
-	      "where these are, by kmerhash-db(5)");
+static_assert(offsetof(kh_db_header, section) == 184, "where these are, by kmerhash-db(5)");
 
 static inline kh_sampling kh_db_sampling(const kh_db_header *h)
 {
@@ -157,16 +130,6 @@ typedef struct kh_db_allele {
 	uint32_t base;                  /* its number in the bin << 2 | the XOR */
 } kh_db_allele;
 
-/* Bases of a target that the index is asked about, and again when genomes have been added; ordered
- * by `seq`, then by `number`. */
-enum { KH_EXCERPT = 512, KH_EXCERPT_WORDS = KH_EXCERPT / 32 };
-typedef struct kh_db_excerpt {
-	uint64_t seq;                   /* among all sequences, also those that have no taxon */
-	uint32_t number;                /* in its sequence */
-	uint32_t known;                 /* bases that are here, and are no other characters: all */
-	uint64_t base[KH_EXCERPT_WORDS];
-} kh_db_excerpt;
-
 /* Immutable after opening; any number of threads may use it. */
 typedef struct kh_db {
 	/* NULL, or it is a database of Kraken 2: then `image` has the cells of its table, `tax` its
@@ -175,7 +138,6 @@ typedef struct kh_db {
 	kh_k2 *k2;
 	const kh_db_header *h;
 	const void *image;              /* buckets in units of 64 bytes, locations of 4 */
-	const kh_range *dir;            /* KH_RANGES; NULL: it has text, and seeds in their place */
 	kh_seed_index seeds;
 	kh_taxonomy *tax;
 	const kh_db_target *target;     /* h->n_targets */
@@ -183,15 +145,9 @@ typedef struct kh_db {
 	const char *unmapped;           /* h->unmapped strings */
 	kh_bins bins;
 	kh_bin_map bin_map;             /* what bins points to */
-	kh_keys keys;                   /* if that was asked for and is there */
-	const kh_db_excerpt *excerpt;   /* the same */
-	uint64_t n_excerpts;
-	/* NULL, or by taxon and size: 0, or 1 + 65534 times the share of a species' own fragments
-	 * that are called it; or, of these, of those that no other is near */
-	const uint16_t (*told)[KH_TOLD];
-	const uint32_t *text;           /* words of 16 bases for each bin, or NULL: version 2 */
-	/* with text: the stretches that bins are of; n_kept is bins.n_targets then, and what bins
-	 * calls a target is one of these */
+	const uint32_t *text;           /* words of 16 bases for each bin */
+	/* the stretches that bins are of: bins.n_targets of them, and what bins calls a target is
+	 * one of these */
 	const kh_db_kept *kept;
 	uint32_t n_kept;
 	kh_text_stretch *stretch;       /* each of these in the text */
@@ -200,7 +156,7 @@ typedef struct kh_db {
 	uint64_t n_few;
 	kh_translated translated;       /* its head is NULL where there is none */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
-	/* the index still has to be checked, by its checksums and kh_index_check; */
+	/* the index still has to be checked, by its checksums and kh_seeds_check; */
 	bool unchecked;
 	bool stamps;    /* when that is done, a stamp remembers it */
 	/* the map */
@@ -222,7 +178,6 @@ typedef struct kh_db_options {
 	/* do not check a file again that was checked before: stamp.h */
 	bool stamps;
 	bool again;                     /* check it this time nevertheless */
-	bool keys;                      /* check and use what is needed to add genomes, too */
 	bool kraken;                    /* databases of Kraken 2 are welcome */
 	unsigned threads;
 } kh_db_options;
@@ -230,48 +185,27 @@ typedef struct kh_db_options {
 /* `path` is a file, or a folder with exactly one *.khdb, or one with a database of Kraken 2; *file,
  * to be freed, is that file, or hash.k2d. */
 int kh_db_find(char **file, const char *path, kh_err *err);
-/* Does this file begin as a database with text? */
-bool kh_db_has_text(const char *file);
 int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err);
 /* The same for a database in memory: `map` is borrowed and aligned to 64. For tests and fuzzing. */
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err);
 void kh_db_close(kh_db *db);
-/* One of all sections. */
-static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh_section s)
-{
-	return s == KH_SEC_KEYS   ? &h->keys
-	       : s == KH_SEC_TOLD ? &h->told
-	       : s == KH_SEC_TEXT ? &h->text
-	       : s == KH_SEC_KEPT ? &h->kept
-	       : s == KH_SEC_TRANSLATED ? &h->translated
-	       : s == KH_SEC_EXCERPTS   ? &h->excerpts
-				  : &h->section[s];
-}
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
  * structure. */
 int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
 /* Does only the first of these two checks, that of the checksums. */
 int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
-/* Checks what db->keys has, beside the index; nothing is done if there are none. */
-int kh_db_check_keys(const kh_db *db, unsigned threads, kh_err *err);
-/* Keeps ranges from .. to - 1, and gives back the memory of all others, which may not be read any
- * more; *kept: bytes of those that stay. Only of a file. */
-int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err);
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
 
-/* Where a bin lies that bins.h says is of target t: what it calls so may be a kept stretch. */
+/* Where a bin lies that bins.h says is of target t, which is a kept stretch. */
 typedef struct kh_db_locus {
 	uint32_t target, at;            /* bins behind its first one */
 } kh_db_locus;
 
 static inline kh_db_locus kh_db_locate(const kh_db *db, uint32_t t, uint32_t bin)
 {
-	const uint32_t at = bin - db->bins.first[t];
-	const kh_db_kept *k = db->n_kept > 0 ? &db->kept[t] : NULL;
-
-	return k ? (kh_db_locus) { k->target, k->at + at } : (kh_db_locus) { t, at };
+	return (kh_db_locus) { db->kept[t].target, db->kept[t].at + bin - db->bins.first[t] };
 }
 
 /* Bases of a kept stretch. */
@@ -282,10 +216,6 @@ static inline uint64_t kh_db_kept_bases(const kh_db *db, const kh_db_kept *k)
 
 	return left < bases ? left : bases;
 }
-
-/* The least numbers of hits (Minima in kmerhash-db(5)) of a header that is complete but for
- * them. */
-void kh_minima(const kh_db_header *h, uint32_t minima[32]);
 
 /* --- writing ---------------------------------------------------------------------- */
 typedef struct kh_db_writer kh_db_writer;
@@ -298,18 +228,6 @@ int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
 /* Runs fn; meanwhile, a second thread computes the checksums of what is appended while it is
  * written. */
 int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
-/* With several processes, process 0 creates the file, and the others join it by the name that
- * kh_db_file gives there. */
-const char *kh_db_file(const kh_db_writer *w);
-int kh_db_join(kh_db_writer **w, const char *path, const char *file, kh_err *err);
-/* Collective, in the first section: writes the bytes of all processes in their order, each
- * process its own, with `threads`. Then they are on disk, and process 0 goes on behind them. */
-typedef struct kh_db_stretch {
-	const void *p;
-	size_t n;
-} kh_db_stretch;
-int kh_db_append_parts(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
-		       unsigned threads, kh_err *err);
 /* kh_out_reserve; by any thread, while nothing is written. */
 bool kh_db_reserve(kh_db_writer *w, uint64_t bytes, unsigned threads);
 /* Bytes that the file will have if it is committed as it is. */

@@ -13,9 +13,9 @@
 #include <xxhash.h>
 #include "base/mem.h"
 
-static const char *const section_name[KH_ALL_SECTIONS] = {
-	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
-	"keys", "told", "text", "kept", "translated", "excerpts"
+static const char *const section_name[KH_N_SECTIONS] = {
+	"index", "directory", "text", "kept", "taxa", "names", "targets", "ids", "unmapped ids",
+	"translated", "checksums"
 };
 
 int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
@@ -35,11 +35,11 @@ static int check_magic(const kh_db *db, kh_err *err)
 			return kh_db_bad(db, "it was never completed (its header is empty)", err);
 		return kh_db_bad(db, "it does not begin as a kmerhash database does", err);
 	}
-	if (h->version != KH_DB_VERSION && h->version != KH_DB_VERSION_TEXT)
+	if (h->version != KH_DB_VERSION)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s: database version %" PRIu32 ", this program reads versions %d "
-			       "and %d: build it anew from its references (kmerhash build)",
-			       db->path, h->version, KH_DB_VERSION, KH_DB_VERSION_TEXT);
+			       "%s: a database of format %" PRIu32 ", and this program reads format "
+			       "%d: build it again from its references (kmerhash build)",
+			       db->path, h->version, KH_DB_VERSION);
 	if (h->self != XXH3_64bits(h, offsetof(kh_db_header, self)))
 		return kh_db_bad(db, "the checksum of its header is wrong (offset 0)", err);
 	if (h->byte_order != UINT64_C(0x0102030405060708) || h->header_bytes != KH_DB_PAGE)
@@ -53,10 +53,9 @@ static int check_magic(const kh_db *db, kh_err *err)
 /* Do two sections that are not empty share a byte? */
 static bool overlapping(const kh_db_header *h)
 {
-	for (int i = 0; i < KH_ALL_SECTIONS; i++)
+	for (int i = 0; i < KH_N_SECTIONS; i++)
 		for (int j = 0; j < i; j++) {
-			const kh_db_extent *a = kh_db_extent_of(h, (enum kh_section)i);
-			const kh_db_extent *b = kh_db_extent_of(h, (enum kh_section)j);
+			const kh_db_extent *a = &h->section[i], *b = &h->section[j];
 
 			if (a->bytes > 0 && b->bytes > 0 && a->at < b->at + b->bytes &&
 			    b->at < a->at + a->bytes)
@@ -69,10 +68,10 @@ static int check_extents(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
 
-	for (int i = 0; i < KH_ALL_SECTIONS; i++) {
-		const kh_db_extent *e = kh_db_extent_of(h, (enum kh_section)i);
+	for (int i = 0; i < KH_N_SECTIONS; i++) {
+		const kh_db_extent *e = &h->section[i];
 
-		if (i >= KH_N_SECTIONS && e->bytes == 0 && e->at == 0)
+		if (i == KH_SEC_TRANSLATED && e->bytes == 0 && e->at == 0)
 			continue;       /* it need not be there */
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)
@@ -83,26 +82,18 @@ static int check_extents(const kh_db *db, kh_err *err)
 	}
 	if (overlapping(h))
 		return kh_db_bad(db, "its sections overlap", err);
-	if (h->keys.bytes == 0 && h->keys.at != 0)
-		return kh_db_bad(db, "its section of keys is empty", err);
-	if (h->excerpts.at != 0 && (h->keys.at == 0 || h->told.at == 0))
-		return kh_db_bad(db, "its excerpts are without keys, or nothing is told of them",
-				 err);
-	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0) ||
-	    (h->text.at != 0) != (h->kept.at != 0))
-		return kh_db_bad(db, "its version does not say whether it has text", err);
+	if (!kh_all_zero(h->section + KH_N_SECTIONS,
+			 sizeof h->section - KH_N_SECTIONS * sizeof *h->section))
+		return kh_db_bad(db, "it has sections that this program does not know", err);
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
 
 	if (sums->bytes != blocks * 8 || sums->at + sums->bytes != db->bytes ||
 	    h->sums != XXH3_64bits(kh_db_section(db, KH_SEC_SUMS), (size_t)sums->bytes))
 		return kh_db_bad(db, "its table of checksums is damaged", err);
-	if (h->section[KH_SEC_DIR].bytes !=
-		    KH_RANGES * (h->text.at ? sizeof(kh_seed_range) : sizeof(kh_range)) ||
+	if (h->section[KH_SEC_DIR].bytes != KH_RANGES * sizeof(kh_seed_range) ||
 	    h->section[KH_SEC_TAXA].bytes != (uint64_t)h->n_taxa * sizeof(kh_db_taxon) ||
-	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target) ||
-	    h->told.bytes != (h->told.at ? h->n_taxa * sizeof *db->told : 0) ||
-	    h->excerpts.bytes % sizeof *db->excerpt != 0)
+	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target))
 		return kh_db_bad(db, "the sizes of its sections do not fit its counts", err);
 	return KH_OK;
 }
@@ -115,50 +106,16 @@ static int check_parameters(const kh_db *db, kh_err *err)
 
 	if (kh_sampling_check(&sampling, &why))
 		return kh_db_bad(db, why.msg, err);
-	if (h->max_span < h->sampling.stride || h->max_span > 1 << 20 ||
-	    h->gap != (h->text.at ? 1 : 1 + (h->max_span + h->sampling.stride - 1) /
-						    h->sampling.stride) ||
-	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
-	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
-	    h->runs > 1 ||
-	    (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0 && h->text.at == 0) ||
-	    h->word_bits != (h->text.at ? kh_seed_bits(h->bins)
-					: kh_word_bits(h->bins, h->n_taxa)))
+	if (h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
+	    (h->max_bytes > 0 && h->file_bytes > h->max_bytes) ||
+	    h->word_bits != kh_seed_bits(h->bins))
 		return kh_db_bad(db, "a parameter in its header is out of range", err);
-	for (int i = 0; i < 32; i++)
-		if (h->minima[i] == 0)
-			return kh_db_bad(db, "a parameter in its header is out of range", err);
-	if (!kh_all_zero(h->zero, sizeof h->zero) || !kh_all_zero(h->zero2, sizeof h->zero2))
+	if (h->zero != 0 || !kh_all_zero(h->zero2, sizeof h->zero2))
 		return kh_db_bad(db, "a byte in its header that must be zero is not", err);
 	return KH_OK;
 }
 
 /* --- sections --------------------------------------------------------------------- */
-/* Fails unless the ranges lie in order, without holes, inside the index. */
-static int check_directory(const kh_db *db, kh_err *err)
-{
-	const kh_db_header *h = db->h;
-	uint64_t at = 0, end = h->section[KH_SEC_INDEX].bytes;
-	uint64_t keys = 0, entries = 0, over = 0;
-
-	for (int p = 0; p < KH_RANGES; p++) {
-		const kh_range *r = &db->dir[p];
-
-		if (r->buckets == 0 || r->buckets >= KH_BUCKETS_MAX || r->n_locs > end * 8 ||
-		    r->first_bucket != at / 64 ||
-		    r->first_loc != (at + (uint64_t)(r->buckets + 1) * 64) / 4 ||
-		    kh_range_bytes(r, h->word_bits) > end - at)
-			return kh_db_bad(db, "its directory is damaged", err);
-		at += kh_range_bytes(r, h->word_bits);
-		keys += r->keys;
-		entries += r->entries;
-		over += r->over;
-	}
-	if (at != end || keys != h->features || entries != h->entries || over != h->over)
-		return kh_db_bad(db, "its directory does not fit its header", err);
-	return KH_OK;
-}
-
 /* Is the last string complete? */
 static bool strings_ok(const char *p, uint64_t bytes)
 {
@@ -187,52 +144,40 @@ static int load_taxa(kh_db *db, kh_err *err)
 	return why.code == KH_ENOMEM ? kh_fail_nomem(err) : kh_db_bad(db, why.msg, err);
 }
 
-/* Reads the targets, and finds where their bins end; fails if their records do not fit one
- * another and the header. */
-static int read_targets(const kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end,
-			kh_err *err)
+/* Fails if the records of the targets do not fit one another and the header. */
+static int check_targets(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
 	const uint64_t ids = h->section[KH_SEC_IDS].bytes;
-	uint64_t bin = 0;
 
 	for (uint32_t i = 0; i < h->n_targets; i++) {
 		const kh_db_target *t = &db->target[i];
-		uint64_t bins =
-			t->bases / h->sampling.stride + (t->bases % h->sampling.stride != 0);
 
-		if ((db->dir && t->first_bin != bin) || t->taxon >= h->n_taxa || t->id >= ids ||
-		    (t->id > 0 && db->ids[t->id - 1] != 0) || bins > h->bins)
+		if (t->taxon >= h->n_taxa || t->id >= ids ||
+		    (t->id > 0 && db->ids[t->id - 1] != 0) ||
+		    t->bases / h->sampling.stride > UINT32_MAX)
 			return kh_db_bad(db, "its targets are damaged", err);
-		bin += (bins > 0 ? bins : 1) + h->gap;
-		first[i] = t->first_bin;
-		taxon[i] = t->taxon;
 	}
-	*end = bin;
-	if (db->dir && bin > h->bins)
-		return kh_db_bad(db, "its targets do not fit its number of bins", err);
 	return KH_OK;
 }
 
 static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
 {
 	const kh_db_header *h = db->h;
-	kh_bins targets = { .n = h->n_targets, .first = first, .taxon = taxon };
+	kh_bins targets = { .first = first, .taxon = taxon };
 	const kh_tree tree = kh_taxonomy_tree(db->tax);
 	uint64_t end = 0;
-	int rc = read_targets(db, first, taxon, &end, err);
+	int rc = check_targets(db, err);
 
-	if (!rc && !db->dir) {
-		rc = kh_db_read_kept(db, first, taxon, &end, err);
-		targets.n = db->n_kept;
-	}
 	if (!rc)
-		rc = kh_bin_map_init(&db->bin_map, &targets, end, h->gap, &tree, err);
+		rc = kh_db_read_kept(db, first, taxon, &end, err);
+	targets.n = db->n_kept;
+	if (!rc)
+		rc = kh_bin_map_init(&db->bin_map, &targets, end, &tree, err);
 	if (rc)
 		return rc;
 	db->bins = db->bin_map.bins;
-	db->bins.most = h->max_locations;
-	if (db->bin_map.end != h->bins || db->bins.n - db->bins.n_targets != h->n_species)
+	if (db->bin_map.end != h->bins)
 		return kh_db_bad(db, "its targets and species do not fit its number of bins", err);
 	return KH_OK;
 }
@@ -240,8 +185,7 @@ static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
 static int load_targets(kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
-	const uint64_t kept = h->kept.bytes / sizeof(kh_db_kept);
-	const size_t n = (size_t)(kept > h->n_targets ? kept : h->n_targets);
+	const size_t n = (size_t)(h->section[KH_SEC_KEPT].bytes / sizeof(kh_db_kept));
 	uint32_t *first = kh_array(n, sizeof *first, err);
 	uint32_t *taxon = kh_array(n, sizeof *taxon, err);
 	int rc = KH_ENOMEM;
@@ -280,16 +224,14 @@ static int find_translated(kh_db *db, kh_err *err)
 	const kh_db_header *h = db->h;
 	kh_translated_text text = { .text = NULL };
 	kh_err why = { 0, "" };
-	int rc = KH_OK;
+	int rc;
 
-	if (h->translated.at == 0)
+	if (h->section[KH_SEC_TRANSLATED].at == 0)
 		return KH_OK;
-	if (db->text)
-		rc = find_parts(db, &text, err);
+	rc = find_parts(db, &text, err);
 	if (!rc)
 		rc = kh_translated_find(&db->translated, kh_db_section(db, KH_SEC_TRANSLATED),
-					h->translated.bytes, h->n_taxa, db->text ? &text : NULL,
-					&why);
+					h->section[KH_SEC_TRANSLATED].bytes, h->n_taxa, &text, &why);
 	if (rc)
 		free(text.part);
 	return !rc                       ? KH_OK
@@ -306,24 +248,17 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 		return rc;
 	db->sums = kh_db_section(db, KH_SEC_SUMS);
 	db->unchecked = o->later && !o->no_verify;
-	if ((rc = kh_db_check_rest(db, o->keys, o->threads, err)) ||
+	if ((rc = kh_db_check_rest(db, o->threads, err)) ||
 	    (rc = o->no_verify ? KH_OK : kh_db_check_text(db, o->threads, err)))
 		return rc;
 	db->image = kh_db_section(db, KH_SEC_INDEX);
-	if (db->h->text.at)
-		db->seeds = (kh_seed_index) { .image = db->image,
-					      .dir = kh_db_section(db, KH_SEC_DIR),
-					      .bits = db->h->word_bits };
-	else
-		db->dir = kh_db_section(db, KH_SEC_DIR);
-	db->told = db->h->told.at ? kh_db_section(db, KH_SEC_TOLD) : NULL;
-	if ((rc = check_parameters(db, err)) ||
-	    (rc = db->dir ? check_directory(db, err) : kh_db_check_seed_ranges(db, err)) ||
+	db->seeds = (kh_seed_index) { .image = db->image,
+				      .dir = kh_db_section(db, KH_SEC_DIR),
+				      .bits = db->h->word_bits };
+	if ((rc = check_parameters(db, err)) || (rc = kh_db_check_seed_ranges(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
 	    (rc = kh_db_find_text(db, err)) || (rc = find_translated(db, err)) ||
-	    (rc = kh_db_check_facts(db, err)) ||
-	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK) ||
-	    (rc = o->keys ? kh_db_find_excerpts(db, err) : KH_OK))
+	    (rc = kh_db_check_facts(db, err)))
 		return rc;
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }

@@ -1,4 +1,4 @@
-/* load_in.h - what open.c asks of load.c, and load.c of check.c, facts.c, keys.c and text.c */
+/* load_in.h - what open.c asks of load.c, and load.c of check.c, facts.c and text.c */
 #ifndef KH_DB_LOAD_IN_H
 #define KH_DB_LOAD_IN_H
 
@@ -13,7 +13,7 @@ int kh_db_bad(const kh_db *db, const char *what, kh_err *err);
 
 static inline const void *kh_db_section(const kh_db *db, enum kh_section s)
 {
-	return (const char *)db->map + kh_db_extent_of(db->h, s)->at;
+	return (const char *)db->map + db->h->section[s].at;
 }
 
 /* Where a range begins in the file; for KH_RANGES, the end of the index. */
@@ -23,36 +23,27 @@ static inline uint64_t kh_db_range_at(const kh_db *db, unsigned range)
 
 	if (range == KH_RANGES)
 		return e->at + e->bytes;
-	return e->at + 64 * (db->dir ? db->dir[range].first_bucket
-				     : db->seeds.dir[range].first_line);
+	return e->at + 64 * db->seeds.dir[range].first_line;
 }
 
-/* Checks all but the index and the text against the checksums; with the sections of keys and of
- * excerpts if these are wanted. */
-int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err);
-/* Checks the text so, if there is any. */
+/* Checks all but the index and the text against the checksums. */
+int kh_db_check_rest(const kh_db *db, unsigned threads, kh_err *err);
+/* Checks the text so. */
 int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err);
 
 /* Fails if what the file says twice is not the same; sections have been loaded. */
 int kh_db_check_facts(const kh_db *db, kh_err *err);
-/* Are the bits behind the lists of a range zero? */
-bool kh_db_range_ends(const kh_db *db, const kh_range *r);
 
-/* Of a database with text: fails unless the ranges of its index lie in order, without holes; and
- * checks the structure of one. */
+/* Fails unless the ranges of the index lie in order, without holes; and checks the structure of
+ * one. */
 int kh_db_check_seed_ranges(const kh_db *db, kh_err *err);
 int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err);
 
-/* The stretches of a database with text: db->kept, where each begins, its taxon, and where the last
+/* The stretches that are kept: db->kept, where each begins, its taxon, and where the last
  * one ends; fails if they do not fit one another and the targets. */
 int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, kh_err *err);
 
-/* db->text, if the file has it; targets have been loaded. */
+/* db->text; targets have been loaded. */
 int kh_db_find_text(kh_db *db, kh_err *err);
-
-/* db->keys, if the file has them; the section's place and checksums have been checked. */
-int kh_db_find_keys(kh_db *db, kh_err *err);
-/* The same for db->excerpt. */
-int kh_db_find_excerpts(kh_db *db, kh_err *err);
 
 #endif

@@ -84,21 +84,6 @@ int kh_db_find(char **file, const char *path, kh_err *err)
 	return *file ? KH_OK : kh_fail_nomem(err);
 }
 
-bool kh_db_has_text(const char *file)
-{
-	const size_t head = offsetof(kh_db_header, header_bytes);
-	const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	kh_db_header h;
-	bool has;
-
-	if (fd < 0)
-		return false;
-	has = pread(fd, &h, head, 0) == (ssize_t)head && h.version == KH_DB_VERSION_TEXT &&
-	      memcmp(h.magic, KH_DB_MAGIC, sizeof h.magic) == 0;
-	close(fd);
-	return has;
-}
-
 static int map_file(kh_db *db, kh_err *err)
 {
 	struct stat st;

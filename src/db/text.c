@@ -1,4 +1,4 @@
-/* text.c - the text of the targets in a database that has it */
+/* text.c - the index, the kept stretches and the text of a database */
 #include <config.h>
 #include "db/load_in.h"
 
@@ -24,7 +24,7 @@ int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)
 		seeds += r->seeds;
 		over += r->over;
 	}
-	if (at != end || seeds != h->entries || over != h->over || seeds != h->features)
+	if (at != end || over != h->over || seeds != h->features)
 		return kh_db_bad(db, "its directory does not fit its header", err);
 	return KH_OK;
 }
@@ -61,11 +61,11 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 	uint64_t bin = 0, alleles = 0;
 	uint32_t target = 0;
 
-	db->kept = (const void *)((const char *)db->map + h->kept.at);
-	if (h->kept.bytes % sizeof *db->kept != 0 ||
-	    h->kept.bytes / sizeof *db->kept > h->bins)
+	db->kept = (const void *)((const char *)db->map + h->section[KH_SEC_KEPT].at);
+	if (h->section[KH_SEC_KEPT].bytes % sizeof *db->kept != 0 ||
+	    h->section[KH_SEC_KEPT].bytes / sizeof *db->kept > h->bins)
 		return kh_db_bad(db, "its section kept is damaged", err);
-	db->n_kept = (uint32_t)(h->kept.bytes / sizeof *db->kept);
+	db->n_kept = (uint32_t)(h->section[KH_SEC_KEPT].bytes / sizeof *db->kept);
 	for (uint32_t i = 0; i < db->n_kept; i++) {
 		const kh_db_kept *k = &db->kept[i];
 
@@ -76,7 +76,7 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 				return kh_db_bad(db, "its targets are damaged", err);
 		first[i] = k->first_bin;
 		taxon[i] = db->target[k->target].taxon;
-		bin += k->bins + (uint64_t)h->gap;
+		bin += k->bins + UINT64_C(1);
 		alleles += k->alleles > 0 ? k->bins : 0;
 	}
 	for (; target < h->n_targets; target++)
@@ -161,24 +161,19 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 	const uint32_t stride = h->sampling.stride;
 	uint64_t alleles = 0;
 
-	if (h->text.at == 0)
-		return KH_OK;
 	if (stride % KH_TEXT_WORD != 0 || stride > KH_TEXT_SPAN || (stride & (stride - 1)) != 0 ||
-	    h->max_span != KH_TEXT_SPAN || h->bins >= KH_SEED_MANY ||
-	    h->keys.at != 0 || h->told.at != 0)
-		return kh_db_bad(db, "a parameter in its header is not one of a database with text",
-				 err);
+	    h->bins >= KH_SEED_MANY)
+		return kh_db_bad(db, "a parameter in its header is out of range", err);
 	for (uint32_t i = 0; i < db->n_kept; i++)
 		alleles += db->kept[i].alleles > 0 ? db->kept[i].bins : 0;
 	const uint64_t bytes = all_words(db, alleles) * sizeof *db->text;
 
-	if (h->text.bytes < bytes || (h->text.bytes - bytes) % sizeof *db->few != 0)
+	if (h->section[KH_SEC_TEXT].bytes < bytes || (h->section[KH_SEC_TEXT].bytes - bytes) % sizeof *db->few != 0)
 		return kh_db_bad(db, "its text does not fit its bins", err);
-	db->text = (const void *)((const char *)db->map + h->text.at);
+	db->text = (const void *)((const char *)db->map + h->section[KH_SEC_TEXT].at);
 	db->alleles = alleles > 0;
 	db->few = (const void *)((const char *)db->text + bytes);
-	db->n_few = (h->text.bytes - bytes) / sizeof *db->few;
-	db->bins.places = 1;
+	db->n_few = (h->section[KH_SEC_TEXT].bytes - bytes) / sizeof *db->few;
 	db->bins.bits = h->word_bits;
 	db->stretch = kh_array(db->n_kept, sizeof *db->stretch, err);
 	if (!db->stretch)

@@ -1,10 +1,29 @@
 #include <config.h>
-#include "db/write_in.h"
+#include "db/db.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include "base/mem.h"
 #include "base/threads.h"
+
+struct kh_db_writer {
+	kh_out *out;
+	uint64_t at;                    /* bytes in the file */
+	XXH3_state_t *sum;              /* of the block being filled */
+	uint64_t *sums;
+	size_t n_sums, cap_sums;
+	uint64_t summed;                /* bytes that the checksums cover so far */
+	kh_queue *todo, *done;          /* stretches for the helper; NULL: there is none */
+	int current;                    /* section, or -1 */
+	kh_db_extent section[KH_SECTIONS_MAX];
+};
+
+/* Bytes to be added to the checksums. */
+struct stretch {
+	const void *p;
+	size_t n;
+};
 
 enum { HELP_FROM = 1 << 20 };           /* the fewest bytes that are worth handing to the helper */
 
@@ -34,7 +53,7 @@ static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 /* Adds bytes to the file and to the checksums, at the same time if there is a helper. */
 static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
 {
-	kh_db_stretch s = { p, n };
+	struct stretch s = { p, n };
 	bool help = w->todo && n >= HELP_FROM;
 	int rc;
 
@@ -56,9 +75,9 @@ struct helped {
 
 static int helped_worker(void *arg, unsigned worker, kh_err *err)
 {
-	static kh_db_stretch end;
+	static struct stretch end;
 	struct helped *h = arg;
-	kh_db_stretch *s;
+	struct stretch *s;
 	int rc;
 
 	if (worker == 0) {
@@ -193,17 +212,11 @@ int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	if (rc)
 		return rc;
 	memcpy(h->magic, KH_DB_MAGIC, sizeof h->magic);
-	h->version = w->section[KH_SEC_TEXT].at ? KH_DB_VERSION_TEXT : KH_DB_VERSION;
+	h->version = KH_DB_VERSION;
 	h->header_bytes = KH_DB_PAGE;
 	h->byte_order = UINT64_C(0x0102030405060708);
 	h->file_bytes = w->at;
 	memcpy(h->section, w->section, sizeof h->section);
-	h->keys = w->section[KH_SEC_KEYS];
-	h->told = w->section[KH_SEC_TOLD];
-	h->text = w->section[KH_SEC_TEXT];
-	h->kept = w->section[KH_SEC_KEPT];
-	h->translated = w->section[KH_SEC_TRANSLATED];
-	h->excerpts = w->section[KH_SEC_EXCERPTS];
 	strncpy(h->tool, PACKAGE_STRING, sizeof h->tool - 1);
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 	rc = kh_out_sync(w->out, err);

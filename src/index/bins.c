@@ -1,18 +1,15 @@
 #include <config.h>
 #include "index/bins.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
 
-/* Marks in number[taxon] the species that targets vote for, then numbers them; returns how many
- * there are. */
+/* Marks in number[taxon] the species of targets, then numbers them; returns how many there are. */
 static uint32_t number_species(uint32_t *number, const kh_bins *targets, const kh_tree *tree)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < targets->n; i++)
+	for (uint32_t i = 0; i < targets->n_targets; i++)
 		number[kh_tree_own_species(tree, targets->taxon[i])] = 1;
 	for (uint32_t t = 0; t < tree->n; t++)
 		if (number[t])
@@ -20,32 +17,32 @@ static uint32_t number_species(uint32_t *number, const kh_bins *targets, const k
 	return n;
 }
 
-static int make_room(kh_bin_map *m, uint32_t n, uint32_t n_targets, kh_err *err)
+static int make_room(kh_bin_map *m, uint32_t n_targets, uint32_t n_species, kh_err *err)
 {
-	m->first = kh_array(n, sizeof *m->first, err);
-	m->taxon = kh_array(n, sizeof *m->taxon, err);
+	m->first = kh_array((size_t)n_targets + 1, sizeof *m->first, err);
+	m->taxon = kh_array((size_t)n_targets + n_species, sizeof *m->taxon, err);
 	m->species = kh_array(n_targets, sizeof *m->species, err);
 	return m->first && m->taxon && m->species ? KH_OK : KH_ENOMEM;
 }
 
-static void fill(kh_bin_map *m, const kh_bins *targets, uint32_t gap, const kh_tree *tree,
+static void fill(kh_bin_map *m, const kh_bins *targets, const kh_tree *tree,
 		 const uint32_t *number)
 {
-	for (uint32_t i = 0; i < targets->n; i++) {
+	const uint32_t n = targets->n_targets;
+
+	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t species = kh_tree_own_species(tree, targets->taxon[i]);
-		const uint32_t at = targets->n + number[species];
 
 		m->first[i] = targets->first[i];
 		m->taxon[i] = targets->taxon[i];
-		m->species[i] = at;
-		m->taxon[at] = species;
+		m->species[i] = n + number[species];
+		m->taxon[n + number[species]] = species;
 	}
-	for (uint32_t i = targets->n; i < m->bins.n; i++, m->end += 1 + (uint64_t)gap)
-		m->first[i] = (uint32_t)m->end;
+	m->first[n] = (uint32_t)m->end;
 }
 
-int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, uint32_t gap,
-		    const kh_tree *tree, kh_err *err)
+int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, const kh_tree *tree,
+		    kh_err *err)
 {
 	uint32_t *number = kh_array(tree->n, sizeof *number, err), n;
 	int rc;
@@ -54,18 +51,11 @@ int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, uint32_
 	if (!number)
 		return KH_ENOMEM;
 	n = number_species(number, targets, tree);
-	rc = make_room(m, targets->n + n, targets->n, err);
-	if (!rc && end + n * (1 + (uint64_t)gap) > UINT32_MAX)
-		rc = kh_fail(err, KH_EUSAGE, "%" PRIu64 " bins of targets and those of %" PRIu32
-			     " species are more than 32 bits can number: --set stride must "
-			     "be greater",
-			     end, n);
-	m->bins = (kh_bins) { .n = targets->n + n, .n_targets = targets->n, .first = m->first,
-			      .taxon = m->taxon, .species = m->species,
-			      .votes = n ? (uint32_t)end : KH_NO_BIN };
+	rc = make_room(m, targets->n_targets, n, err);
+	m->bins = (kh_bins) { .first = m->first, .taxon = m->taxon, .species = m->species,
+			      .n_targets = targets->n_targets, .n_species = n };
 	if (!rc)
-		fill(m, targets, gap, tree, number);
-	m->bins.bits = kh_word_bits(m->end, tree->n);
+		fill(m, targets, tree, number);
 	free(number);
 	return rc;
 }

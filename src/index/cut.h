@@ -1,27 +1,22 @@
-/*
- * cut.h - lists cut by species: too many locations in one give way to a vote for it (bins.h)
- */
+/* cut.h - the bins of a seed, cut by species: the first KH_SPECIES_PLACES in one stay */
 #ifndef KH_INDEX_CUT_H
 #define KH_INDEX_CUT_H
 
 #include <stddef.h>
 #include "index/bins.h"
+#include "index/pairs.h"
 
 /* Scratch of one thread, to be cleared; it may be used again, with the same bins. */
 typedef struct kh_cut {
-	const kh_bins *bins;
 	uint32_t *in;           /* what each species has of the current list; zero between lists */
-	uint32_t *species;      /* of each location */
-	uint32_t *much;         /* the species that have too much (kh_bins_much) */
-	size_t cap_species, cap_much;
+	uint32_t *species;      /* of each bin */
+	size_t cap_species;
 } kh_cut;
 
-/* Room for lists of up to `longest` locations. */
-int kh_cut_grow(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err);
-/* Cuts n ascending, distinct locations in place; returns the number of words left, which ascend,
- * too.  Behind the locations may stand votes, of a list that was cut before and has got more
- * locations since. */
-size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n);
+/* The list of the pairs from .. to - 1, which have one key: their distinct bins, cut by species.
+ * It has room for one of each, and may be where their bins are. */
+int kh_pairs_list(const kh_pairs *p, size_t from, size_t to, kh_cut *cut, const kh_bins *bins,
+		  uint32_t *list, size_t *n, kh_err *err);
 void kh_cut_clear(kh_cut *c);
 
 #endif

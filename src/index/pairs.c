@@ -173,27 +173,6 @@ static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *ke
 	return rc ? rc : kh_spill_read(&s->file, bin, n * 4, b->at + all * 8 + from * 4, err);
 }
 
-/* Replaces bins of sequences by bins of targets; drops those of no target.  They come in the order
- * of the input, so the next one mostly is of the same sequence. */
-static size_t remap_bins(const kh_remap *m, uint64_t *key, uint32_t *bin, size_t n)
-{
-	uint32_t seq = 0, first = 1, end = 0;   /* its bins: none yet */
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (bin[i] < first || bin[i] >= end) {
-			seq = kh_bins_target(&m->old, bin[i]);
-			first = m->old.first[seq];
-			end = seq + 1 < m->old.n ? m->old.first[seq + 1] : UINT32_MAX;
-		}
-		if (m->to[seq] == KH_DROP)
-			continue;
-		key[kept] = key[i];
-		bin[kept++] = bin[i] - first + m->to[seq];
-	}
-	return kept;
-}
-
 /* One stable pass by `bits` of the key above `shift`. */
 static void radix_pass(const kh_pairs *in, const kh_pairs *out, unsigned shift, unsigned bits)
 {
@@ -285,17 +264,6 @@ int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *
 	return rc;
 }
 
-int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh_pairs *out,
-		    kh_err *err)
-{
-	int rc = kh_store_gather(s, range, out->key, out->loc, err);
-
-	out->n = (size_t)s->count[range];
-	if (!rc && remap)
-		out->n = remap_bins(remap, out->key, out->loc, out->n);
-	return rc;
-}
-
 int kh_pair_scratch_grow(kh_pair_scratch *scratch, uint64_t n, kh_err *err)
 {
 	int rc;
@@ -319,17 +287,15 @@ void kh_pair_scratch_sort(kh_pair_scratch *scratch, size_t n, kh_pairs *out)
 	sort_pairs(out, &b);
 }
 
-int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap,
-		   kh_pair_scratch *scratch, kh_pairs *out, kh_err *err)
+int kh_store_range(const kh_store *s, unsigned range, kh_pair_scratch *scratch, kh_pairs *out,
+		   kh_err *err)
 {
-	kh_pairs p;
-	int rc = kh_pair_scratch_grow(scratch, s->count[range], err);
+	const size_t n = (size_t)s->count[range];
+	int rc = kh_pair_scratch_grow(scratch, n, err);
 
-	if (rc)
-		return rc;
-	p = (kh_pairs) { scratch->key, scratch->loc, 0 };
-	rc = kh_store_mapped(s, range, remap, &p, err);
 	if (!rc)
-		kh_pair_scratch_sort(scratch, p.n, out);
+		rc = kh_store_gather(s, range, scratch->key, scratch->loc, err);
+	if (!rc)
+		kh_pair_scratch_sort(scratch, n, out);
 	return rc;
 }

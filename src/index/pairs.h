@@ -9,10 +9,18 @@
 #ifndef KH_INDEX_PAIRS_H
 #define KH_INDEX_PAIRS_H
 
-#include "index/bins.h"
+#include <stddef.h>
+#include "base/msg.h"
 #include "index/index.h"
 
 typedef struct kh_store kh_store;
+
+/* Pairs of one range, sorted by key, equal keys by bin. */
+typedef struct kh_pairs {
+	uint64_t *key;                  /* the low 40 bits */
+	uint32_t *loc;
+	size_t n;
+} kh_pairs;
 
 /* `beside`: the spill file is made in its folder.  memory 0: no limit. */
 int kh_store_new(kh_store **s, uint64_t memory, const char *beside, kh_err *err);
@@ -29,11 +37,6 @@ uint64_t kh_store_count(const kh_store *s, unsigned range);
  * have their low 40 bits. */
 int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err);
 
-/* The same into out->key and out->loc, with bins mapped or dropped as remap says, unless that is
- * NULL; out->n are left. Thread-safe once all have been added. */
-int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh_pairs *out,
-		    kh_err *err);
-
 /* Room for the pairs of a range in key and loc, and for their sort. */
 typedef struct kh_pair_scratch {
 	uint64_t *key, *key2;
@@ -45,8 +48,8 @@ int kh_pair_scratch_grow(kh_pair_scratch *r, uint64_t n, kh_err *err);
 void kh_pair_scratch_sort(kh_pair_scratch *r, size_t n, kh_pairs *out);
 void kh_pair_scratch_clear(kh_pair_scratch *r);
 
-/* Gathers the pairs of a range, maps their bins and sorts them. */
-int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap,
-		   kh_pair_scratch *scratch, kh_pairs *out, kh_err *err);
+/* Gathers the pairs of a range and sorts them. */
+int kh_store_range(const kh_store *s, unsigned range, kh_pair_scratch *scratch, kh_pairs *out,
+		   kh_err *err);
 
 #endif

@@ -1,9 +1,10 @@
-/* seeds.c - a range of the index of a database with text: made, and checked; seeds.h */
+/* seeds.c - a range of the index: made, and checked; seeds.h */
 #include <config.h>
 #include "index/seeds.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 
@@ -29,18 +30,32 @@ int kh_seeds_too_many_words(uint64_t words, kh_err *err)
 		       "index are too many", words);
 }
 
+int kh_seeds_too_many(uint64_t seeds, kh_err *err)
+{
+	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " seeds in one of 256 ranges of the index do not "
+		       "fit its levels", seeds);
+}
+
+void kh_image_clear(kh_image *im)
+{
+	free(im->line);
+	free(im->word);
+	kh_cut_clear(&im->cut);
+	*im = (kh_image) { .line = NULL };
+}
+
 /* --- making a range ------------------------------------------------------------------- */
 /* The next seed, with n bins: its slots, and its list. */
 static int add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, const uint32_t *bin,
 		    size_t n, kh_err *err)
 {
-	kh_seed_range *r = &im->seeds;
+	kh_seed_range *r = &im->range;
 	const bool over = n > KH_LIST_MAX, listed = n > KH_SEED_SLOTS && !over;
 	const size_t slots = over || listed ? 1 : n;
-	int rc = listed ? KH_GROW(im->loc, im->cap_loc, r->words + n, err) : KH_OK;
+	int rc = listed ? KH_GROW(im->word, im->cap_word, r->words + n, err) : KH_OK;
 
 	for (size_t j = 0; j < n && listed && !rc; j++)
-		im->loc[r->words + j] = bin[j] | (j + 1 < n ? KH_SEED_MORE : 0);
+		im->word[r->words + j] = bin[j] | (j + 1 < n ? KH_SEED_MORE : 0);
 	for (size_t j = 0; j < slots; j++) {
 		to->key[to->n] = key;
 		to->loc[to->n++] = over     ? kh_seed_over(bits)
@@ -73,10 +88,10 @@ static int add_seeds(kh_image *im, const kh_bins *bins, kh_pairs *p, kh_err *err
 			rc = add_seed(im, bins->bits, &to, key, p->loc + i, n, err);
 	}
 	*p = to;
-	im->seeds.slots = (uint32_t)to.n;
-	if (rc || im->seeds.words < (UINT64_C(1) << bins->bits) - 1)
+	im->range.slots = (uint32_t)to.n;
+	if (rc || im->range.words < (UINT64_C(1) << bins->bits) - 1)
 		return rc;
-	return kh_seeds_too_many_words(im->seeds.words, err);
+	return kh_seeds_too_many_words(im->range.words, err);
 }
 
 /* Fills a level of B lines with slots in the order of y; those that are left over become the first
@@ -125,14 +140,14 @@ static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *scratch, kh
 		const uint32_t B = kh_seed_lines(level, p->n, slots);
 
 		if (level == KH_SEED_LEVELS)
-			return kh_index_too_large(im->seeds.seeds, err);
-		if (KH_GROW(im->bucket, im->cap_bucket, (size_t)lines + B, err))
+			return kh_seeds_too_many(im->range.seeds, err);
+		if (KH_GROW(im->line, im->cap_line, (size_t)lines + B, err))
 			return KH_ENOMEM;
-		memset(im->bucket + lines, 0, (size_t)B * sizeof *im->bucket);
-		fill_level((void *)(im->bucket + lines), B, bits, p);
+		memset(im->line + lines, 0, (size_t)B * sizeof *im->line);
+		fill_level((void *)(im->line + lines), B, bits, p);
 		if (p->n > 0)
 			sort_left(scratch, p);
-		im->seeds.lines[level] = B;
+		im->range.lines[level] = B;
 		lines += B;
 	}
 	return KH_OK;
@@ -143,7 +158,7 @@ int kh_seeds_encode(kh_image *im, kh_pair_scratch *scratch, kh_pairs *p, const k
 {
 	int rc;
 
-	im->seeds = (kh_seed_range) { .words = 0 };
+	im->range = (kh_seed_range) { .words = 0 };
 	im->locations = 0;
 	rc = add_seeds(im, bins, p, err);
 	return rc ? rc : fill_levels(im, bins->bits, scratch, p, err);

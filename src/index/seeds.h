@@ -1,5 +1,5 @@
 /*
- * seeds.h - the index of a database with text: in which bins a seed may begin   [HD]
+ * seeds.h - the index: in which bins a seed may begin   [HD]
  *
  * A seed is a feature of the text that a database compares reads with.  Whoever looks one up
  * compares it with the text of each bin that it is given, so the index may be wrong now and then,
@@ -56,9 +56,11 @@ static_assert(4 * KH_LIST_MAX <= KH_SHARES_BESIDE, "a list lies in one memory");
 /* Bits of a bin in a line: they number lists, too, so there are not very few. */
 static KH_HD uint32_t kh_seed_bits(uint64_t n_bins)
 {
-	const uint32_t bits = kh_word_bits(n_bins, 1);
+	uint32_t bits = KH_SEED_BITS_MIN;
 
-	return bits > KH_SEED_BITS_MIN ? bits : KH_SEED_BITS_MIN;
+	while (bits < 32 && n_bins > UINT64_C(1) << bits)
+		bits++;
+	return bits;
 }
 
 static KH_HD uint32_t kh_seed_slots(uint32_t bits)
@@ -188,7 +190,7 @@ static KH_HD const uint32_t *kh_seed_bins(const kh_seed_index *x, const kh_seed_
 }
 
 #ifndef __CUDACC__
-#include "index/pairs.h"
+#include "index/cut.h"
 
 /* The n bins of some seeds, as bin << 32 | number of the seed, which ascends; one of a seed is
  * KH_SEED_MANY if its bins are not all.  To be cleared; it may be used again. */
@@ -205,13 +207,25 @@ void kh_seeds_found_clear(kh_seeds_found *f);
 uint64_t kh_seed_bytes(const kh_seed_range *r);
 uint64_t kh_seed_line_bytes(const kh_seed_range *r);
 
-/* Makes a range of pairs, which lie in `scratch` and do not stay as they are: im->seeds, im->bucket
- * (lines), im->loc (lists), im->locations.  `bins`: with places. */
+/* A range that was made: owned by the caller, cleared by kh_image_clear; may be used again. */
+typedef struct kh_image {
+	kh_seed_range range;            /* firsts are 0 */
+	uint32_t (*line)[16];           /* of all levels */
+	uint32_t *word;                 /* range.words of lists */
+	uint64_t locations;             /* of seeds, without those that have too many */
+	size_t cap_line, cap_word;
+	kh_cut cut;                     /* scratch */
+} kh_image;
+
+void kh_image_clear(kh_image *im);
+/* Makes a range of pairs, which lie in `scratch` and do not stay as they are. */
 int kh_seeds_encode(kh_image *im, kh_pair_scratch *scratch, kh_pairs *p, const kh_bins *bins,
 		    kh_err *err);
 
-/* Fails as a range does that has so many words of lists. */
+/* Fails as a range does that has so many words of lists; or so many seeds, or seeds whose keys do
+ * not fit its levels. */
 int kh_seeds_too_many_words(uint64_t words, kh_err *err);
+int kh_seeds_too_many(uint64_t seeds, kh_err *err);
 
 /* Checks all that a look-up relies on in a range that was read and lies in the section: its levels,
  * values and lists; bins are below n_bins. */

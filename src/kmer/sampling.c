@@ -200,3 +200,24 @@ size_t kh_sampling_run(const kh_sampling *rule, const kh_stretch *span, uint64_t
 				     : run_minhash(rule, span, key, pos);
 	return rule->least ? leave_out(rule, key, pos, n) : n;
 }
+
+size_t kh_sampling_asked(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+			 uint32_t *pos)
+{
+	size_t n = 0;
+
+	if (rule->scheme == KH_SYNCMER)
+		return kh_sampling_run(rule, span, key, pos);
+	for (uint64_t at = span->from; at < span->to; at++) {
+		uint64_t c;
+
+		if (kh_packed_ambiguous(span->amb, at, rule->k))
+			continue;
+		c = kh_bits_canonical(kh_packed_bits(span->bases, at, rule->k), rule->k);
+		if (!kh_minhash_may(rule, c) || kh_sampling_repeat(rule, c))
+			continue;
+		key[n] = kh_key(c);
+		pos[n++] = (uint32_t)(at - span->from);
+	}
+	return rule->least ? leave_out(rule, key, pos, n) : n;
+}

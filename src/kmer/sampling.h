@@ -3,7 +3,9 @@
  *
  * minhash: of the k-mers that start in one bin (a window of stride + k - 1 bases) the
  * `s` distinct ones that are smallest in the order fmix64(canonical ^ KH_ORDER_SEED).
- * MetaCache's scheme (Mueller et al. 2017): w = 127, s = 16.
+ * MetaCache's scheme (Mueller et al. 2017): w = 127, s = 16.  A read does not begin where a window
+ * of its genome does.  So of a read all k-mers are looked up that may be kept in a genome: those
+ * below an order that the s smallest of a window seldom reach.
  *
  * syncmer: open syncmers (Edgar 2021; Shaw and Yu 2022): a k-mer is kept if the one of
  * its k - s + 1 s-mers that stands in the middle is smaller than all the others.  The
@@ -101,6 +103,16 @@ static KH_HD uint64_t kh_minhash_order(uint64_t canonical)
 	return kh_fmix64(canonical ^ KH_ORDER_SEED);
 }
 
+/* May a k-mer be kept, whatever window it is in?  As many as s + s / 2 + 3 of a window are below
+ * the greatest order for which that is so, and of random ones the s smallest nearly always. */
+static KH_HD int kh_minhash_may(const kh_sampling *rule, uint64_t canonical)
+{
+	const uint32_t n = rule->s + rule->s / 2 + 3;
+
+	return n >= rule->stride ||
+	       kh_minhash_order(canonical) <= UINT64_MAX / rule->stride * n;
+}
+
 /* The rank of a feature with that key: 32 bits that have nothing to do with its place in the
  * index. */
 static KH_HD uint32_t kh_feature_rank(uint64_t key)
@@ -136,6 +148,12 @@ static KH_HD uint64_t kh_sampling_bound(const kh_sampling *rule, uint64_t n)
 	return (n + rule->stride - 1) / rule->stride * most;
 }
 
+/* The most k-mers of n starts in a read that are looked up. */
+static KH_HD uint64_t kh_sampling_asked_bound(const kh_sampling *rule, uint64_t n)
+{
+	return rule->scheme == KH_SYNCMER ? kh_sampling_bound(rule, n) : n;
+}
+
 #ifndef __CUDACC__
 #include "base/msg.h"
 
@@ -157,6 +175,11 @@ typedef struct kh_stretch {
 
 size_t kh_sampling_run(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
 		       uint32_t *pos);
+
+/* The same of a read that is compared with text: what is looked up of it, with the starts of the
+ * k-mers, ascending.  Room for kh_sampling_asked_bound(to - from). */
+size_t kh_sampling_asked(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+			 uint32_t *pos);
 
 /* Starts of k-mers in a sequence of len bases. */
 static inline uint64_t kh_sampling_starts(const kh_sampling *rule, uint64_t len)

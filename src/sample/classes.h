@@ -9,7 +9,7 @@
 
 #include "base/team.h"
 #include "classify/class.h"
-#include "classify/classify.h"
+#include "db/db.h"
 
 typedef struct kh_classes {
 	kh_class *at;

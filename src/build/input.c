@@ -1,0 +1,97 @@
+/* input.c - the sizes of the references and of tables, before they are read */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/mem.h"
+#include "io/paths.h"
+#include "io/source.h"
+
+/* Bytes of text in a regular file: for gzip a guess from the length that its last member states. */
+static uint64_t guess_text(FILE *f, uint64_t size)
+{
+	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
+
+	if (fread(magic, 1, 2, f) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
+		return size;
+	bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
+	uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
+
+	return ok && isize > size ? isize : size * 7 / 2;
+}
+
+/* The same for a file by its name; 0 if it is not a regular file, so an empty one has a byte. */
+static int guess_file(const char *path, uint64_t *text, kh_err *err)
+{
+	struct stat st;
+	FILE *f;
+
+	*text = 0;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return KH_OK;
+	f = fopen(path, "rb");
+	if (!f)
+		return kh_fail_errno(err, path);
+	*text = guess_text(f, (uint64_t)st.st_size);
+	*text = *text ? *text : 1;
+	fclose(f);
+	return KH_OK;
+}
+
+/* Bytes of text in each input, as far as sizes tell. Fails if one cannot be read, or, where k is
+ * still to be found, cannot be read twice. */
+static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh_err *err)
+{
+	uint64_t size;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < o->n_refs && !rc; i++) {
+		const char *path = o->refs[i];
+		struct stat st;
+
+		rc = kh_source_check(path, &size, err);
+		if (rc)
+			break;
+		if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			rc = guess_file(path, &text[i], err);
+		else if (twice)
+			rc = kh_fail(err, KH_EUSAGE,
+				     "%s: an input that cannot be read twice needs build -k, "
+				     "and no --max-db-size: these follow what was read",
+				     path);
+	}
+	return rc;
+}
+
+/* Fails early if a table cannot be read: reading the references may take hours. */
+static int check_tables(const kh_build_options *o, kh_err *err)
+{
+	uint64_t size;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < o->n_maps && !rc; i++)
+		rc = kh_source_check(o->maps[i], &size, err);
+	return rc;
+}
+
+int kh_build_look(struct build *b, uint64_t *bases, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	uint64_t *text = kh_array(o->n_refs, sizeof *text, err), sum = 0;
+	int rc = text ? check_tables(o, err) : KH_ENOMEM;
+
+	b->input.known = true;
+	if (!rc)
+		rc = guess_sizes(o, !kh_build_settled(o) || o->max_db_size > 0, text, err);
+	for (size_t i = 0; i < o->n_refs && text; i++) {
+		sum += text[i];
+		b->input.known &= text[i] > 0;
+	}
+	b->input.text = sum;
+	*bases = sum - sum / 64;        /* line ends, headers */
+	free(text);
+	return rc;
+}
