@@ -118,7 +118,7 @@ static void test_estimates(void **state)
 		f = g = (kh_limit) { .bytes = whole / 2, .most = KH_LIMIT_ALL };
 		kh_limit_start(&f, 0);
 		kh_limit_start(&g, (uint64_t)((double)whole * wrong[i]));
-		few.index = (a.index - KH_RANGES * 128) / 64 + KH_RANGES * 128;
+		few.index = (a.index - KH_RANGES * 64) / 64 + KH_RANGES * 64;
 		few.file = even.rest + few.index;
 		few.features /= 64;
 		if (g.share == KH_LIMIT_ALL) {
@@ -144,7 +144,7 @@ static void test_too_small(void **state)
 	(void)state;
 	kh_limit_start(&f, 0);
 	assert_int_equal(kh_limit_next(&f, &size, &keep, &err), KH_EUSAGE);
-	assert_non_null(strstr(err.msg, "132768 bytes already"));
+	assert_non_null(strstr(err.msg, "116384 bytes already"));
 }
 
 /* --- seeds --------------------------------------------------------------------------- */
