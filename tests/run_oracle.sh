@@ -40,6 +40,11 @@ aligned() {
 	"$PYTHON3" "$tests/check_paf.py" a.paf "$1${2:+,$2}" $genomes lines.tsv
 }
 
+# inspected DATABASE: what it has, by the program and by the other reader
+inspected() {
+	"$kmerhash" inspect "$1" >inspected.txt && "$kmerhash" inspect --json "$1" | "$PYTHON3" "$tests/check_inspect.py" "$1" inspected.txt
+}
+
 # second DATABASE READS [MATES]: the same with the column of the second-best taxon
 second() {
 	db=$1; shift
@@ -96,6 +101,7 @@ done
 if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: build" build --db text.khdb --text $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text: inspect" inspected text.khdb
 	check "text: pairs" calls text.khdb $sim
 	check "text: real reads" calls text.khdb ${real% *}
 	check "text: made-up reads, long ones too" calls text.khdb made.fq
@@ -116,6 +122,7 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	for most in 1 2; do
 		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --text --set max-locations=$most --taxonomy sisters/taxonomy sisters/refs.fa
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb sisters/refs.fa
+		check "text of strains, $most places: inspect" inspected text.khdb
 		check "text of strains, $most places: reads" calls text.khdb sisters/reads.fq
 		check "text of strains, $most places: made-up reads" calls text.khdb made.fq
 	done

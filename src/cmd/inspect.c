@@ -15,6 +15,7 @@
 #include "io/output.h"
 #include "classify/rule.h"
 #include "run/report.h"
+#include "text/text.h"
 
 struct values {
 	uint64_t threads;
@@ -93,7 +94,48 @@ static const char *scheme(const kh_db_header *h)
 	return h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
 }
 
+/* What a database has of its references. */
+typedef struct text_facts {
+	uint64_t bases;                 /* that are kept */
+	uint64_t with_alleles;          /* of these, in stretches with alleles that reads ask for */
+	uint64_t alleles;               /* all */
+} text_facts;
+
+static text_facts text_of(const kh_db *db)
+{
+	const uint32_t words = db->h->sampling.stride / KH_TEXT_WORD;
+	text_facts f = { .alleles = db->n_few };
+
+	for (uint32_t i = 0; i < db->n_kept; i++) {
+		const uint64_t bases = kh_db_kept_bases(db, &db->kept[i]);
+		const uint32_t *word = db->text + db->stretch[i].alleles;
+		const bool has = db->kept[i].alleles > 0;
+
+		f.bases += bases;
+		f.with_alleles += has ? bases : 0;
+		for (uint64_t w = 0; has && w < (uint64_t)db->kept[i].bins * words; w++)
+			f.alleles += kh_text_count(kh_text_differ(word[w], 0));
+	}
+	return f;
+}
+
+/* Places of seeds for each base of text. */
+static double seeds_a_base(const kh_db_header *h, const text_facts *f)
+{
+	return f->bases ? (double)h->locations / (double)f->bases : 0;
+}
+
 /* --- as text ---------------------------------------------------------------------- */
+static void print_text(const kh_db *db)
+{
+	const text_facts f = text_of(db);
+
+	printf("bases of text\t%" PRIu64 "\nstretches of text\t%" PRIu32
+	       "\nbases with alleles\t%" PRIu64 "\nalleles\t%" PRIu64
+	       "\nseeds a base of text\t%.4f\n", f.bases, db->n_kept, f.with_alleles, f.alleles,
+	       seeds_a_base(db->h, &f));
+}
+
 static void print_parameters(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
@@ -128,6 +170,7 @@ static void print_parameters(const kh_db *db)
 	if (h->section[KH_SEC_TRANSLATED].at)
 		printf("bytes of translated seeds\t%" PRIu64 "\n",
 		       h->section[KH_SEC_TRANSLATED].bytes);
+	print_text(db);
 	printf("digest\t%016" PRIx64 "\n", h->digest);
 }
 
@@ -212,6 +255,19 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 }
 
 /* --- as JSON ---------------------------------------------------------------------- */
+/* null, if there is no text. */
+static json_t *text_json(const kh_db *db)
+{
+	const text_facts f = db->text ? text_of(db) : (text_facts) { .bases = 0 };
+
+	if (!db->text)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:I, s:f}", "bases", (json_int_t)f.bases, "stretches",
+			 (json_int_t)db->n_kept, "bases_with_alleles", (json_int_t)f.with_alleles,
+			 "alleles", (json_int_t)f.alleles, "seeds_a_base",
+			 seeds_a_base(db->h, &f));
+}
+
 static int print_json(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -223,7 +279,7 @@ static int print_json(const kh_db *db, kh_err *err)
 	kh_cmd_db_name(db->path, name, sizeof name);
 	kh_cmd_file_date(db->path, date);
 	root = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:f, s:s}",
+			 "s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:s}",
 			 "database", kh_record_path(db->path), "name", kh_record_path(name),
 			 "date", date, "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
@@ -236,7 +292,9 @@ static int print_json(const kh_db *db, kh_err *err)
 			 "repeats_left_out", (int)h->no_repeats, "features",
 			 (json_int_t)h->features, "overpopulated", (json_int_t)h->over, "locations",
 			 (json_int_t)h->locations, "index_bytes",
-			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "max_bytes",
+			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "text", text_json(db),
+			 "translated_bytes",
+			 (json_int_t)h->section[KH_SEC_TRANSLATED].bytes, "max_bytes",
 			 (json_int_t)h->max_bytes, "share", kept_share(h),
 			 "digest", digest);
 	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 ? KH_OK : kh_fail_nomem(err);
