@@ -38,9 +38,10 @@ static void make_read(char *p, size_t len)
 
 static size_t some_length(int kind)
 {
-	static const size_t edge[] = { 0,    1,    17,   18,   31,   32,  33,  25,
-				       36,   43,   49,   51,   63,   64,   65,   100,  150,  151,  250, 500, 504,
-				       1007, 1008, 1009, 2016, 2017, 5000 };
+	static const size_t edge[] = { 0,    1,    17,   18,   25,   31,   32,   33,
+				       36,   43,   49,   51,   63,   64,   65,   100,
+				       150,  151,  250,  500,  504,  1007, 1008, 1009,
+				       2016, 2017, 5000 };
 
 	if (kind == 0)
 		return edge[test_rand() % (sizeof edge / sizeof *edge)];

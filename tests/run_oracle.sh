@@ -40,6 +40,11 @@ aligned() {
 	"$PYTHON3" "$tests/check_paf.py" a.paf "$1${2:+,$2}" $genomes lines.tsv
 }
 
+# inspected DATABASE: what it has, by the program and by the other reader
+inspected() {
+	"$kmerhash" inspect "$1" >inspected.txt && "$kmerhash" inspect --json "$1" | "$PYTHON3" "$tests/check_inspect.py" "$1" inspected.txt
+}
+
 if [ -x "$here/tests/dump_features" ]; then
 	include "$PYTHON3" "$tests/oracle_sampling.py" "$here/tests/dump_features" "$data"/genomes/*.gz
 else skip "features" "no tests/dump_features here"; fi
@@ -57,6 +62,7 @@ check "120 species" "$PYTHON3" "$tests/make_world.py" strains 120 crowd "$data" 
 for scheme in syncmer minhash; do
 	check "$scheme: build" build --db $scheme.khdb --set scheme=$scheme $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" $scheme.khdb $genomes
+	check "$scheme: inspect" inspected $scheme.khdb
 	check "$scheme: pairs" calls $scheme.khdb $sim
 	check "$scheme: real reads" calls $scheme.khdb ${real% *}
 	check "$scheme: made-up reads, long ones too" calls $scheme.khdb made.fq
@@ -146,6 +152,7 @@ world() {
 	dir=$1; shift
 	check "$dir $*: build" "$kmerhash" build -q --db "$dir.khdb" --taxonomy "$dir/taxonomy" "$@" "$dir/refs.fa"
 	include "$PYTHON3" "$tests/oracle_db.py" "$dir.khdb" "$dir/refs.fa"
+	check "$dir $*: inspect" inspected "$dir.khdb"
 	check "$dir $*: reads" calls "$dir.khdb" "$dir/reads.fq"
 	cp calls.tsv $dir.tsv
 	check "$dir $*: made-up reads, long ones too" calls "$dir.khdb" made.fq

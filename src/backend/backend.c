@@ -79,8 +79,3 @@ int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err)
 	c->backend = rc ? c->backend : c->backend->kraken;
 	return rc;
 }
-
-size_t kh_choice_block_size(const kh_choice *c)
-{
-	return c->text ? c->backend->text_block_size : c->backend->block_size;
-}

@@ -44,11 +44,8 @@ typedef struct kh_task {
 	/* with `distinct`: NULL, or these count, and `distinct` gets what does not fit there */
 	kh_counters *counters;
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
-	/* of a database with text, on the CPU: where fragments lie, or NULL: not wanted */
+	/* on the CPU: where fragments lie, or NULL: not wanted */
 	kh_alignments *aligned;
-	/* or NULL: not wanted; filled if candidates are, but for a database with text, which gives
-	 * none */
-	kh_places *places;
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host */
 	kh_census *census;
@@ -79,9 +76,6 @@ struct kh_backend {
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */
 	size_t block_size;              /* bytes of text in a block that suit it, 0: any */
-	/* the same where several devices or processes work on each job */
-	size_t far_block_size;
-	size_t host_block_size;         /* the same where devices read an index on the host */
 	/* 0: it cannot be used here; then *why has the reason, if one is known */
 	int (*n_devices)(kh_err *why);
 

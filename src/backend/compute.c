@@ -11,7 +11,7 @@
  * with the index. */
 static int copy_translated(kh_compute *c, const kh_db *db, const kh_compute_options *o, kh_err *err)
 {
-	const uint64_t bytes = db->h->translated.bytes;
+	const uint64_t bytes = db->h->section[KH_SEC_TRANSLATED].bytes;
 	int rc;
 
 	if (db->fd < 0 || o->shared || o->input < bytes ||

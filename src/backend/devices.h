@@ -24,7 +24,6 @@ typedef struct kh_choice {
 	const kh_backend *backend;
 	int device[KH_DEVICES_MAX];
 	size_t n;
-	bool text;                      /* they are for a database with text */
 } kh_choice;
 
 /* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */

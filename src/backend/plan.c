@@ -37,11 +37,10 @@ uint64_t kh_plan_exchange(const kh_gpu_plan *p, uint64_t pairs, uint64_t come)
 	return taking > sorting ? taking : sorting;
 }
 
-/* The same as finish_seeds.c makes them: by pair, by key, by slot, and by line.  Of many slots one
- * in five is left to the next level, or one in four, where each seed has four; of some thousands it
- * may be all. */
-static uint64_t encoding_seeds(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys,
-			       unsigned ranges)
+/* Arrays as finish_seeds.c makes them: by pair, by key, by slot, and by line.  Of many slots one in
+ * five is left to the next level, or one in four, where each seed has four; of some thousands it may
+ * be all. */
+uint64_t kh_plan_encoding(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys, unsigned ranges)
 {
 	enum { SLOTS = 12, FEW = 1 << 16 };
 	const uint64_t some = pairs / 4 + FEW, left = some < pairs ? some : pairs;
@@ -53,21 +52,6 @@ static uint64_t encoding_seeds(const kh_gpu_plan *p, uint64_t pairs, uint64_t ke
 	       kh_plan_round(4 * left) + 2 * kh_plan_pairs(left) + kh_plan_pairs(left / 3) +
 	       kh_plan_round(p->sort_scratch(left)) + (KH_SEED_LEVELS + 1) * kh_plan_round(8192) +
 	       kh_plan_round(64 * lines);
-}
-
-/* Arrays as finish_encode.c makes them: by pair, by key, by bucket.  A range that is made again,
- * as a key lay too far from home, gets a sixteenth more buckets: large ranges twice or thrice. */
-uint64_t kh_plan_encoding(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys, unsigned ranges)
-{
-	const uint64_t buckets = keys / KH_BUCKET_LOAD * 5 / 4 + 4 * (uint64_t)ranges;
-
-	if (p->text)
-		return encoding_seeds(p, pairs, keys, ranges);
-	return kh_plan_round(4 * (pairs + 1)) + kh_plan_round(p->scan_scratch(pairs)) +
-	       2 * kh_plan_round(4 * (keys + 1)) + kh_plan_round(8 * (keys + 2)) +
-	       kh_plan_round(keys + 1) + kh_plan_round(pairs / 64 + 4) +
-	       kh_plan_round(4 * (keys / 128 + 8192)) + kh_plan_round(4 * buckets) +
-	       kh_plan_round(sizeof(kh_bucket) * buckets + 4 * pairs + 64 * (uint64_t)ranges);
 }
 
 /* --- what fits ---------------------------------------------------------------------- */

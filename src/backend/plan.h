@@ -26,7 +26,6 @@
 #define KH_PLAN_PAIR 12                 /* bytes: a key and a bin */
 
 typedef struct kh_gpu_plan {
-	bool text;                      /* an index of seeds is made (index/seeds.h) */
 	uint64_t limit;                 /* bytes of the device's memory that may be taken */
 	uint64_t slots;                 /* for blocks under way, until all have been read */
 	uint64_t tables;                /* for bins and taxa, when all have been read */

@@ -41,13 +41,6 @@ bool kh_all_zero(const void *p, size_t bytes)
 	return bytes == 0;
 }
 
-int kh_by_u32(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int kh_by_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -22,8 +22,7 @@ int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);
 #define KH_GROW(p, cap, need, err) kh_grow((void **)&(p), &(cap), need, sizeof *(p), err)
 
 bool kh_all_zero(const void *p, size_t bytes);
-/* For qsort: uint32_t and uint64_t, the lesser first. */
-int kh_by_u32(const void *a, const void *b);
+/* For qsort of uint64_t: the lesser first. */
 int kh_by_u64(const void *a, const void *b);
 
 #define KH_LARGE_PAGE ((size_t)2 << 20)

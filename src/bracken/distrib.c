@@ -12,7 +12,6 @@
 struct worker {
 	struct distrib *d;
 	kh_pieces pieces;
-	kh_kept kept;
 	kh_tasks tasks;
 	kh_nmers *nmers;                /* one for each length, and one for each task under way */
 	size_t n_nmers;
@@ -27,7 +26,6 @@ struct distrib {
 	const kh_distrib_options *o;
 	const kh_db *db;
 	kh_sampling sampling;           /* as if k were the longest N: pieces overlap by N - 1 */
-	bool runs;                      /* neighbours with the same features are classified once */
 	uint32_t shortest, longest;
 	kh_monitor *m;
 	kh_feed *feed;
@@ -107,28 +105,14 @@ static uint64_t starts_in(const kh_piece *p, uint32_t length)
 static int add_nmers(struct distrib *d, struct worker *w, const kh_block *b, const kh_piece *p,
 		     unsigned l, kh_err *err)
 {
-	const uint32_t length = d->o->length[l], step = d->o->step, k = d->db->h->sampling.k;
+	const uint32_t length = d->o->length[l], step = d->o->step;
 	const uint64_t starts = starts_in(p, length);
 	const uint64_t at = (uint64_t)p->local * d->sampling.stride;    /* in the sequence */
-	const kh_kept *kept = &w->kept;
-	kh_nmer *run = NULL;            /* N-mers up to here that have features lo .. hi - 1 */
-	size_t lo = 0, hi = 0;
 	int rc = KH_OK;
 
-	for (uint64_t i = (step - at % step) % step; i < starts && !rc; i += step) {
-		const size_t lo_before = lo, hi_before = hi;
-
-		while (d->runs && lo < kept->n && kept->start[lo] < i)
-			lo++;
-		while (d->runs && hi < kept->n && kept->start[hi] + k <= i + length)
-			hi++;
-		if (d->runs && run && lo == lo_before && hi == hi_before) {
-			run->n++;
-			continue;
-		}
+	for (uint64_t i = (step - at % step) % step; i < starts && !rc; i += step)
 		if (!(rc = open_nmers(d, w, l, err)))
-			run = kh_nmers_add(w->open[l], b, p->at + i, p->seq);
-	}
+			kh_nmers_add(w->open[l], b, p->at + i, p->seq);
 	return rc;
 }
 
@@ -136,16 +120,11 @@ static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, co
 		      kh_err *err)
 {
 	const kh_block_pieces s = { b->ticket, b->bases, b->amb, b->n_words, p, 1 };
-	const kh_sampling sampling = kh_db_sampling(d->db->h);
-	const bool last = p->bases != p->starts;
-	const uint64_t bases = last ? p->bases : p->starts + d->longest - 1;
 	int rc = KH_OK;
 
 	if (kh_sequences_taxon(&d->sequences, p->seq) == KH_NO_TAXON)
 		return KH_OK;
 	kh_sequences_piece(&d->sequences, &s, p);
-	if (d->runs)
-		rc = kh_kept_find(&w->kept, &sampling, b, p->at, bases, err);
 	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
 		rc = add_nmers(d, w, b, p, l, err);
 	return rc;
@@ -225,8 +204,6 @@ static void close_worker(struct distrib *d, struct worker *w)
 	free(w->open);
 	free(w->counts);
 	free(w->pieces.v);
-	free(w->kept.start);
-	free(w->kept.key);
 }
 
 static int open_input(struct distrib *d, kh_err *err)
@@ -247,7 +224,7 @@ static int open_input(struct distrib *d, kh_err *err)
 	if (!rc)
 		rc = kh_feed_open(&d->feed, &fo, d->m, err);
 	if (!rc)
-		rc = kh_refs_init(&d->refs, &d->sampling, d->db->h->gap, err);
+		rc = kh_refs_init(&d->refs, &d->sampling, 1, err);
 	d->refs.number_later = true;
 	d->refs.begun = kh_sequences_begin;
 	d->refs.begun_arg = &d->sequences;
@@ -306,8 +283,6 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 		d.longest = o->length[l] > d.longest ? o->length[l] : d.longest;
 	}
 	d.sampling = (kh_sampling) { .k = d.longest, .stride = db->h->sampling.stride };
-	d.runs = !db->text && db->h->sampling.scheme == KH_SYNCMER &&
-		 d.longest <= db->h->max_span;
 	rc = open_all(&d, err);
 	d.started = kh_seconds();
 	if (!rc)

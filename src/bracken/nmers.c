@@ -69,17 +69,3 @@ kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq)
 	x->block.n_words = to + words;
 	return &x->of[n];
 }
-
-int kh_kept_find(kh_kept *k, const kh_sampling *sampling, const kh_block *b, uint64_t at,
-		 uint64_t bases, kh_err *err)
-{
-	const kh_stretch s = { b->bases, b->amb, at, at + kh_sampling_starts(sampling, bases) };
-	const size_t bound = (size_t)kh_sampling_bound(sampling, s.to - s.from);
-	int rc = KH_GROW(k->start, k->cap_start, bound, err);
-
-	if (!rc)
-		rc = KH_GROW(k->key, k->cap_key, bound, err);
-	if (!rc)
-		k->n = kh_sampling_run(sampling, &s, k->key, k->start);
-	return rc;
-}

@@ -39,15 +39,4 @@ void kh_nmers_start(kh_nmers *x, unsigned number, uint32_t length);
  * caller raises for each further N-mer with the same features. */
 kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq);
 
-/* Where the features of a piece are: ascending starts of those k-mers. */
-typedef struct kh_kept {
-	uint32_t *start;                /* less the piece's first base */
-	uint64_t *key;
-	size_t n, cap_start, cap_key;
-} kh_kept;
-
-/* Finds those of the `bases` from `at` on; `sampling` must be by syncmers. */
-int kh_kept_find(kh_kept *k, const kh_sampling *sampling, const kh_block *b, uint64_t at,
-		 uint64_t bases, kh_err *err);
-
 #endif

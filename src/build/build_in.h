@@ -47,6 +47,8 @@ struct reading {
 	double started, begun;          /* of this pass; of the first pass */
 };
 
+#define KH_DROP UINT32_MAX
+
 /* The taxonomy, and the targets: the sequences that have a taxon of it. */
 struct taxa {
 	kh_taxdump *dump;
@@ -55,7 +57,7 @@ struct taxa {
 	uint32_t *target;               /* n_targets: number of the sequence */
 	uint32_t *first, *taxon;        /* n_targets: kh_bins */
 	kh_bin_map bins;                /* the bins of targets and of their species */
-	/* by sequence, of all: its first bin among the targets, or KH_DROP */
+	/* by sequence: its first bin among the targets, or KH_DROP: it is none */
 	uint32_t *to;
 	/* the stretches of the targets that the database has */
 	kh_db_kept *kept;

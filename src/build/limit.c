@@ -6,7 +6,7 @@
 #include "index/index.h"
 
 enum {
-	EMPTY = KH_RANGES * 2 * sizeof(kh_bucket),      /* an index without features */
+	EMPTY = KH_RANGES * 64,         /* an index without features: a line a range */
 	BUILDS_MAX = 8
 };
 

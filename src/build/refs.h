@@ -21,6 +21,7 @@ typedef struct kh_refs {
 	const char *base;               /* the database that the first n_base are from, or NULL */
 	size_t n_base;
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
+	bool number_later;              /* kh_refs_number is not called */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
 	/* NULL, or called when a sequence begins, in order, with the name of its file */
 	int (*begun)(void *arg, const char *id, const char *path, kh_err *err);

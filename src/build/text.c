@@ -97,11 +97,11 @@ static int add_base(struct build *b, const kh_db *db, kh_err *err)
 static void open_piece(struct build *b)
 {
 	const kh_db *base = b->o->base;
-	const uint64_t old = base && base->text ? b->refs.next_bin : 0;
-	const uint64_t words = first_word(b, old) + b->mine.text / KH_TEXT_WORD;
+	const uint64_t old = base ? b->refs.next_bin : 0;
+	const uint64_t words = first_word(b, old) + b->input.text / KH_TEXT_WORD;
 	struct text *t = b->text;
 
-	if (!b->mine.text_known || words >> CHUNK_BITS >= t->n)
+	if (!b->input.known || words >> CHUNK_BITS >= t->n)
 		return;
 	t->words = (((words + words / 2) >> CHUNK_BITS) + 1) << CHUNK_BITS;
 	t->all = kh_pages((size_t)t->words * 4, NULL);
@@ -113,8 +113,6 @@ int kh_build_text_start(struct build *b, kh_err *err)
 {
 	const kh_db *base = b->o->base;
 
-	if (!b->o->text && !b->o->translated)
-		return KH_OK;
 	b->text = kh_array(1, sizeof *b->text, err);
 	if (!b->text)
 		return KH_ENOMEM;
@@ -363,8 +361,6 @@ int kh_build_text_sample(struct build *b, kh_err *err)
 	struct sampler s = { .b = b, .block = size ? size : KH_TEXT_SPAN };
 	int rc;
 
-	if (!b->o->text)
-		return KH_OK;
 	s.n_blocks = (b->all.bins * b->sampling.stride + s.block - 1) / s.block;
 	s.amb = kh_array((size_t)(s.block / 32 + 2), sizeof *s.amb, err);
 	rc = s.amb ? kh_side_by_side(b->o->threads, sample_blocks, &s, err) : KH_ENOMEM;
@@ -428,8 +424,6 @@ int kh_build_text_write(struct build *b, kh_err *err)
 {
 	int rc;
 
-	if (!b->o->text)
-		return KH_OK;
 	if ((rc = kh_build_number_alleles(b, err)))
 		return rc;
 	rc = kh_db_with_helper(b->out.w, write_text, b, err);

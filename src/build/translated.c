@@ -67,7 +67,7 @@ static int by_genus(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* A target, or what a database with text has of it, from `from` on. */
+/* What the database has of a target, from `from` on. */
 static kh_translated_target target_of(const struct build *b, uint32_t i, const uint32_t *called,
 				      uint64_t from, uint64_t bases)
 {
@@ -86,21 +86,19 @@ static size_t find_targets(const struct build *b, const uint32_t *called,
 			   kh_translated_target *to)
 {
 	const struct taxa *t = &b->taxa;
-	const uint32_t stride = b->sampling.stride, all = b->o->text ? t->n_kept : t->n_targets;
+	const uint64_t stride = b->sampling.stride;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < all; i++) {
-		const kh_db_kept *k = b->o->text ? &t->kept[i] : NULL;
-		const uint32_t target = k ? k->target : i;
-		const uint64_t from = k ? k->at * (uint64_t)stride : 0;
-		const uint64_t left = b->refs.ref[t->target[target]].bases - from;
-		const uint64_t most = k ? k->bins * (uint64_t)stride : left;
+	for (uint32_t i = 0; i < t->n_kept; i++) {
+		const kh_db_kept *k = &t->kept[i];
+		const uint64_t from = k->at * stride, most = k->bins * stride;
+		const uint64_t left = b->refs.ref[t->target[k->target]].bases - from;
 
 		/* lineages have numbers of their own */
-		if (b->o->taxonomy && has_few_genes(t->tax, t->taxon[target]))
+		if (b->o->taxonomy && has_few_genes(t->tax, t->taxon[k->target]))
 			continue;
-		to[n] = target_of(b, target, called, from, left < most ? left : most);
-		to[n++].db_at = k ? k->first_bin * (uint64_t)stride : 0;
+		to[n] = target_of(b, k->target, called, from, left < most ? left : most);
+		to[n++].db_at = k->first_bin * stride;
 	}
 	if (n > 0)
 		qsort(to, n, sizeof *to, by_genus);
@@ -122,7 +120,7 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 
 	if (!b->o->translated)
 		return KH_OK;
-	target = kh_array(b->o->text ? b->taxa.n_kept : b->taxa.n_targets, sizeof *target, err);
+	target = kh_array(b->taxa.n_kept, sizeof *target, err);
 	rc = target ? kh_build_text_join(b, &in.text, err) : KH_ENOMEM;
 	if (!rc)
 		rc = find_called(b, &called, err);
@@ -130,7 +128,7 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 		in.unknown = kh_build_text_unknown(b);
 		in.target = target;
 		in.n_targets = find_targets(b, called, target);
-		in.db_bases = b->o->text ? b->sum->header.bins * b->sampling.stride : 0;
+		in.db_bases = b->sum->header.bins * b->sampling.stride;
 		rc = kh_translated_make(&made, &in, err);
 	}
 	if (!rc)

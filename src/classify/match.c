@@ -6,7 +6,6 @@
 #include <string.h>
 #include "base/mem.h"
 #include "classify/align_in.h"
-#include "classify/classify_in.h"
 #include "classify/match_in.h"
 #include "classify/match_long.h"
 
@@ -15,6 +14,10 @@ struct credit {
 	uint32_t part, sum;             /* their numbers */
 	uint32_t score;
 };
+
+/* Seeds that are looked up together, or a few more: so many that the memory has always something
+ * to do, and so few that what they find is still in the cache when it is compared. */
+enum { TOGETHER = 768 };
 
 struct kh_matcher {
 	const kh_rule *rule;
@@ -114,7 +117,7 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 	m->rule = rule;
 	kh_match_db_init(&m->db, db, rule);
 	m->guess = kh_array(KH_MATCH_GUESSES, sizeof *m->guess, err);
-	if (!m->guess || rooms_new(m, db->h->n_species, err) ||
+	if (!m->guess || rooms_new(m, db->bins.n_species, err) ||
 	    kh_aligner_new(&m->aligner, db, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;
@@ -343,7 +346,7 @@ static int settle(kh_matcher *m, kh_err *err)
 
 static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
 {
-	int rc = m->waiting.first.seeds.n >= KH_TOGETHER ? settle(m, err) : KH_OK;
+	int rc = m->waiting.first.seeds.n >= TOGETHER ? settle(m, err) : KH_OK;
 
 	return rc ? rc : kh_asking_add(&m->waiting, s, &m->rule->sampling, !s->only, err);
 }

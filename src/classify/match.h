@@ -26,6 +26,8 @@
 
 #include "classify/align.h"
 #include "classify/distinct.h"
+#include "db/db.h"
+#include "seqio/feed.h"
 #include "classify/match_segment.h"
 
 /* What follows from the database: all but what options say. */

@@ -19,10 +19,10 @@ struct values {
 	const char *db, *base, *taxonomy, *scheme, *device, *list;
 	kh_words maps, seqids, assemblies, lineages;
 	uint64_t total_bases;
-	uint64_t threads, k, smer, features, stride, max_span, max_locations;
+	uint64_t threads, k, smer, features, stride;
 	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
-	bool growable, translated, text, keep_all, dry_run, allow_duplicates, allow_no_eof;
+	bool translated, keep_all, dry_run, allow_duplicates, allow_no_eof;
 	bool header_lineage, keep_repeats;
 };
 
@@ -32,10 +32,6 @@ static const kh_opt opts[] = {
 	KH_TEXT("db", 'd', AT(db), "FILE", "the database to make (NAME.khdb)"),
 	KH_TEXT("base", 'b', AT(base), "FILE",
 		"a database that the references join, with its k, scheme and so on"),
-	KH_FLAG("growable", 0, AT(growable),
-		"keep what --base needs, so that references can be added later"),
-	KH_FLAG("text", 0, AT(text),
-		"keep the bases, to compare reads with: for large collections"),
 	KH_FLAG("translated", 0, AT(translated),
 		"keep translated seeds, which tell the genus of reads of unknown species"),
 	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
@@ -68,20 +64,15 @@ static const kh_opt opts[] = {
 };
 
 static const kh_opt settings[] = {
-	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
-		"sequences of a species in which a k-mer keeps its places (at most 2 N) [2]"),
 	KH_TEXT("scheme", 0, AT(scheme), "NAME",
 		"which k-mers are kept: syncmer or minhash [syncmer]"),
 	KH_UINT("smer-len", 0, AT(smer), 2, 30, "N",
-		"syncmer: bases of an s-mer, k - N even [k - 4; above k = 20 k - 6]"),
+		"syncmer: bases of an s-mer, k - N even [by the size of the references]"),
 	KH_UINT("features", 0, AT(features), 1, KH_MINHASH_S_MAX, "N",
-		"minhash: features kept of a window [16]"),
-	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N",
-		"bases of a bin [112; more for each 420 Gbp]"),
-	KH_FLAG("text", 0, AT(text), "the same as --text"),
-	KH_FLAG("keep-all", 0, AT(keep_all), "with --text, of strains that are alike, too"),
-	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
-		"bases that a pair, or a segment of a long read, spans [1008]"),
+		"minhash: k-mers kept of a window [by the size of the references]"),
+	KH_UINT("stride", 0, AT(stride), 16, KH_TEXT_SPAN, "N",
+		"bases of a bin: 16, 32, 64 ... 512 [by the size of the references]"),
+	KH_FLAG("keep-all", 0, AT(keep_all), "keep text of strains that are alike, too"),
 	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
 		"of the references: k and stride follow it, and they are read once"),
 	KH_FLAG("keep-repeats", 0, AT(keep_repeats),
@@ -101,6 +92,7 @@ static const kh_opt settings[] = {
 struct job {
 	struct values v;
 	kh_build_options o;
+	kh_comm *comm;
 	kh_db *base;
 	kh_references refs;
 	kh_out **copy;                  /* of inputs that cannot be read twice */
@@ -119,9 +111,7 @@ static int keep_streams(struct job *j, kh_err *err)
 
 		if (strcmp(*path, "-") != 0 && (stat(*path, &st) != 0 || S_ISREG(st.st_mode)))
 			continue;
-		rc = kh_comm_check_input(j->o.comm, kh_is_standard_input(*path), err);
-		if (!rc)
-			rc = KH_GROW(j->copy, j->cap, j->n_copies + 1, err);
+		rc = KH_GROW(j->copy, j->cap, j->n_copies + 1, err);
 		if (!rc)
 			rc = kh_spool(&j->copy[j->n_copies], *path, j->v.db, err);
 		if (rc)
@@ -145,18 +135,15 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 		rc = kh_references_add(r, operand[i], err);
 	for (size_t i = 0; i < v->assemblies.n && !rc; i++)
 		rc = kh_references_table(r, v->assemblies.v[i], err);
-	if (!rc && v->list) {
-		rc = kh_comm_check_input(j->o.comm, kh_is_standard_input(v->list), err);
-		rc = rc ? rc : kh_references_list(r, v->list, err);
-	}
+	if (!rc && v->list)
+		rc = kh_references_list(r, v->list, err);
 	for (size_t i = 0; i < v->lineages.n && !rc; i++)
 		rc = kh_references_lineages(r, v->lineages.v[i], err);
 	if (rc)
 		return rc;
 	if (r->n == 0 && r->errs.found == 0)
 		return kh_fail(err, KH_EUSAGE, "no references are named");
-	if (kh_comm_self(j->o.comm) == 0)
-		rc = kh_references_check(r, err);
+	rc = kh_references_check(r, err);
 	const bool twice = !kh_build_settled(&j->o) || v->header_lineage || j->o.max_db_size > 0;
 	if (!rc && r->errs.found == 0 && twice && !v->dry_run)
 		rc = keep_streams(j, err);
@@ -187,13 +174,11 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 
 	o->max_db_size = v->max_db_size;
 	if (v->base) {
-		if (v->translated || v->text || v->scheme || v->k || v->total_bases || v->smer ||
-		    v->features || v->stride || v->max_span || v->max_locations ||
-		    v->keep_repeats)
-			return kh_fail(err, KH_EUSAGE, "--kmer-len, --text, --translated and the "
-				       "settings max-locations, scheme, total-bases, smer-len, "
-				       "features, stride, max-span and keep-repeats are those of "
-				       "--base");
+		if (v->translated || v->scheme || v->k || v->total_bases || v->smer ||
+		    v->features || v->stride || v->keep_repeats)
+			return kh_fail(err, KH_EUSAGE, "--kmer-len, --translated and the settings "
+				       "scheme, total-bases, smer-len, features, stride and "
+				       "keep-repeats are those of --base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
@@ -201,33 +186,15 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 			       v->scheme);
 	o->sampling = (kh_sampling) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER,
 				      .k = (uint32_t)v->k,
-				      .s = (uint32_t)(!minhash       ? v->smer
-						      : v->features || v->text ? v->features
-									       : KH_FEATURES),
+				      .s = (uint32_t)(minhash ? v->features : v->smer),
 				      .stride = (uint32_t)v->stride,
 				      .no_repeats = !v->keep_repeats };
 	o->bases = v->total_bases;
-	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
-	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
-	o->growable = v->growable;
 	o->translated = v->translated;
-	if (v->translated && v->stride % KH_TEXT_WORD != 0)
-		return kh_fail(err, KH_EUSAGE, "--translated: a stride is a multiple of 16");
-	if (v->text) {
-		if (v->max_span)
-			return kh_fail(err, KH_EUSAGE, "--text has a span of its own");
-		if (v->growable)
-			return kh_fail(err, KH_EUSAGE, "--growable has no meaning with --text: "
-				       "such databases can be added to");
-		if (v->stride & (v->stride - 1) || v->stride > KH_TEXT_SPAN)
-			return kh_fail(err, KH_EUSAGE, "--text: a stride is 16, 32, 64, 128, "
-				       "256 or 512");
-		o->text = true;
-		o->keep_all = v->keep_all;
-		o->max_span = KH_TEXT_SPAN;
-	}
-	if (!v->text && o->max_span < (v->stride ? v->stride : KH_STRIDE))
-		return kh_fail(err, KH_EUSAGE, "--set max-span must be at least --set stride");
+	o->keep_all = v->keep_all;
+	if (v->stride & (v->stride - 1))
+		return kh_fail(err, KH_EUSAGE, "--set stride: a stride is 16, 32, 64, 128, 256 or "
+			       "512");
 	return KH_OK;
 }
 
@@ -257,9 +224,8 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 /* The database that is added to, and what it says of how it was made. */
 static int open_base(struct job *j, kh_err *err)
 {
-	/* the structure of its index is looked at when it is taken apart */
-	const kh_db_options dbo = { .later = true, .stamps = true, .keys = true,
-				    .threads = j->o.threads };
+	/* its index is not used */
+	const kh_db_options dbo = { .later = true, .stamps = true, .threads = j->o.threads };
 	kh_build_options *o = &j->o;
 	int rc;
 
@@ -269,33 +235,23 @@ static int open_base(struct job *j, kh_err *err)
 	    (j->base->unchecked &&
 	     (rc = kh_db_check_sums(j->base, 0, KH_RANGES, o->threads, err))))
 		return rc;
-	o->text = j->base->text != NULL;
 	o->keep_all = j->v.keep_all;
-	o->growable = !o->text;
-	if (!o->text && !j->base->keys.word)
-		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it was not "
-			       "built with --growable: build it anew from all references",
-			       j->base->path);
-	if (o->text && j->base->translated.head)
+	if (j->base->translated.head)
 		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it has "
 			       "translated seeds: build it anew from all references",
 			       j->base->path);
 	o->base = j->base;
 	o->sampling = kh_db_sampling(j->base->h);
-	o->max_span = j->base->h->max_span;
-	o->max_locations = j->base->h->max_locations;
 	if (o->max_db_size == 0)
 		o->max_db_size = j->base->h->max_bytes;
 	return KH_OK;
 }
 
-static void tell(const kh_build_summary *s, unsigned processes)
+static void tell(const kh_build_summary *s)
 {
-	char on[32];
 	const kh_db_header *h = &s->header;
 	double t = kh_cmd_seconds();
 
-	snprintf(on, sizeof on, ", %u processes", processes);
 	kh_log(KH_INFO,
 	       "%" PRIu32 " target%s, %" PRIu64 " bases, %" PRIu32 " tax%s; %s k = %u; %" PRIu64
 	       " features, %" PRIu64 " locations, %" PRIu64 " bytes",
@@ -310,8 +266,8 @@ static void tell(const kh_build_summary *s, unsigned processes)
 	if (s->seconds_ready > 0)
 		kh_log(KH_DEBUG, "seconds: %.3f from the first block read to the index in memory",
 		       s->seconds_ready);
-	kh_log(KH_INFO, "%s build on %s%s: %.1f Mbases/s, %.1f s, %.0f MB of memory",
-	       PACKAGE_STRING, s->backend, processes > 1 ? on : "",
+	kh_log(KH_INFO, "%s build on %s: %.1f Mbases/s, %.1f s, %.0f MB of memory",
+	       PACKAGE_STRING, s->backend,
 	       (double)(h->bases + h->unmapped_bases) * 1e-6 / (t > 0 ? t : 1e-9), t,
 	       (double)kh_cmd_peak() * 1e-6);
 }
@@ -414,18 +370,6 @@ static void clear(struct job *j)
 	free(j->v.lineages.v);
 }
 
-/* A collection from which on counted k-mers find less than Kraken 2 does (doc/accuracy.md). */
-#define LARGE UINT64_C(1000000000)
-
-static void hint_at_text(const kh_build_options *o, uint64_t bases)
-{
-	const bool may = !o->text && !o->growable && kh_comm_size(o->comm) == 1;
-
-	if (may && (o->bases ? o->bases : bases) >= LARGE)
-		kh_log(KH_INFO, "of so many bases --text makes a smaller database, which tells "
-		       "the species of more reads, but no strains: kmerhash-build(1)");
-}
-
 static int run(const kh_command *c, int argc, char **argv)
 {
 	struct job j = { .v = { .max_unmapped = KH_MAX_UNMAPPED } };
@@ -437,21 +381,20 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return -first;
 	}
-	rc = kh_comm_open(&j.o.comm, &err);
-	kh_log_process(kh_comm_self(j.o.comm));
+	rc = kh_comm_open(&j.comm, &err);
+	kh_log_process(kh_comm_self(j.comm));
+	if (!rc && kh_comm_size(j.comm) > 1)
+		rc = kh_fail(&err, KH_EUSAGE, "a database is made by one process, not by %u",
+			     kh_comm_size(j.comm));
 	if (!rc)
 		rc = build(&j, argc - first, argv + first, &sum, &err);
-	if (rc) {
-		kh_comm_fail(j.o.comm, &err);
+	if (rc)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
-	} else if (j.o.dry_run && kh_comm_self(j.o.comm) == 0) {
+	else if (j.o.dry_run)
 		print_estimate(&j, &sum);
-		hint_at_text(&j.o, sum.estimate.bases);
-	} else if (!j.o.dry_run) {
-		tell(&sum, kh_comm_size(j.o.comm));
-		hint_at_text(&j.o, sum.header.bases);
-	}
-	rc = kh_cmd_part(j.o.comm, rc);
+	else
+		tell(&sum);
+	rc = kh_cmd_part(j.comm, rc);
 	clear(&j);
 	return rc;
 }

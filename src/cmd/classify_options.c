@@ -210,21 +210,9 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	return kh_classify_sheet(j, n, path, err);
 }
 
-/* Bytes of text in a block, by the database and where its index is asked to lie. */
-static size_t block_that_suits(const kh_backend *be, const kh_devices *on)
-{
-	const enum kh_placement placement = on->placement;
-
-	if (on->choice.text)
-		return kh_choice_block_size(&on->choice);
-	if (placement == KH_PLACE_HOST || placement == KH_PLACE_HOST_LISTS)
-		return be->host_block_size;
-	return placement == KH_PLACE_SHARD_EXCHANGE ? be->far_block_size : be->block_size;
-}
-
 void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 {
-	const size_t suits = block_that_suits(be, &j->on);
+	const size_t suits = be->block_size;
 	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,

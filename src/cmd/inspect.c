@@ -15,6 +15,7 @@
 #include "io/output.h"
 #include "classify/rule.h"
 #include "run/report.h"
+#include "text/text.h"
 
 struct values {
 	uint64_t threads;
@@ -44,17 +45,6 @@ static const kh_opt settings[] = {
 	KH_OPTS_END
 };
 
-/* Adds the locations of each taxon in a list to direct[]. */
-static void count_list(const kh_db *db, const kh_list *l, uint64_t *direct)
-{
-	for (uint32_t i = 0; i < l->n; i++) {
-		const uint32_t x = kh_word(db->image, l->bit + (uint64_t)i * db->bins.bits,
-					   db->bins.bits);
-
-		direct[l->over ? x : db->bins.taxon[kh_bins_target(&db->bins, x)]]++;
-	}
-}
-
 /* Adds the bins of the seeds of a line. */
 static void count_line(const kh_db *db, const kh_seed_range *r, const void *line, uint64_t *direct)
 {
@@ -75,8 +65,7 @@ static void count_line(const kh_db *db, const kh_seed_range *r, const void *line
 	}
 }
 
-/* Of a database with text. */
-static void count_seeds(const kh_db *db, uint64_t *direct)
+static void count(const kh_db *db, uint64_t *direct)
 {
 	for (int p = 0; p < KH_RANGES; p++) {
 		const kh_seed_range *r = &db->seeds.dir[p];
@@ -87,39 +76,9 @@ static void count_seeds(const kh_db *db, uint64_t *direct)
 	}
 }
 
-static void count(const kh_db *db, uint64_t *direct)
-{
-	if (!db->dir)
-		count_seeds(db, direct);
-	for (int p = 0; p < KH_RANGES && db->dir; p++) {
-		const kh_range *r = &db->dir[p];
-		const kh_bucket *b = (const kh_bucket *)db->image + r->first_bucket;
-
-		for (uint32_t i = 0; i <= r->buckets; i++, b++)
-			for (int n = 0; n < KH_BUCKET_SLOTS && b->len[n]; n++) {
-				const kh_list l = kh_bucket_list(r, b, n, db->bins.bits);
-
-				count_list(db, &l, direct);
-			}
-	}
-}
-
 static double index_bytes(const kh_db_header *h)
 {
 	return (double)h->section[KH_SEC_INDEX].bytes;
-}
-
-static double per_location(const kh_db_header *h)
-{
-	return h->word_bits / 8.0;
-}
-
-/* Bytes for each feature, not counting its locations. */
-static double per_feature(const kh_db_header *h)
-{
-	const double rest = index_bytes(h) - per_location(h) * (double)h->locations;
-
-	return h->features ? rest / (double)h->features : 0;
 }
 
 /* Of the features that the scheme keeps, how many are in the database. */
@@ -135,7 +94,48 @@ static const char *scheme(const kh_db_header *h)
 	return h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
 }
 
+/* What a database has of its references. */
+typedef struct text_facts {
+	uint64_t bases;                 /* that are kept */
+	uint64_t with_alleles;          /* of these, in stretches with alleles that reads ask for */
+	uint64_t alleles;               /* all */
+} text_facts;
+
+static text_facts text_of(const kh_db *db)
+{
+	const uint32_t words = db->h->sampling.stride / KH_TEXT_WORD;
+	text_facts f = { .alleles = db->n_few };
+
+	for (uint32_t i = 0; i < db->n_kept; i++) {
+		const uint64_t bases = kh_db_kept_bases(db, &db->kept[i]);
+		const uint32_t *word = db->text + db->stretch[i].alleles;
+		const bool has = db->kept[i].alleles > 0;
+
+		f.bases += bases;
+		f.with_alleles += has ? bases : 0;
+		for (uint64_t w = 0; has && w < (uint64_t)db->kept[i].bins * words; w++)
+			f.alleles += kh_text_count(kh_text_differ(word[w], 0));
+	}
+	return f;
+}
+
+/* Places of seeds for each base of text. */
+static double seeds_a_base(const kh_db_header *h, const text_facts *f)
+{
+	return f->bases ? (double)h->locations / (double)f->bases : 0;
+}
+
 /* --- as text ---------------------------------------------------------------------- */
+static void print_text(const kh_db *db)
+{
+	const text_facts f = text_of(db);
+
+	printf("bases of text\t%" PRIu64 "\nstretches of text\t%" PRIu32
+	       "\nbases with alleles\t%" PRIu64 "\nalleles\t%" PRIu64
+	       "\nseeds a base of text\t%.4f\n", f.bases, db->n_kept, f.with_alleles, f.alleles,
+	       seeds_a_base(db->h, &f));
+}
+
 static void print_parameters(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
@@ -150,34 +150,27 @@ static void print_parameters(const kh_db *db)
 	printf("\ndate\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", date,
 	       h->tool, h->version, h->file_bytes);
 	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
-	       "\nmax span\t%" PRIu32 "\n",
+	       "\n",
 	       scheme(h), h->sampling.k,
 	       h->sampling.scheme == KH_SYNCMER ? "s-mer" : "features a window", h->sampling.s,
-	       h->sampling.stride, h->max_span);
+	       h->sampling.stride);
 	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
 	       "\nbases\t%" PRIu64 "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n",
 	       h->sequences, h->unmapped, h->n_targets, h->bases, h->n_taxa, h->bins);
-	printf("species with a bin\t%" PRIu32 "\nsequences of a species, at most\t%" PRIu32
-	       "\nrepeats left out\t%s\n", h->n_species, h->max_locations,
+	printf("species\t%" PRIu32 "\nrepeats left out\t%s\n", db->bins.n_species,
 	       h->no_repeats ? "yes" : "no");
-	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
-	       "\nlocations\t%" PRIu64 "\n",
-	       h->features, h->entries, h->over, h->locations);
+	printf("features\t%" PRIu64 "\noverpopulated\t%" PRIu64 "\nlocations\t%" PRIu64 "\n",
+	       h->features, h->over, h->locations);
 	printf("share of features\t%.6f\nlargest size allowed\t", kept_share(h));
 	if (h->max_bytes)
 		printf("%" PRIu64 "\n", h->max_bytes);
 	else
 		printf("any\n");
-	printf("index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
-	       "bytes a location\t%.3f\n",
-	       index_bytes(h), per_feature(h), per_location(h));
-	printf("genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
-	       h->keys.bytes || h->text.bytes ? "yes" : "no", h->keys.bytes + h->excerpts.bytes);
-	if (h->translated.at)
-		printf("bytes of translated seeds\t%" PRIu64 "\n", h->translated.bytes);
-	printf("least hits by log2 features\t");
-	for (int i = 0; i < 16; i++)
-		printf("%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
+	printf("index bytes\t%.0f\n", index_bytes(h));
+	if (h->section[KH_SEC_TRANSLATED].at)
+		printf("bytes of translated seeds\t%" PRIu64 "\n",
+		       h->section[KH_SEC_TRANSLATED].bytes);
+	print_text(db);
 	printf("digest\t%016" PRIx64 "\n", h->digest);
 }
 
@@ -262,6 +255,19 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 }
 
 /* --- as JSON ---------------------------------------------------------------------- */
+/* null, if there is no text. */
+static json_t *text_json(const kh_db *db)
+{
+	const text_facts f = db->text ? text_of(db) : (text_facts) { .bases = 0 };
+
+	if (!db->text)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:I, s:f}", "bases", (json_int_t)f.bases, "stretches",
+			 (json_int_t)db->n_kept, "bases_with_alleles", (json_int_t)f.with_alleles,
+			 "alleles", (json_int_t)f.alleles, "seeds_a_base",
+			 seeds_a_base(db->h, &f));
+}
+
 static int print_json(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -273,25 +279,22 @@ static int print_json(const kh_db *db, kh_err *err)
 	kh_cmd_db_name(db->path, name, sizeof name);
 	kh_cmd_file_date(db->path, date);
 	root = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:I, s:I, s:b, s:I, "
-			 "s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:s}",
+			 "s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:s}",
 			 "database", kh_record_path(db->path), "name", kh_record_path(name),
 			 "date", date, "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
 			 scheme(h), "k", (json_int_t)h->sampling.k, "s", (json_int_t)h->sampling.s,
-			 "stride", (json_int_t)h->sampling.stride, "max_span",
-			 (json_int_t)h->max_span, "sequences", (json_int_t)h->sequences, "unmapped",
+			 "stride", (json_int_t)h->sampling.stride,
+			 "sequences", (json_int_t)h->sequences, "unmapped",
 			 (json_int_t)h->unmapped, "targets", (json_int_t)h->n_targets, "bases",
 			 (json_int_t)h->bases, "taxa", (json_int_t)h->n_taxa, "bins",
-			 (json_int_t)h->bins, "species", (json_int_t)h->n_species, "max_locations",
-			 (json_int_t)h->max_locations, "repeats_left_out",
-			 (int)h->no_repeats, "features",
-			 (json_int_t)h->features, "entries",
-			 (json_int_t)h->entries, "overpopulated", (json_int_t)h->over, "locations",
+			 (json_int_t)h->bins, "species", (json_int_t)db->bins.n_species,
+			 "repeats_left_out", (int)h->no_repeats, "features",
+			 (json_int_t)h->features, "overpopulated", (json_int_t)h->over, "locations",
 			 (json_int_t)h->locations, "index_bytes",
-			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "bytes_a_feature",
-			 per_feature(h), "growable_bytes",
-			 (json_int_t)(h->keys.bytes + h->excerpts.bytes), "max_bytes",
+			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "text", text_json(db),
+			 "translated_bytes",
+			 (json_int_t)h->section[KH_SEC_TRANSLATED].bytes, "max_bytes",
 			 (json_int_t)h->max_bytes, "share", kept_share(h),
 			 "digest", digest);
 	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 ? KH_OK : kh_fail_nomem(err);

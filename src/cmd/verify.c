@@ -40,15 +40,13 @@ static int run(const kh_command *c, int argc, char **argv)
 		return kh_cmd_fail(c, &err);
 	if (v.quiet)
 		kh_log_level(KH_ERROR);
-	kh_db_options o = { .stamps = true, .again = true, .keys = true, .kraken = true,
+	kh_db_options o = { .stamps = true, .again = true, .kraken = true,
 			    .threads = kh_cmd_threads(v.threads) };
 	for (int i = first; i < argc; i++) {
 		kh_db *db = NULL;
 
-		if (kh_db_open(&db, argv[i], &o, &err) ||
-		    kh_db_reason(db, kh_db_check_keys(db, o.threads, &err), &err)) {
+		if (kh_db_open(&db, argv[i], &o, &err)) {
 			status = kh_cmd_fail(c, &err);
-			kh_db_close(db);
 			continue;
 		}
 		if (!v.quiet) {

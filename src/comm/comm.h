@@ -54,17 +54,9 @@ int kh_comm_check_input(const kh_comm *c, bool standard, kh_err *err);
 /* All kinds of messages: each is sent and taken by one module only. */
 enum kh_channel {
 	KH_CHANNEL_COLLECTIVE,          /* comm.c: the collectives below */
-	/* build: index/pairs_exchange.c, db/write_parts.c */
-	KH_CHANNEL_PAIRS_ASK,           /* asks a process for its pairs of a range */
-	KH_CHANNEL_PAIRS,               /* the answer */
-	/* the end of a process's part of the file, for the next process */
-	KH_CHANNEL_TAIL,
 	/* classify: remote/ */
 	KH_CHANNEL_JOB,                 /* process 0 -> the process that does it */
 	KH_CHANNEL_CALLS,               /* back */
-	/* the process that does a job -> an owner of a part of the index */
-	KH_CHANNEL_LOOKUP,
-	KH_CHANNEL_LISTS,               /* back */
 	KH_CHANNEL_STOP,                /* process 0 -> all: there are no more jobs */
 	KH_CHANNEL_END,                 /* all -> process 0: what was counted */
 	KH_CHANNELS                     /* how many there are */

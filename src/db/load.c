@@ -171,7 +171,7 @@ static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
 
 	if (!rc)
 		rc = kh_db_read_kept(db, first, taxon, &end, err);
-	targets.n = db->n_kept;
+	targets.n_targets = db->n_kept;
 	if (!rc)
 		rc = kh_bin_map_init(&db->bin_map, &targets, end, &tree, err);
 	if (rc)

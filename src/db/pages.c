@@ -40,32 +40,6 @@ void *kh_db_map(const kh_db *db)
 	return map;
 }
 
-/* The addresses stay taken: kh_db_close() gives all back at once. */
-static int let_go(const kh_db *db, uint64_t from, uint64_t to, kh_err *err)
-{
-	if (from < to &&
-	    mmap((char *)db->map + from, (size_t)(to - from), PROT_NONE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		return kh_fail_errno(err, db->path);
-	return KH_OK;
-}
-
-int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err)
-{
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	const uint64_t first = (kh_db_range_at(db, 0) + page - 1) / page * page;
-	const uint64_t end = kh_db_range_at(db, KH_RANGES) / page * page;
-	uint64_t lo = kh_db_range_at(db, from) / page * page;
-	uint64_t hi = (kh_db_range_at(db, to) + page - 1) / page * page;
-	int rc;
-
-	lo = lo < first ? first : lo < end ? lo : end;
-	hi = from == to || hi < lo ? lo : hi < end ? hi : end;
-	*kept = kh_db_range_at(db, to) - kh_db_range_at(db, from);
-	rc = let_go(db, first, lo, err);
-	return rc ? rc : let_go(db, hi, end, err);
-}
-
 /* --- large pages of the page cache ------------------------------------------------ */
 static void touch(const kh_db *db)
 {
@@ -163,7 +137,7 @@ static int copy_worker(void *arg, unsigned worker, kh_err *err)
 
 int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads, kh_err *err)
 {
-	const kh_db_extent *e = kh_db_extent_of(db->h, s);
+	const kh_db_extent *e = &db->h->section[s];
 	const size_t bytes = (size_t)e->bytes;
 	struct copying c = { .db = db, .section = e, .to = kh_pages(bytes, err) };
 	int rc = c.to ? kh_side_by_side(threads, copy_worker, &c, err) : KH_ENOMEM;

@@ -31,10 +31,7 @@ int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)
 
 int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err)
 {
-	/* bins of species, behind those of targets, are in no list */
-	const uint32_t n = db->h->n_targets > 0 ? db->bins.votes : 0;
-
-	return kh_seeds_check(&db->seeds, range, n, err);
+	return kh_seeds_check(&db->seeds, range, (uint32_t)db->h->bins, err);
 }
 
 /* --- what is kept ----------------------------------------------------------------------- */

@@ -167,30 +167,6 @@ const char *kh_out_file(const kh_out *o)
 	return o->file ? o->file : o->path;
 }
 
-int kh_out_join(kh_out **out, const char *path, const char *file, kh_err *err)
-{
-	kh_out *o = out_new(path, err);
-	const bool in_place = strcmp(path, file) == 0;
-	int rc = KH_OK;
-
-	if (!o)
-		return KH_ENOMEM;
-	o->fd = open(file, O_WRONLY | O_CLOEXEC);
-	if (o->fd < 0)
-		rc = kh_fail(err, KH_EIO, "%s: what process 0 has made is not to be seen here: %s "
-			     "(the processes need one file system)", file, strerror(errno));
-	else if (!in_place && !(rc = open_folder(o, file, err)))
-		rc = kh_temporary_join(&o->tmp, o->folder, kh_base_name(file), err);
-	if (rc) {
-		kh_out_close(o);
-		return rc;
-	}
-	flock(o->fd, LOCK_SH | LOCK_NB);
-	o->regular = true;
-	*out = o;
-	return KH_OK;
-}
-
 static void remove_temporary(kh_temporary *t)
 {
 	if (t->name[0])
@@ -279,11 +255,6 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err)
 		n -= (size_t)w;
 	}
 	return KH_OK;
-}
-
-int kh_out_seek(kh_out *o, uint64_t at, kh_err *err)
-{
-	return lseek(o->fd, (off_t)at, SEEK_SET) < 0 ? kh_fail_errno(err, o->path) : KH_OK;
 }
 
 bool kh_out_whole(const kh_out *o)

@@ -21,18 +21,13 @@ typedef struct kh_out kh_out;
 int kh_out_open(kh_out **o, const char *path, kh_err *err);
 /* Removes the temporary file of an output that was not committed. NULL is fine. */
 void kh_out_close(kh_out *o);
-/* The temporary file, for another process that writes to it, too: there, kh_out_join opens it and
- * kh_out_pwrite writes at any offset. That process removes it on failure as this one would, but
- * only this one commits it. */
+/* The name of the temporary file. */
 const char *kh_out_file(const kh_out *o);
-int kh_out_join(kh_out **o, const char *path, const char *file, kh_err *err);
 /* Waits while a descriptor that does not block has no room.  On a terminal, control characters
  * other than tab and line end, and what is no UTF-8, are escaped. */
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 /* At an absolute offset; regular files only. */
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
-/* Sets where kh_out_write goes on. */
-int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
 /* Takes room for so many more bytes of a file in memory, from its start on (reserve.h), which that
  * many threads then write; what was not written is given back by kh_out_commit. */
 bool kh_out_reserve(kh_out *o, uint64_t bytes, unsigned threads);

@@ -108,13 +108,6 @@ int kh_temporary_name(kh_temporary *t, int folder, const char *base, kh_err *err
 	return enter(t, err);
 }
 
-int kh_temporary_join(kh_temporary *t, int folder, const char *name, kh_err *err)
-{
-	t->folder = folder;
-	snprintf(t->name, sizeof t->name, "%s", name);
-	return enter(t, err);
-}
-
 /* --- what killed runs left -------------------------------------------------------- */
 /* Is `name` a temporary name with this stem: ".STEM.<16 digits>.tmp"? */
 static bool is_temporary_of(const char *name, const char *stem)

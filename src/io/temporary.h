@@ -22,8 +22,6 @@ typedef struct kh_temporary {
 
 /* A name of `base`, entered into the list; there is no such file. */
 int kh_temporary_name(kh_temporary *t, int folder, const char *base, kh_err *err);
-/* Enters a file that another process has made. */
-int kh_temporary_join(kh_temporary *t, int folder, const char *name, kh_err *err);
 /* Strikes it off the list: it has its own name, or is removed. */
 void kh_temporary_forget(kh_temporary *t);
 /* Removes what killed runs left of `base`. */

@@ -17,21 +17,14 @@ struct facts {
 	uint64_t database, digest;
 	uint64_t rule;                  /* checksum: --confidence */
 	uint32_t threads;
-	uint8_t shards, fits, placement, distinct;
+	uint8_t placement, distinct;
 };
-
-/* Does the index fit into memory? All processes of a host share the pages of a file. */
-static bool fits(const kh_db *db)
-{
-	return db->bytes / (uint64_t)sysconf(_SC_PAGESIZE) < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
-}
 
 static struct facts facts_of(const kh_remote *r)
 {
 	const kh_remote_options *o = &r->o;
 	struct facts f = { .database = r->db->h->self, .digest = r->db->h->digest,
 			   .rule = XXH3_64bits(o->rule, sizeof *o->rule), .threads = o->on.threads,
-			   .shards = o->on.choice.backend->on_host, .fits = fits(r->db),
 			   .placement = (uint8_t)o->on.placement, .distinct = o->distinct };
 
 	snprintf(f.tool, sizeof f.tool, "%s", PACKAGE_STRING);
@@ -55,13 +48,11 @@ static int compare(const struct facts *f, const struct facts *first, unsigned pe
 	return KH_OK;
 }
 
-/* Decides whether each process has a part of the index: if that is asked for, or the index does
- * not fit, and all processes can do that. */
+/* All processes must be of one kind; process 0 learns their threads. */
 static int agree(kh_remote *r, kh_err *err)
 {
 	const struct facts mine = facts_of(r);
 	kh_mail m;
-	bool can = true, devices = true, want = r->o.on.placement >= KH_PLACE_SHARD;
 	int rc = kh_comm_gather(r->o.on.comm, &mine, sizeof mine, true, &m, err);
 
 	for (unsigned k = 0; k < r->size && !rc; k++) {
@@ -75,46 +66,19 @@ static int agree(kh_remote *r, kh_err *err)
 		if (rc)
 			break;
 		r->member[k].threads = f->threads;
-		can = can && f->shards;
-		devices = devices && !f->shards;
-		want = want || (r->o.on.placement == KH_PLACE_AUTO && !f->fits);
 	}
 	kh_mail_clear(&m);
-	if (!rc && r->db->text && r->o.on.placement >= KH_PLACE_SHARD)
-		rc = kh_fail(err, KH_EUSAGE, "%s: a database with text is not divided among "
-			     "processes: each has all of it", r->db->path);
-	r->part.sharded = can && want && !r->db->text;
-	r->devices = devices && !r->db->text;
-	if (!rc && r->part.sharded && r->size > KH_MEMBERS_MAX)
-		rc = kh_fail(err, KH_EUSAGE, "the index cannot be in more than %d parts",
-			     KH_MEMBERS_MAX);
+	if (!rc && r->o.on.placement >= KH_PLACE_SHARD)
+		rc = kh_fail(err, KH_EUSAGE, "%s: a database is not divided among processes: each "
+			     "has all of it", r->db->path);
 	return rc;
 }
 
-/* Checks the part of the index of this process, and gives back the memory of the other parts. */
-static int take_part(kh_remote *r, kh_err *err)
+static int check_index(const kh_remote *r, kh_err *err)
 {
-	const kh_db *db = r->db;
-	uint64_t weight[KH_RANGES];
-	kh_shards cut;
-	int rc = KH_OK;
-
-	r->part.to = KH_RANGES;
-	r->part.bytes = db->h->section[KH_SEC_INDEX].bytes;
-	if (r->part.sharded) {
-		for (unsigned p = 0; p < KH_RANGES; p++)
-			weight[p] = db->dir[p].n_locs;
-		kh_shards_cut(&cut, weight, r->size);
-		for (unsigned p = 0; p < KH_RANGES; p++)
-			r->owner[p] = (uint8_t)kh_shards_owner(&cut, p);
-		r->part.from = cut.first[r->self];
-		r->part.to = cut.first[r->self + 1];
-	}
-	if (!r->o.on.choice.backend->loads && !r->o.no_verify)
-		rc = kh_db_check(db, r->part.from, r->part.to, r->o.on.threads, err);
-	if (!rc && r->part.sharded)
-		rc = kh_db_keep(db, r->part.from, r->part.to, &r->part.bytes, err);
-	return rc;
+	if (r->o.on.choice.backend->loads || r->o.no_verify)
+		return KH_OK;
+	return kh_db_check(r->db, 0, KH_RANGES, r->o.on.threads, err);
 }
 
 /* --- servers ---------------------------------------------------------------------- */
@@ -124,12 +88,10 @@ static int open_servers(kh_remote *r, kh_err *err)
 	kh_devices on = o->on;
 	const kh_compute_options co = { .on = &on, .rule = o->rule, .block_size = o->block_size,
 					.shared = true, .part = true };
-	const bool parts = r->part.sharded;
 	int rc;
 
-	if (!r->devices)                /* each process has an index of its own */
-		on.comm = NULL;
-	rc = parts ? KH_OK : kh_compute_open(&r->compute, r->db, &co, err);
+	on.comm = NULL;                 /* each process has a database of its own */
+	rc = kh_compute_open(&r->compute, r->db, &co, err);
 	r->server = kh_array(on.threads, sizeof *r->server, err);
 	if (!rc && !r->server)
 		rc = KH_ENOMEM;
@@ -139,10 +101,7 @@ static int open_servers(kh_remote *r, kh_err *err)
 		s->r = r;
 		if (o->distinct)
 			rc = kh_distinct_init(&s->distinct, r->db->tax->n, err);
-		if (!parts)
-			s->tasks = kh_compute_tasks(&r->compute, i, kh_remote_done, s);
-		else if (!rc)
-			rc = kh_classifier_new(&s->classifier, r->db, o->rule, err);
+		s->tasks = kh_compute_tasks(&r->compute, i, kh_remote_done, s);
 	}
 	return rc;
 }
@@ -161,7 +120,7 @@ int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o,
 	r->size = kh_comm_size(o->on.comm);
 	r->member = kh_array(r->size, sizeof *r->member, err);
 	rc = r->member ? kh_monitor_new(&r->m, err) : KH_ENOMEM;
-	if (!rc && !(rc = agree(r, err)) && !(rc = take_part(r, err)) &&
+	if (!rc && !(rc = agree(r, err)) && !(rc = check_index(r, err)) &&
 	    !(rc = open_servers(r, err)))
 		rc = kh_comm_barrier(o->on.comm, err);
 	if (rc) {
@@ -170,9 +129,6 @@ int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o,
 		kh_remote_close(r);
 		return rc;
 	}
-	kh_log(KH_DEBUG, "%s of the index on %s: ranges %u to %u, %" PRIu64 " bytes",
-	       r->part.sharded ? "a part" : "all", o->on.choice.backend->name, r->part.from,
-	       r->part.to, r->part.bytes);
 	*out = r;
 	return KH_OK;
 }
@@ -181,17 +137,13 @@ void kh_remote_close(kh_remote *r)
 {
 	if (!r)
 		return;
-	for (unsigned i = 0; r->server && i < r->o.on.threads; i++) {
-		kh_classifier_free(r->server[i].classifier);
+	for (unsigned i = 0; r->server && i < r->o.on.threads; i++)
 		kh_distinct_clear(&r->server[i].distinct);
-	}
 	kh_compute_close(&r->compute);
 	for (size_t i = 0; i < r->n_jobs; i++) {
 		kh_remote_job *j = r->job[i];
 
-		kh_shard_clear(r, j);
 		free(j->rec);
-		free(j->places.at);
 		free(j->message);
 		free(j->out);
 		free(j);

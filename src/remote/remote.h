@@ -3,13 +3,10 @@
  *
  * Process 0 reads, parses, formats and reports, as it does alone: so order, compression, counts
  * and errors of input are the same. It sends its jobs, as packed bases, to all processes
- * including itself: each to the process that has least to do for its threads. A process does a
- * job on its own devices, with the whole index, or, if the index is in parts, asks the owners of
- * parts for lists; calls come back.
+ * including itself: each to the process that has least to do for its threads.  A process does a
+ * job on its own devices, with the whole database; calls come back.
  *
- * Each process has threads that do nothing but take messages: a job, keys to be looked up, lists,
- * calls. What a message asks for is done without waiting for another one: a job that needs lists
- * is put aside, and the thread that takes the last of its lists finishes it. As these threads
+ * Each process has threads that do nothing but take messages: jobs and calls.  As these threads
  * never wait for anything but a message, every message is served in the end, and there is no
  * deadlock. How much can be under way is bounded by the jobs that process 0's workers may
  * have.

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include "base/threads.h"
 #include "remote/remote.h"
-#include "index/shard.h"
 
 /* A job in the process that does it. */
 typedef struct kh_remote_job {
@@ -17,24 +16,15 @@ typedef struct kh_remote_job {
 	kh_block block[2];
 	kh_record *rec;
 	size_t cap_rec;
-	kh_places places;
 	void *message;                  /* the message that the blocks point into */
-	uint64_t *out;                  /* the answer: id, calls, and candidates if wanted;
-					 * behind these the places of segments will stand */
-	/* for an index in parts, by owner: */
-	kh_asked asked;
-	size_t *n_asked;
-	kh_answer *part;
-	void **lists;                   /* the messages that `part` points into */
-	unsigned waiting;               /* the number of lists that have not come */
+	uint64_t *out;                  /* the answer: id, calls, and candidates if wanted */
 	struct kh_remote_job *next_idle;
 } kh_remote_job;
 
 /* A thread that takes messages. */
 typedef struct kh_server {
 	kh_remote *r;
-	kh_tasks tasks;                 /* unless the index is in parts */
-	kh_classifier *classifier;      /* if it is */
+	kh_tasks tasks;
 	kh_distinct distinct;           /* .n == 0: not wanted */
 } kh_server;
 
@@ -45,17 +35,9 @@ struct kh_member {
 
 struct kh_remote {
 	kh_remote_options o;
-	kh_compute compute;             /* of this process, unless the index is in parts */
+	kh_compute compute;             /* of this process */
 	const kh_db *db;
 	unsigned self, size;
-	struct {                        /* the part of the index that this process has */
-		bool sharded;
-		unsigned from, to;      /* ranges */
-		uint64_t bytes;
-	} part;
-	/* all processes have devices, which may share an index; one with text they do not */
-	bool devices;
-	uint8_t owner[KH_RANGES];       /* if sharded */
 	kh_server *server;              /* o.on.threads */
 	kh_monitor *m;
 	pthread_mutex_t lock;           /* held for a few instructions */
@@ -77,13 +59,6 @@ int kh_remote_done(void *server, kh_task *t, kh_err *err);
 /* Ends a job that is done: sends its calls to process 0, and frees the job. */
 int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err);
 
-/* serve_parts.c: handles a job that comes (asks for the lists of its features), keys that are to
- * be looked up, and lists. */
-int kh_shard_job(kh_server *s, kh_remote_job *j, kh_err *err);
-int kh_shard_lookup(kh_server *s, const kh_message *m, kh_err *err);
-int kh_shard_lists(kh_server *s, kh_message *m, kh_err *err);         /* takes over m->p */
-void kh_shard_clear(kh_remote *r, kh_remote_job *j);
-
 /* Messages contain numbers, never addresses. A process that gets a number back looks up what it
  * stands for, and checks that the process that answers was asked for it. */
 static inline uint64_t kh_remote_ticket(uint32_t number, uint32_t use)
@@ -104,9 +79,7 @@ int kh_remote_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *e
 int kh_remote_unpack(kh_remote_job *j, kh_message *m, uint32_t wanted, kh_err *err);
 /* Bytes of the calls of n fragments, and of their candidates. */
 size_t kh_remote_calls_bytes(size_t n, bool candidates);
-/* Makes the answer of a job that came as a message, of *bytes, complete. */
-int kh_remote_pack_calls(kh_remote_job *j, const kh_rule *rule, size_t *bytes, kh_err *err);
-/* Takes the calls of a task of process 0 into t->call (and t->candidates, t->places); of db only
+/* Takes the calls of a task of process 0 into t->call (and t->candidates); of db only
  * the header, the taxonomy, the targets and their bins are used. */
 int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db,
 			   const kh_rule *rule, kh_err *err);

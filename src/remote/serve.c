@@ -52,13 +52,15 @@ static int job_of(kh_server *s, kh_message *m, kh_remote_job **out, kh_err *err)
 
 int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err)
 {
-	size_t bytes;
 	int rc = KH_OK;
 
 	if (j->own)
 		kh_dispatch_done(r, j->id);
-	else if (!(rc = kh_remote_pack_calls(j, r->o.rule, &bytes, err)))
-		rc = kh_comm_post(r->o.on.comm, 0, KH_CHANNEL_CALLS, j->out, bytes, err);
+	else
+		rc = kh_comm_post(r->o.on.comm, 0, KH_CHANNEL_CALLS, j->out,
+				  sizeof *j->out +
+					  kh_remote_calls_bytes(j->job.n, r->o.rule->candidates),
+				  err);
 	j->out = NULL;
 	free(j->message);
 	j->message = NULL;
@@ -83,7 +85,7 @@ static int do_job(kh_server *s, kh_message *m, kh_err *err)
 
 	if (rc)
 		return rc;
-	return s->classifier ? kh_shard_job(s, j, err) : kh_tasks_submit(&s->tasks, &j->task, err);
+	return kh_tasks_submit(&s->tasks, &j->task, err);
 }
 
 /* --- messages --------------------------------------------------------------------- */
@@ -112,9 +114,6 @@ static bool is_expected(const kh_remote *r, const kh_message *m)
 		return m->from == 0;
 	case KH_CHANNEL_CALLS:
 		return r->self == 0 && m->from != 0;
-	case KH_CHANNEL_LOOKUP:
-	case KH_CHANNEL_LISTS:
-		return r->part.sharded && m->from != r->self;
 	default:
 		return m->from == 0 || m->from == r->self;
 	}
@@ -141,10 +140,6 @@ static int handle(kh_server *s, kh_message *m, bool *stop, kh_err *err)
 		return do_job(s, m, err);
 	case KH_CHANNEL_CALLS:
 		return take_calls(s->r, m, err);
-	case KH_CHANNEL_LOOKUP:
-		return kh_shard_lookup(s, m, err);
-	case KH_CHANNEL_LISTS:
-		return kh_shard_lists(s, m, err);
 	default:
 		*stop = true;
 		return pass_stop(s->r, err);
@@ -156,7 +151,6 @@ int kh_remote_server(void *arg, unsigned id, kh_err *err)
 	kh_remote *r = arg;
 	kh_server *s = &r->server[id];
 	const unsigned channels = BIT(KH_CHANNEL_JOB) | BIT(KH_CHANNEL_CALLS) |
-				  BIT(KH_CHANNEL_LOOKUP) | BIT(KH_CHANNEL_LISTS) |
 				  BIT(KH_CHANNEL_STOP);
 	bool stop = false;
 	int rc = KH_OK;

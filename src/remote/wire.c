@@ -159,34 +159,12 @@ int kh_remote_unpack(kh_remote_job *j, kh_message *m, uint32_t wanted, kh_err *e
 	j->task = (kh_task) { .job = &j->job, .call = (kh_call *)(j->out + 1) };
 	if (wanted != KH_WANT_NONE)
 		j->task.candidates = (kh_candidates *)(j->task.call + h.fragments);
-	if (wanted == KH_WANT_CANDIDATES)
-		j->task.places = &j->places;
-	j->places.n = 0;
 	return KH_OK;
 }
 
-int kh_remote_pack_calls(kh_remote_job *j, const kh_rule *rule, size_t *bytes, kh_err *err)
-{
-	const size_t calls = sizeof *j->out + kh_remote_calls_bytes(j->job.n, rule->candidates);
-	const size_t places = j->task.places ? j->places.n * sizeof *j->places.at : 0;
-	uint64_t *out;
-
-	*bytes = calls + places;
-	if (places == 0)
-		return KH_OK;
-	out = realloc(j->out, *bytes);
-	if (!out)
-		return kh_fail_nomem(err);
-	memcpy((char *)out + calls, j->places.at, places);
-	j->out = out;
-	return KH_OK;
-}
-
-/* What text has of a long read may be more than the features of the parts that told enough. */
 static bool is_call(const kh_call *c, const kh_db *db)
 {
-	return (c->taxon < db->tax->n || c->taxon == KH_NO_TAXON) &&
-	       (db->text || (c->hits <= c->features && c->found <= c->features));
+	return c->taxon < db->tax->n || c->taxon == KH_NO_TAXON;
 }
 
 /* Is the bin one that a target has bases in? */
@@ -194,14 +172,10 @@ static bool is_of_target(uint32_t bin, const kh_db *db)
 {
 	uint32_t t;
 
-	if (db->h->n_targets == 0 || bin < db->bins.first[0])
+	if (db->n_kept == 0)
 		return false;
 	t = kh_bins_target(&db->bins, bin);
-	if (db->text)
-		return t < db->n_kept &&
-		       (uint64_t)bin * db->h->sampling.stride < db->stretch[t].end;
-	return t < db->h->n_targets &&
-	       bin - db->bins.first[t] <= db->target[t].bases / db->h->sampling.stride;
+	return (uint64_t)bin * db->h->sampling.stride < db->stretch[t].end;
 }
 
 /* Species ascending, behind them none. */
@@ -220,36 +194,6 @@ static bool are_candidates(const kh_candidates *c, const kh_db *db)
 	return c->bin == KH_NO_BIN || is_of_target(c->bin, db);
 }
 
-/* The places of segments, n of them: of fragments in their order, in targets. */
-static bool are_places(const kh_located *p, size_t n, size_t fragments, const kh_db *db)
-{
-	for (size_t i = 0; i < n; i++)
-		if (p[i].fragment >= fragments || (i > 0 && p[i].fragment < p[i - 1].fragment) ||
-		    (p[i].bin != KH_NO_BIN && !is_of_target(p[i].bin, db)))
-			return false;
-	return true;
-}
-
-/* Takes the places that stand behind the calls, `bytes` of them. */
-static int take_places(const kh_task *t, const char *from, size_t bytes, const kh_message *m,
-		       const kh_db *db, kh_err *err)
-{
-	const size_t n = bytes / sizeof(kh_located);
-	kh_places *p = t->places;
-	int rc;
-
-	if (!p)
-		return bytes == 0 ? KH_OK : fail_message(m, "calls", err);
-	if ((rc = KH_GROW(p->at, p->cap, n, err)))
-		return rc;
-	if (n > 0)
-		memcpy(p->at, from, n * sizeof *p->at);
-	p->n = n;
-	if (bytes % sizeof *p->at != 0 || !are_places(p->at, n, t->job->n, db))
-		return kh_fail(err, KH_EIO, "process %u sent places that cannot be", m->from);
-	return KH_OK;
-}
-
 /* A second-best taxon and its hits, or neither. */
 static bool is_second(const kh_candidates *c, const kh_db *db)
 {
@@ -265,7 +209,7 @@ int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *d
 	const char *call = (const char *)m->p + sizeof(uint64_t);
 	const char *cand = call + n * sizeof(kh_call);
 	const size_t bytes = sizeof(uint64_t) + kh_remote_calls_bytes(n, t->candidates != NULL);
-	bool good = m->n >= bytes;
+	bool good = m->n == bytes;
 
 	if (!good)
 		return fail_message(m, "calls", err);
@@ -277,9 +221,8 @@ int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *d
 		       (!t->candidates || (second ? is_second(&t->candidates[i], db)
 						  : are_candidates(&t->candidates[i], db)));
 	}
-	if (!good)
-		return kh_fail(err, KH_EIO, "process %u sent a call that cannot be", m->from);
-	return take_places(t, (const char *)m->p + bytes, m->n - bytes, m, db, err);
+	return good ? KH_OK
+		    : kh_fail(err, KH_EIO, "process %u sent a call that cannot be", m->from);
 }
 
 /* --- distinct --------------------------------------------------------------------- */

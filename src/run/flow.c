@@ -16,7 +16,6 @@ typedef struct work {
 	kh_k2_runs runs;                /* of a database of Kraken 2 */
 	kh_alignments aligned;          /* of one with text */
 	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
-	kh_places places;               /* for a second pass */
 	uint32_t *class_of;             /* for a second pass */
 	size_t cap_call, cap_candidates, cap_class_of;
 	kh_buf text[KH_N_TEXTS];
@@ -185,7 +184,6 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	if (rc)
 		return rc;
 	w->task.class_of = w->class_of;
-	w->task.places = &w->places;
 	kh_pass_ask(f->results->pass, &w->task);
 	return KH_OK;
 }
@@ -403,7 +401,6 @@ void kh_flow_close(kh_flow *f)
 		kh_k2_runs_clear(&f->all[i].runs);
 		kh_alignments_clear(&f->all[i].aligned);
 		free(f->all[i].candidates);
-		free(f->all[i].places.at);
 		free(f->all[i].class_of);
 		for (int k = 0; k < KH_N_TEXTS; k++)
 			free(f->all[i].text[k].p);

@@ -3,26 +3,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "classify/match.h"
 #include "db/kraken.h"
 
 int kh_load_devices(kh_choice *c, const char *device, const char *path, bool aligned, kh_err *err)
 {
 	char *file = NULL;
-	bool kraken = false, text = false;
+	bool kraken = false;
 
 	/* what is wrong with the path is said where it is opened */
-	if (kh_db_find(&file, path, NULL) == KH_OK) {
+	if (kh_db_find(&file, path, NULL) == KH_OK)
 		kraken = kh_db_is_kraken_file(file);
-		text = kh_db_has_text(file);
-	}
 	free(file);
 	if (!device || strcmp(device, "auto") == 0)
-		device = text && aligned ? "cpu" : "auto";      /* which alone aligns */
-	const int rc = kraken ? kh_backend_choose_kraken(c, device, err)
-			      : kh_backend_choose(c, device, err);
-
-	c->text = text;
-	return rc;
+		device = !kraken && aligned ? "cpu" : "auto";   /* which alone aligns */
+	return kraken ? kh_backend_choose_kraken(c, device, err)
+		      : kh_backend_choose(c, device, err);
 }
 
 /* What a database of Kraken 2 cannot be asked for, and its own options. */
@@ -57,12 +53,11 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
-	if ((*db)->text && o->want == KH_WANT_SECOND)
-		return kh_fail(err, KH_EUSAGE, "%s: a database with text has no --set second-best",
-			       o->path);
-	if (o->aligned && (!(*db)->text || !o->on->choice.backend->on_host || o->on->comm))
-		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database with "
-			       "text (build --text), --device cpu and one process", o->path);
+	if (!(*db)->k2 && o->want == KH_WANT_SECOND)
+		return kh_fail(err, KH_EUSAGE, "%s: --set second-best is not there", o->path);
+	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
+		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database that "
+			       "kmerhash has built, --device cpu and one process", o->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->want;

@@ -206,30 +206,6 @@ static void mark_places(kh_pass *s, const struct worker *w, const kh_class_of *o
 	}
 }
 
-/* Counts the segments of fragments that have several; `left`: those that the census has left. */
-static void count_segments(kh_pass *s, struct worker *w, const kh_task *t, bool left)
-{
-	uint64_t part = KH_NO_PART;     /* of the coverage, where the one before it lies */
-
-	for (size_t i = 0; i < t->places->n; i++) {
-		const kh_located *p = &t->places->at[i];
-		uint32_t target;
-		kh_class *k;
-
-		if (i > 0 && p[-1].fragment != p->fragment)
-			part = KH_NO_PART;
-		if ((left && t->class_of[p->fragment] != KH_UNCOUNTED) ||
-		    w->of[p->fragment].index == KH_NO_CLASS)
-			continue;
-		k = &w->classes.at[w->of[p->fragment].index];
-		if (!kh_classes_place(k, &s->rule, p->bin, &target))
-			continue;
-		mark(place_of(s, target, p->bin), k);
-		if (s->coverage)
-			kh_coverage_add(s->coverage, k, target, p->bin, &part);
-	}
-}
-
 void kh_pass_ask(const kh_pass *s, kh_task *t)
 {
 	t->census = s->census;
@@ -257,15 +233,6 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 	return KH_OK;
 }
 
-static int count_all(kh_pass *s, struct worker *w, const kh_task *t, kh_err *err)
-{
-	const int rc = count(s, w, t, 0, t->job->n, err);
-
-	if (!rc)
-		count_segments(s, w, t, false);
-	return rc;
-}
-
 /* Counts what the census has left to the host. */
 static int count_left(kh_pass *s, struct worker *w, const kh_task *t, kh_err *err)
 {
@@ -275,8 +242,6 @@ static int count_left(kh_pass *s, struct worker *w, const kh_task *t, kh_err *er
 	for (size_t i = 0; i < t->job->n && !rc; i++)
 		if (t->class_of[i] == KH_UNCOUNTED)
 			rc = count(s, w, t, i, 1, err);
-	if (!rc)
-		count_segments(s, w, t, true);
 	return rc;
 }
 
@@ -319,7 +284,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
 	kh_by_genus_add(&s->by_genus, worker, t);
 	if (!rc && !t->census)
-		rc = count_all(s, w, t, err);
+		rc = count(s, w, t, 0, t->job->n, err);
 	else if (!rc && t->left)
 		rc = count_left(s, w, t, err);
 	if (rc || !s->kept)

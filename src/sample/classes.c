@@ -140,20 +140,6 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 	return rc ? rc : find_all(c, w, wanted, of, err);
 }
 
-bool kh_classes_place(kh_class *k, const kh_class_rule *r, uint32_t bin, uint32_t *target)
-{
-	const uint32_t best = kh_class_alone(k);
-
-	k->segments++;
-	if (best == KH_NO_TAXON || bin == KH_NO_BIN)
-		return false;
-	*target = kh_bins_target(r->bins, bin);
-	if (r->tree->species[r->bins->taxon[*target]] != best)
-		return false;
-	k->placed++;
-	return true;
-}
-
 /* --- all of them ------------------------------------------------------------------ */
 /* One of the classes that are joined: class `at` of c[of].  They are put in order by their first
  * species, and then by the mix of their keys: nearly always one number tells them apart. */

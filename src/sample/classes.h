@@ -39,10 +39,6 @@ typedef struct kh_class_of {
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 		   const kh_candidates *cand, size_t n, kh_class_of *of, kh_err *err);
 
-/* Counts a segment of a fragment of class k that has several.  True: it has a place in the species
- * that is best alone; *target: there. */
-bool kh_classes_place(kh_class *k, const kh_class_rule *r, uint32_t bin, uint32_t *target);
-
 /* The classes of all n together, in an order that does not depend on n or on the team, to `sum`:
  * initialised, and nothing may be added to it later.  to[i][j] becomes the place there of class j
  * of c[i]: arrays of c[i].n, to be freed by the caller. */

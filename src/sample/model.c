@@ -116,7 +116,7 @@ static int describe_species(kh_work *w, kh_err *err)
 		w->m->at[i].length = length[t];
 		w->m->at[i].own_short = w->m->at[i].own_long = 65536;
 		w->m->at[i].many_strains =
-			bases[t] / stretch > (uint64_t)db->h->max_locations * length[t];
+			bases[t] / stretch > (uint64_t)KH_SPECIES_PLACES * length[t];
 		w->family[i] = family_of(db->tax, t, family);
 	}
 	free(length);
@@ -326,8 +326,7 @@ static int work(kh_work *w, kh_err *err)
 	const kh_sampling counted = kh_rule_counted(w->in->rule);
 	int rc;
 
-	if ((rc = kh_shapes_make(&w->m->shapes, &counted,
-				 w->in->rule->text ? &w->in->rule->sampling : NULL,
+	if ((rc = kh_shapes_make(&w->m->shapes, &counted, &w->in->rule->sampling,
 				 w->in->classes->many, w->in->team, err)) ||
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
 	    (rc = kh_ties_open(w, err)))

@@ -4,6 +4,11 @@
 
 #include "sample/model.h"
 
+/* Of these a species has a share of fragments that are told: of the sizes of short ones, and of long
+ * reads without errors, and with errors.  From KH_TOLD_ALONE on stands, of each size of short ones
+ * that are told, the share that no other species is near. */
+enum { KH_TOLD_ALONE = 6, KH_TOLD = KH_TOLD_ALONE + 4 };
+
 /* -log2(0.3): a species becomes less likely by this for each hit that it is behind; of a long
  * fragment by two thirds of it, as it has more hits by chance. */
 enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 2 * KH_DROP_COST / 3 };

@@ -43,7 +43,7 @@ enum { ASKED = KH_PROBES };
 /* What is known of a species of the sample. */
 static const uint16_t *told_of(const kh_work *w, uint32_t taxon)
 {
-	return w->probe ? w->probe[w->place[taxon] - 1].told : w->in->db->told[taxon];
+	return w->probe[w->place[taxon] - 1].told;
 }
 
 /* Of 32ths of the features, what a long read with the build's errors finds; without, 31. */
@@ -194,13 +194,11 @@ int kh_told_make(kh_work *w, kh_err *err)
 	/* with --confidence, fewer are told than of perfect ones */
 	if (w->in->rule->confidence > 0)
 		return KH_OK;
-	if (!w->in->db->told) {
-		/* a database with text is asked when fits say about which species */
-		if (!w->in->rule->text || !w->fitted)
-			return KH_OK;
-		if ((rc = kh_probe_make(w, err)))
-			return rc;
-	}
+	/* the database is asked when fits say about which species */
+	if (!w->fitted)
+		return KH_OK;
+	if ((rc = kh_probe_make(w, err)))
+		return rc;
 	count = count_told(w, err);
 	if (!w->told)
 		w->told = kh_array(w->m->n, sizeof *w->told, err);
