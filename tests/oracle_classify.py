@@ -230,7 +230,7 @@ class TextRule:
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     SPECIES, GENUS = 25, 44
-    KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
+    KMER, STEP, OFF, NEARBY = 12, 5, 64, 6
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
 
@@ -626,14 +626,14 @@ class TextClassifier:
         return taxon or None
 
     def whole(self, mates, slack=0):
-        """(call, hits, {species: hits} of those that are near, where the best one lies)"""
+        """(call, hits, {species: score} of those that are near, where the best one lies)"""
         claims, places, crowd = self.settled(mates, slack=slack)
         n = sum(len(self.seeds(seq, True)[0]) for seq in mates)
         if not claims or n == 0:
             return None, 0, {}, None
         best, where = self.best(claims)
         hits = self.hits(mates, where, places)
-        near = {s: self.hits(mates, w, places) for s, (what, w) in claims.items() if what[0] >= best[0] - slack}
+        near = {s: what[0] for s, (what, _) in claims.items() if what[0] >= best[0] - slack}
         near = {} if crowd else near
         (_, _, lies), target, *_ = where[min(where)]
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])

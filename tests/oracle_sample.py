@@ -59,8 +59,8 @@ def counted(db):
 
 
 class Shapes:
-    def __init__(self, db, least, many):
-        self.db, self.least = db, least
+    def __init__(self, db, many):
+        self.db = db
         self.chances = [self.chances_of(d, 1000 + 18 * d if x <= JUNK else 400000 // d) for x, d in enumerate(D)]
         self.found = self.walks(max((n for n in many if many[n]), default=0))
         self.f = [[1] * 160 for x in range(len(D))]
@@ -68,7 +68,7 @@ class Shapes:
         for size in range(4):
             ns = [n for n in range(8 << size, min(16 << size, 128)) if many[n]]
             total = sum(many[n] for n in ns)
-            parts = [self.outcomes(n, least[size + 3]) for n in ns]
+            parts = [self.outcomes(n) for n in ns]
             for x in range(len(D)) if ns else ():
                 self.seen[x][size] = sum(many[n] * p[x][1] for n, p in zip(ns, parts)) // total
                 for j in range(32):
@@ -136,12 +136,12 @@ class Shapes:
                        [0] * (j < m) for j, into in enumerate(zip(*move))]
         return found
 
-    def outcomes(self, n, least):
+    def outcomes(self, n):
         """For each D: by share, and how much is seen"""
         b = list(zip(*self.found[n]))
         out = []
         for chances in self.chances:
-            p = {h: sum(x * y for x, y in zip(chances, b[h])) >> 24 for h in range(least, n + 1)}
+            p = {h: sum(x * y for x, y in zip(chances, b[h])) >> 24 for h in range(2, n + 1)}
             shares, total = [0] * 32, sum(p.values())
             for h, x in p.items():
                 shares[min(31, 32 * h // n)] += x
@@ -295,7 +295,6 @@ class Sample:
         self.rule = Rule(db, 0)
         self.classifier = TextClassifier(db, 0) if db.version == 3 else Classifier(db, self.rule)
         self.tree = self.classifier.tree
-        self.least = [max(2, db.minima[i]) for i in range(32)]
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
@@ -305,20 +304,20 @@ class Sample:
         self.parts, self.segments, self.placed = defaultdict(Counter), Counter(), Counter()
 
     def candidates(self, whole, h):
-        h1 = max(h.values())
-        least = max(2, h1 - (3 if whole else 8))
-        if self.db.version == 3 and not whole:
-            least = max(1, h1 - 8)
-            while least < h1 and sum(x >= least for x in h.values()) > 12:
-                least += 1
-        near = {t for t in h if h[t] >= least}
-        species = {t: self.tree.species[t] for t in near}
-        if None in species.values():
-            return None
-        best = {}
-        for t, s in species.items():
-            best[s] = max(best.get(s, 0), h[t])
-        return tuple(sorted((s, h1 - x) for s, x in best.items())) if 0 < len(best) <= 12 else None
+        """Species and how far they are behind: by mismatches, or by parts that they fit best"""
+        h1, reach = max(h.values()), 3 if whole else 8
+        behind = {s: (h1 - x + 1) // 2 if whole else h1 - x for s, x in h.items()}
+        if not whole:
+            reach = max(0, min(reach, h1 - 1))
+        while reach > 0 and sum(x <= reach for x in behind.values()) > 12:
+            reach -= 1
+        near, best = [s for s in h if behind[s] <= reach], {}
+        for s in near:
+            species = self.tree.species[s]
+            if species is None:
+                return None
+            best[species] = min(best.get(species, behind[s]), behind[s])
+        return tuple(sorted(best.items())) if len(best) <= 12 else None
 
     def by_text(self, mates):
         """(n, h1, call, whether it is one segment, h of candidates, bin, bins of several segments)"""
@@ -345,12 +344,12 @@ class Sample:
             self.by_text(mates) if self.db.version == 3 else self.by_features(mates)
         found = self.candidates(whole, h) if h else None
         key = None
-        if found and 8 <= n and h1 >= self.least[n.bit_length() - 1]:
+        if found and n >= 8 and h1 >= 2:
             cell = 32 * (min(n, 128).bit_length() - 4) + min(31, 32 * h1 // n)
             best, there = [s for s, drop in found if drop == 0], None
             if most is not None:
                 there = self.tree.species[self.db.targets[self.db.target_of(most)][1]]
-            enough = h1 >= self.rule.least(n)[0]
+            enough = h1 >= max(3, n >> 6)
             key = (found, cell, call, best == [there], enough)
             self.classes[key] += 1
             self.many[n if n < 128 else 0] += 1
@@ -601,7 +600,7 @@ class Sample:
     def fit(self):
         self.set_lengths()
         self.cells = None
-        self.shapes = Shapes(self.db, self.least, self.many)
+        self.shapes = Shapes(self.db, self.many)
         for i in range(12):
             if i % 6 == 0:
                 self.tell()

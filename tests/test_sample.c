@@ -47,14 +47,11 @@ static void test_powers(void **state)
 /* --- shapes ----------------------------------------------------------------------- */
 static void make_shapes_of(uint32_t n, const kh_sampling *counted, const kh_sampling *seeds)
 {
-	uint32_t least[32];
 	uint64_t many[KH_N_MOST + 1] = { 0 };
 	kh_err err;
 
-	for (int i = 0; i < 32; i++)
-		least[i] = 2;
 	many[n] = 1000;
-	assert_int_equal(kh_shapes_make(&shapes, counted, seeds, least, many, NULL, &err), 0);
+	assert_int_equal(kh_shapes_make(&shapes, counted, seeds, many, NULL, &err), 0);
 }
 
 static void make_shapes(uint32_t n)

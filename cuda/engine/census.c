@@ -39,6 +39,7 @@ struct arrays {
 	kh_gpu_census gpu;
 	uint64_t *stretch;
 	uint32_t *own, *found;          /* of a search, on the first device */
+	uint8_t *shift;
 };
 
 void kh_cuda_census_close(kh_census *base)
@@ -79,6 +80,8 @@ static struct arrays lay_out(const struct census *c, char *at)
 	at += kh_gpu_up(c->n_targets * sizeof *a.own);
 	a.found = (uint32_t *)at;
 	at += kh_gpu_up(c->n_targets * sizeof *a.found);
+	a.shift = (uint8_t *)at;
+	at += kh_gpu_up(c->n_targets * sizeof *a.shift);
 	a.bytes = (size_t)(at - from);
 	return a;
 }
@@ -218,11 +221,12 @@ int kh_cuda_census_search(kh_census *base, const kh_census_search *s, kh_err *er
 	const struct arrays a = arrays_of(c, 0);
 	const size_t bytes = (size_t)c->n_targets * sizeof *s->own;
 	const kh_gpu_census_search q = { .mask = a.gpu.mask, .stretch = a.stretch, .own = a.own,
-					 .found = a.found, .n = c->n_targets };
+					 .shift = a.shift, .found = a.found, .n = c->n_targets };
 	int rc = add_all_masks(c, s->also, err);
 
 	if (rc || (rc = kh_gpu_use(p->device, err)) ||
 	    (rc = kh_cuda_part_copy(p, a.own, s->own, bytes, err)) ||
+	    (rc = kh_cuda_part_copy(p, a.shift, s->shift, c->n_targets, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_census_search_run(&q, p->stream), "breadth", err)))
 		return rc;
 	return kh_cuda_part_copy(p, s->found, a.found, bytes, err);

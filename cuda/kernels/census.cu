@@ -93,7 +93,7 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 		atomicAdd(&q.counts[KH_GPU_UNCOUNTED], 1);
 		return KH_UNCOUNTED;
 	}
-	if (!kh_has_class(&q.rule, &call, &cand))
+	if (!kh_has_class(&call, &cand))
 		return KH_NO_CLASS;
 	const uint32_t best = kh_class_best(&cand);
 	const kh_match_db &db = q.text;
@@ -141,19 +141,28 @@ __global__ void __launch_bounds__(THREADS)
 		mask[i] |= other[i];
 }
 
-/* A warp a target. */
+/* A warp a target: 32 stretches at a time, so that lanes read what lies side by side.  A block of
+ * them is counted where its first stretch with such a mask is. */
 __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 {
 	const uint32_t t = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
 	uint32_t found = 0;
+	uint64_t last = UINT64_MAX;     /* the block that was counted last */
 
 	if (t >= s.n)
 		return;
-	const uint32_t own = s.own[t];
+	const uint32_t own = s.own[t], shift = s.shift[t];
+	const uint64_t from = s.stretch[t], n = s.stretch[t + 1] - from;
 
-	if (own)
-		for (uint64_t i = s.stretch[t] + lane_id(); i < s.stretch[t + 1]; i += 32)
-			found += (s.mask[i] & own) != 0;
+	for (uint64_t i = 0; own && i < n; i += 32) {
+		const uint64_t x = i + lane_id();
+		const bool is = x < n && (s.mask[from + x] & own) != 0;
+		const uint32_t all = __ballot_sync(ALL, is), before = all & ((1u << lane_id()) - 1);
+		const uint64_t prior = before ? (i + 31 - __clz(before)) >> shift : last;
+
+		found += is && x >> shift != prior;
+		last = all ? (i + 31 - __clz(all)) >> shift : last;
+	}
 	found = __reduce_add_sync(ALL, found);
 	if (lane_id() == 0)
 		s.found[t] = found;

@@ -155,11 +155,12 @@ int kh_gpu_query_match_local_plain(uint64_t *bytes);
 int kh_gpu_census_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* Adds the bits of n masks to others. */
 int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream);
-/* found[t], of n targets: the stretches whose masks have a bit in common with own[t]. */
+/* found[t], of n targets: blocks of 2^shift[t] stretches that have a mask with a bit of own[t]. */
 typedef struct kh_gpu_census_search {
 	const uint32_t *mask;
 	const uint64_t *stretch;
 	const uint32_t *own;
+	const uint8_t *shift;
 	uint32_t *found;
 	uint32_t n;
 } kh_gpu_census_search;

@@ -38,9 +38,12 @@ typedef struct kh_census_part {
 	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
 } kh_census_part;
 
-/* Counts the stretches of each target whose masks have a bit in common with own[target]. */
+/* Counts the blocks of each target that have a stretch whose mask has a bit in common with
+ * own[target].  A block is 2^shift[target] stretches in a row, the first from that target's first
+ * one on; the last one may have fewer. */
 typedef struct kh_census_search {
 	const uint32_t *own;
+	const uint8_t *shift;
 	const uint32_t *also;           /* masks that were made on the host, or NULL */
 	uint32_t *found;                /* of each target */
 } kh_census_search;

@@ -1,14 +1,19 @@
 /*
  * class.h - the class of a fragment, for what is decided by the whole sample   [HD]
  *
- * Fragments of one class have the same call, as many features (a power of two apart), the same
- * share of them found (in 32nds), and the same species that could be theirs, each as far behind
- * the best.  The second pass treats them alike, so a count of each class is nearly all that it has
- * to know, and its memory does not grow with the reads.  Besides, a fragment is located if one
- * species alone is best, and its best window lies in a target of it: then the share of its features
- * found is noted, as a bit, in the mask of the stretch of that target.  A fragment of several
- * segments has a place for each of them, and its share is noted for those in targets of the species
- * that is best alone; its class counts these, and all segments.
+ * Fragments of one class have the same call, the same species that could be theirs, each as far
+ * behind the best, as many k-mers (a power of two apart), and the same share of them found (in
+ * 32nds).  k-mers are those that kh_call counts: of KH_TEXT_KMER bases, one at every KH_TEXT_STEP
+ * bases of the fragment; found are those that the text has where the best species lies.  How far a
+ * species is behind is, of a fragment of one segment, its mismatches beyond those of the best
+ * (match_call.h); of several, parts of it that others fit better (match_long.h).
+ *
+ * The second pass treats fragments of one class alike, so a count of each class is nearly all that
+ * it has to know, and its memory does not grow with the reads.  Besides, a fragment is located if
+ * one species alone is best, and the place of the best claim lies in a target of it: then its share
+ * is noted, as a bit, in the mask of the stretch of that target.  A fragment of several segments
+ * has a place for each of them, and its share is noted for those in targets of the species that is
+ * best alone; its class counts these, and all segments.
  */
 #ifndef KH_CLASSIFY_CLASS_H
 #define KH_CLASSIFY_CLASS_H
@@ -19,24 +24,26 @@
 #define KH_NO_CLASS UINT32_MAX
 #define KH_UNCOUNTED (KH_NO_CLASS - 1)
 
-/* Bins of a stretch of a genome: what the breadth of fragments is counted in. */
+/* Bins of a stretch of a genome, which has a mask; some in a row are a block (census.h). */
 #define KH_STRETCH 8
 
 enum {
-	KH_SHARES = 32,         /* shares of features found, h / n */
-	KH_N_LEAST = 8,         /* features of a fragment that is looked at */
+	KH_SHARES = 32,         /* shares of k-mers found, h / n */
+	KH_H_LEAST = 2,         /* k-mers found of a fragment that has a class */
+	KH_N_LEAST = 8,         /* and all k-mers of it */
 	KH_N_MOST = 127,        /* with more, it is long */
 	KH_LONG = 4,            /* size class of long ones; of others it is log2(n) - 3 */
-	KH_SIZES
+	KH_SIZES,
+	KH_ENOUGH = 3           /* k-mers found without which no fragment gets a new call */
 };
 
 typedef struct kh_class {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
-	uint8_t drop[KH_CANDIDATES];            /* hits behind the best */
+	uint8_t drop[KH_CANDIDATES];            /* how far behind the best */
 	uint32_t call;
-	uint32_t cell;          /* size class and share found: kh_class_cell */
+	uint32_t cell;          /* KH_SHARES times the size class, and the share found */
 	uint8_t located;
-	uint8_t enough;         /* hits to call a genus */
+	uint8_t enough;         /* k-mers found for another call */
 	uint8_t zero[2];
 	uint64_t many;
 	/* of fragments that have several: segments, and those that have a place in the species */
@@ -47,12 +54,17 @@ typedef struct kh_class {
 static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 24,
 	      "classes are compared by their bytes, and copied from devices");
 
-static KH_HD int kh_has_class(const kh_rule *r, const kh_call *call, const kh_candidates *cand)
+static KH_HD int kh_has_class(const kh_call *call, const kh_candidates *cand)
 {
-	const uint32_t n = call->features, h = call->hits;
+	return call->features >= KH_N_LEAST && call->hits >= KH_H_LEAST &&
+	       cand->species[0] != KH_NO_TAXON;
+}
 
-	return n >= KH_N_LEAST && cand->species[0] != KH_NO_TAXON && h >= 2 &&
-	       h >= r->minima[kh_log2(n)];
+/* Are so many k-mers found that it may get another call? */
+static KH_HD int kh_class_enough(const kh_rule *r, const kh_call *call)
+{
+	return call->hits >= KH_ENOUGH && call->hits >= call->features >> 6 &&
+	       UINT64_C(1000) * call->hits >= (uint64_t)r->confidence * call->features;
 }
 
 static KH_HD uint32_t kh_class_size(uint32_t features)
@@ -60,20 +72,20 @@ static KH_HD uint32_t kh_class_size(uint32_t features)
 	return features > KH_N_MOST ? (uint32_t)KH_LONG : kh_log2(features) - 3;
 }
 
-/* Where a fragment with a class is counted by its features: all long ones at 0. */
+/* Where a fragment with a class is counted by its k-mers: all long ones at 0. */
 static KH_HD uint32_t kh_class_counted(uint32_t features)
 {
 	return features > KH_N_MOST ? 0 : features;
 }
 
-/* The share of its features that a fragment has found. */
+/* The share of its k-mers that a fragment has found. */
 static KH_HD uint32_t kh_class_share(const kh_call *call)
 {
 	return call->hits < call->features ? KH_SHARES * call->hits / call->features
 					   : KH_SHARES - 1;
 }
 
-/* The species that is best alone, if the best window is in a target; else KH_NO_TAXON. */
+/* The species that is best alone, if the fragment has a place; else KH_NO_TAXON. */
 static KH_HD uint32_t kh_class_best(const kh_candidates *cand)
 {
 	uint32_t best = KH_NO_TAXON, n = 0;
@@ -99,7 +111,7 @@ static KH_HD kh_class kh_class_make(const kh_rule *r, const kh_call *call,
 	k.call = call->taxon;
 	k.cell = kh_class_size(call->features) * KH_SHARES + kh_class_share(call);
 	k.located = (uint8_t)(located != 0);
-	k.enough = (uint8_t)kh_rule_enough(r, call->hits, call->features);
+	k.enough = (uint8_t)kh_class_enough(r, call);
 	k.zero[0] = k.zero[1] = 0;
 	k.many = k.segments = k.placed = 0;
 	return k;

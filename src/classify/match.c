@@ -191,7 +191,7 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 		return;
 	x->call.hits = best->hits;
 	if (x->wanted && !kh_extent_any(m->crowd))
-		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here,
+		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here, best,
 							    kh_claim_bin(m, best));
 	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
 					m->crowd);

@@ -30,32 +30,51 @@ static KH_HD uint32_t kh_claim_bin(const kh_matching *m, const kh_claim *c)
 	return kh_place_bin(m->db, &m->place[c->place[c->mates & 1 ? 0 : 1]]);
 }
 
-/* The candidates of a fragment that is one segment: species with nearly as many hits as the best,
- * which has `bin`. */
-static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
-						uint32_t bin)
+/* By how many mismatches is a score behind the greatest?  One costs a match, and what it takes
+ * off. */
+static KH_HD uint32_t kh_claim_behind(int32_t most, int32_t score)
 {
-	const kh_bins *b = &db->bins;
-	kh_candidates to = kh_candidates_none();
-	uint32_t h[KH_CANDIDATES], h1 = 0;
-	int n = 0;
+	return (uint32_t)(most - score + 1) / 2;
+}
+
+/* How many species are no more than so many mismatches behind? */
+static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t behind)
+{
+	uint32_t n = 0;
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++)
-		h1 = c->v[i].hits > h1 ? c->v[i].hits : h1;
+		n += kh_claim_behind(most, c->v[i].score) <= behind;
+	return n;
+}
+
+/* The candidates of a fragment that is one segment, of whose claims `best` is the best one, in bin
+ * `bin`: species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
+ * than KH_CANDIDATES. */
+static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
+						const kh_claim *best, uint32_t bin)
+{
+	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
+	kh_candidates to = kh_candidates_none();
+	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
+	int n = 0;
+
+	while (reach > 0 && kh_claims_near(c, best->score, reach) > KH_CANDIDATES)
+		reach--;
 	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++) {
-		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
-		const uint32_t s = db->tree.species[x];
+		const uint32_t species = db->tree.species[taxon[c->v[i].species]];
+		const int32_t has = c->v[i].score;
 
-		if (!kh_candidate_near(c->v[i].hits, h1, true))
+		if (kh_claim_behind(best->score, has) > reach)
 			continue;
-		if (s == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, s, c->v[i].hits))
+		if (species == KH_NO_TAXON || has <= 0 ||
+		    !kh_candidates_add(&to, score, &n, species, (uint32_t)has))
 			return kh_candidates_none();
 	}
 	KH_ROLLED
 	for (int i = 0; i < n; i++)
-		to.drop[i] = (uint8_t)(h1 - h[i]);
+		to.drop[i] = (uint8_t)kh_claim_behind(best->score, (int32_t)score[i]);
 	to.bin = bin;
 	return to;
 }

@@ -360,20 +360,16 @@ static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *plac
 	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
 }
 
-/* Are the hits of a claim counted: of the best one's species, or of all that are near? */
-static KH_HD bool kh_match_counts(const kh_matching *m, const kh_mates *s, const kh_claim *best,
-				  const kh_claim *c)
+/* Are the hits of a claim counted: of the best one's species, of a part of all that have some? */
+static KH_HD bool kh_match_counts(const kh_mates *s, const kh_claim *best, const kh_claim *c)
 {
-	if (!s->only)
-		return c == best || c->score >= KH_MATCH_PART;
-	return c == best ||
-	       (m->db->candidates && c->score >= best->score - (int32_t)kh_match_slack(m->db, s));
+	return c == best || (!s->only && c->score >= KH_MATCH_PART);
 }
 
 static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const kh_claim *best)
 {
 	for (uint32_t i = 0; i < m->here.n; i++)
-		if (kh_match_counts(m, s, best, &m->here.v[i]))
+		if (kh_match_counts(s, best, &m->here.v[i]))
 			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
 }
 

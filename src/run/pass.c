@@ -353,11 +353,13 @@ static int join(kh_pass *s, kh_team *team, kh_err *err)
 	return rc;
 }
 
-/* How many stretches of each target have a fragment of the shares in own[target]. */
-static int search(void *arg, const uint32_t *own, uint32_t *found, kh_err *err)
+/* How many blocks of each target have a fragment of the shares in own[target]. */
+static int search(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t *found,
+		  kh_err *err)
 {
 	kh_pass *s = arg;
-	const kh_census_search q = { own, s->marked ? (const uint32_t *)s->mask : NULL, found };
+	const uint32_t *also = s->marked ? (const uint32_t *)s->mask : NULL;
+	const kh_census_search q = { own, shift, also, found };
 
 	return s->be->census.search(s->census, &q, err);
 }

@@ -81,14 +81,23 @@ static uint64_t expect(uint64_t g, uint64_t n)
 	return g * (KH_EXP2_ONE - left) >> 16;
 }
 
-/* The stretches of each target in which own fragments of its species lie; targets are shared by
- * threads. */
+/* The blocks of each target in which fragments of its species lie; threads share the targets. */
 struct search {
 	const kh_work *w;
 	const uint64_t *first;          /* stretch of each target */
 	unsigned threads;
 	uint32_t *own, *found;          /* by target */
+	uint8_t *shift;
 };
+
+static bool has_any(const uint32_t *mask, uint64_t from, uint64_t end, uint32_t own)
+{
+	uint32_t any = 0;
+
+	for (uint64_t x = from; x < end; x++)
+		any |= mask[x] & own;
+	return any != 0;
+}
 
 static int search_some(void *arg, unsigned id, kh_err *err)
 {
@@ -96,9 +105,13 @@ static int search_some(void *arg, unsigned id, kh_err *err)
 	const uint64_t n = s->w->in->db->h->n_targets;
 
 	(void)err;
-	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++)
-		for (uint64_t x = s->first[t]; s->own[t] && x < s->first[t + 1]; x++)
-			s->found[t] += (s->w->in->mask[x] & s->own[t]) != 0;
+	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++) {
+		const uint64_t end = s->first[t + 1], block = UINT64_C(1) << s->shift[t];
+
+		for (uint64_t x = s->first[t]; s->own[t] && x < end; x += block)
+			s->found[t] += has_any(s->w->in->mask, x,
+					       end - x < block ? end : x + block, s->own[t]);
+	}
 	return KH_OK;
 }
 
@@ -108,7 +121,7 @@ static int search_all(struct search *s, kh_err *err)
 	kh_team *team = s->first[in->db->h->n_targets] < LARGE ? NULL : in->team;
 
 	if (in->search)
-		return in->search(in->arg, s->own, s->found, err);
+		return in->search(in->arg, s->own, s->shift, s->found, err);
 	s->threads = kh_team_size(team);
 	return kh_team_run(team, search_some, s, err);
 }
@@ -122,25 +135,31 @@ static uint32_t species_of(const kh_work *w, uint32_t target)
 	return species == KH_NO_TAXON ? 0 : w->place[species];
 }
 
-/* own: by species. */
-static int search(kh_work *w, const uint32_t *own, const uint64_t *first, kh_err *err)
+int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err)
 {
 	const uint32_t n = (uint32_t)w->in->db->h->n_targets;
 	struct search s = { .w = w,
-			    .first = first,
 			    .own = kh_array(n, sizeof *s.own, err),
-			    .found = kh_array(n, sizeof *s.found, err) };
-	int rc = s.own && s.found ? KH_OK : KH_ENOMEM;
+			    .found = kh_array(n, sizeof *s.found, err),
+			    .shift = kh_array(n, sizeof *s.shift, err) };
+	uint64_t *first = NULL;
+	int rc = s.own && s.found && s.shift ? kh_stretches(w->in->db, &first, err) : KH_ENOMEM;
 
 	for (uint32_t t = 0, at; t < n && !rc; t++)
-		s.own[t] = (at = species_of(w, t)) ? own[at - 1] : 0;
+		if ((at = species_of(w, t))) {
+			s.own[t] = own[at - 1];
+			s.shift[t] = shift ? shift[at - 1] : 0;
+		}
+	s.first = first;
 	if (!rc)
 		rc = search_all(&s, err);
 	for (uint32_t t = 0, at; t < n && !rc; t++)
 		if ((at = species_of(w, t)))
-			w->m->at[at - 1].found += s.found[t];
+			found[at - 1] += s.found[t];
+	free(first);
 	free(s.own);
 	free(s.found);
+	free(s.shift);
 	return rc;
 }
 
@@ -175,10 +194,10 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 
 int kh_breadth(kh_work *w, kh_err *err)
 {
-	const kh_db *db = w->in->db;
 	uint32_t *own = kh_array(w->m->n, sizeof *own, err);
-	uint64_t *all = kh_array(w->m->n, sizeof *all, err), *first = NULL;
-	int rc = own && all ? kh_stretches(db, &first, err) : KH_ENOMEM;
+	uint64_t *all = kh_array(w->m->n, sizeof *all, err);
+	uint64_t *found = kh_array(w->m->n, sizeof *found, err);
+	int rc = own && all && found ? KH_OK : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
 		own[i] = own_shares(w, &w->m->at[i], &all[i]);
@@ -186,11 +205,14 @@ int kh_breadth(kh_work *w, kh_err *err)
 	if (!rc)
 		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, count_some, err);
 	if (!rc)
-		rc = search(w, own, first, err);
-	for (uint32_t i = 0; i < w->m->n && !rc; i++)
-		w->m->at[i].expected = expect(told_by_place(&w->m->at[i], all[i]),
-					      w->m->at[i].counted);
-	free(first);
+		rc = kh_search(w, own, NULL, found, err);
+	for (uint32_t i = 0; i < w->m->n && !rc; i++) {
+		kh_presence *p = &w->m->at[i];
+
+		p->found = found[i];
+		p->expected = expect(told_by_place(p, all[i]), p->counted);
+	}
+	free(found);
 	free(all);
 	free(own);
 	return rc;

@@ -12,12 +12,6 @@ enum {
 	LOOKED_AT = 64          /* classes of a part that are looked at to cut parts */
 };
 
-void kh_class_least(const kh_rule *r, uint32_t least[32])
-{
-	for (int i = 0; i < 32; i++)
-		least[i] = r->minima[i] > 2 ? r->minima[i] : 2;
-}
-
 int kh_classes_init(kh_classes *c, kh_err *err)
 {
 	*c = (kh_classes) { .mask = FIRST_SLOTS - 1 };
@@ -132,7 +126,7 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		of[i] = (kh_class_of) { KH_NO_CLASS, 0 };
-		if (kh_has_class(r->rule, &call[i], &cand[i])) {
+		if (kh_has_class(&call[i], &cand[i])) {
 			describe(&w[wanted], r, &call[i], &cand[i], &of[i].target);
 			__builtin_prefetch(&c->slot[w[wanted].mix & c->mask]);
 			w[wanted++].fragment = i;

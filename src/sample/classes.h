@@ -19,9 +19,6 @@ typedef struct kh_classes {
 	uint64_t many[KH_N_MOST + 1];           /* fragments with a class, by features */
 } kh_classes;
 
-/* Hits that a fragment of 2^i .. 2^(i+1)-1 features needs to have a class. */
-void kh_class_least(const kh_rule *r, uint32_t least[32]);
-
 int kh_classes_init(kh_classes *c, kh_err *err);
 void kh_classes_clear(kh_classes *c);
 

@@ -324,12 +324,10 @@ static int decide_all(kh_work *w, kh_err *err)
 static int work(kh_work *w, kh_err *err)
 {
 	const kh_sampling counted = kh_rule_counted(w->in->rule);
-	uint32_t least[32];
 	int rc;
 
-	kh_class_least(w->in->rule, least);
 	if ((rc = kh_shapes_make(&w->m->shapes, &counted,
-				 w->in->rule->text ? &w->in->rule->sampling : NULL, least,
+				 w->in->rule->text ? &w->in->rule->sampling : NULL,
 				 w->in->classes->many, w->in->team, err)) ||
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
 	    (rc = kh_ties_open(w, err)))

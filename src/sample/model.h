@@ -93,8 +93,9 @@ typedef struct kh_model_input {
 	const kh_classes *classes;      /* joined */
 	const uint32_t *mask;           /* of each stretch: bit j, a located fragment of share j */
 	/* NULL, or what is called instead where masks lie elsewhere: sets found[t], of each target,
-	 * to how many of its stretches' masks have a bit in common with own[t] */
-	int (*search)(void *arg, const uint32_t *own, uint32_t *found, kh_err *err);
+	 * to how many of its blocks of 2^shift[t] stretches have a mask with a bit of own[t] */
+	int (*search)(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t *found,
+		      kh_err *err);
 	void *arg;
 	uint64_t fragments;             /* of the sample */
 	/* of the features of its long reads, the share that errors leave, as qualities say, in

@@ -119,6 +119,9 @@ int kh_told_make(kh_work *w, kh_err *err);
 void kh_told_ties(kh_work *w, uint32_t i);
 /* Finds how near species are whose fragments are nearly all long. */
 void kh_judge_long(kh_work *w);
+/* found[i] += the blocks of 2^shift[i] stretches, or stretches if it is NULL, of the targets of
+ * species i that have a mask with a bit of own[i]. */
+int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
 /* Counts, for each species, fragments that were called it, and those of them that are near. */

@@ -202,17 +202,17 @@ static void make_found(struct tables *t, const struct steps *s, uint32_t g, uint
 		walk(t, s, g, most, true);
 }
 
-/* For one divergence and one n: the shares of fragments with h >= least, in 1/65536; returns how
- * many these are. */
-static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32_t least,
+/* For one divergence and one n: the shares of fragments with a class, in 1/65536; returns how many
+ * these are. */
+static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n,
 			  uint32_t share[KH_SHARES])
 {
 	uint64_t sum = 0, bin[KH_SHARES] = { 0 }, p[N] = { 0 };
 
 	for (uint32_t g = 0; g < GRID; g++)
-		for (uint32_t h = least; t->chance[x][g] > 0 && h <= n; h++)
+		for (uint32_t h = KH_H_LEAST; t->chance[x][g] > 0 && h <= n; h++)
 			p[h] += t->chance[x][g] * t->found[n][g][h];
-	for (uint32_t h = least; h <= n; h++) {
+	for (uint32_t h = KH_H_LEAST; h <= n; h++) {
 		const uint32_t j = 32 * h / n;
 
 		bin[j < KH_SHARES ? j : KH_SHARES - 1] += p[h] >> 24;
@@ -245,7 +245,6 @@ static void divide(kh_shapes *s, const struct sums *sum)
 
 /* Threads take chances, and then shapes. */
 struct making {
-	const uint32_t *least;
 	const uint64_t *many;
 	struct steps steps;
 	uint32_t most;                  /* features of any fragment */
@@ -256,10 +255,10 @@ struct making {
 
 static void add_features(struct making *m, uint32_t x, uint32_t n)
 {
-	const uint32_t size = kh_log2q(n) >> 16, c = size - 3;
+	const uint32_t c = kh_class_size(n);
 	uint32_t share[KH_SHARES];
 
-	m->sum.seen[x][c] += m->many[n] * shares_of(&m->tables, x, n, m->least[size], share);
+	m->sum.seen[x][c] += m->many[n] * shares_of(&m->tables, x, n, share);
 	for (uint32_t j = 0; j < KH_SHARES; j++)
 		m->sum.f[x][c * KH_SHARES + j] += m->many[n] * share[j];
 }
@@ -289,15 +288,13 @@ static int add_some(void *arg, unsigned id, kh_err *err)
 }
 
 int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling *seeds,
-		   const uint32_t least[32], const uint64_t many[KH_N_MOST + 1], kh_team *team,
-		   kh_err *err)
+		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err)
 {
 	struct making *m = kh_array(1, sizeof *m, err);
 	int rc;
 
 	if (!m)
 		return KH_ENOMEM;
-	m->least = least;
 	m->many = many;
 	m->steps = steps_of(sampling);
 	s->by_seeds = seeds != NULL;

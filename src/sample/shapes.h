@@ -5,8 +5,8 @@
  * them in the reference's best place.  Along a genome divergence is not even: that of a
  * fragment is taken as Gamma distributed with mean D and shape 1 + 18 D; one base in 300 is read
  * wrongly, in bad reads more; a feature is found if none of its k bases differs; features
- * overlap, so a base that differs takes several of them.  kh_shapes has the outcome, h >= least,
- * by share j = min(31, 32 h / n), for each of 18 divergences; all in integers.
+ * overlap, so a base that differs takes several of them.  kh_shapes has the outcome,
+ * h >= KH_H_LEAST, by share j = min(31, 32 h / n), for each of 18 divergences; all in integers.
  *
  * Genes of strains differ much in how far they are, those of species less; so there are even
  * shapes, too, whose Gamma distribution has the shape 0.4 / D.
@@ -32,13 +32,12 @@ extern const uint16_t kh_divergence[KH_SHAPES];         /* in 1/1000 */
 typedef struct kh_shapes {
 	bool by_seeds;                          /* made with `seeds` */
 	uint16_t f[KH_SHAPES][KH_CELLS];        /* within each size they sum to 65535, about */
-	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= least, in 1/65536 */
+	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= KH_H_LEAST, in 1/65536 */
 } kh_shapes;
 
-/* many[n]: how many fragments have n features; least[log2 n]: hits that a fragment must have.
+/* many[n]: how many fragments have n features.
  * seeds: NULL, or one of these must have led to it. */
 int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling *seeds,
-		   const uint32_t least[32], const uint64_t many[KH_N_MOST + 1], kh_team *team,
-		   kh_err *err);
+		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err);
 
 #endif
