@@ -120,7 +120,7 @@ static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len
 /* The letter in front of a taxon in a lineage, or 0: it is left out. */
 static char lineage_letter(const kh_taxonomy *t, uint32_t taxon)
 {
-	const char letter = taxon > 0 ? kh_rank_letter(t->rank[taxon]) : 0;
+	const char letter = t->letter[taxon];
 
 	return letter ? (char)(letter | 0x20) : 0;
 }
