@@ -203,23 +203,17 @@ int kh_references_lineages(kh_references *r, const char *table, kh_err *err)
 	return rc ? rc : kh_lineages_load(r->lineages, table, &r->errs, err);
 }
 
-/* Takes the header line of a record: an id, blanks, and a lineage, if there is a ';' in it. */
+/* Takes the header line of a record, if it has a lineage. */
 static int header_row(struct rows *x, kh_span row, kh_err *err)
 {
-	size_t n = 1;
+	kh_lineage_row lineage = { .file = x->tsv.name, .line = x->tsv.line };
 
 	if (row.p[0] != '>')
 		return KH_OK;
-	while (n < row.n && row.p[n] != ' ' && row.p[n] != '\t')
-		n++;
-	size_t from = n;
-	while (from < row.n && (row.p[from] == ' ' || row.p[from] == '\t'))
-		from++;
-	if (n == 1 || from == row.n || !memchr(row.p + from, ';', row.n - from))
-		return KH_OK;
-	const kh_lineage_row lineage = { x->tsv.name, x->tsv.line, { row.p + 1, n - 1 },
-					 { row.p + from, row.n - from } };
-	return kh_lineages_add(x->r->lineages, &lineage, &x->r->errs, err);
+	row = kh_span_trim(row.p + 1, row.p + row.n);
+	lineage.lineage = kh_lineages_in_header(row, &lineage.closed);
+	return lineage.lineage.n == 0 ? KH_OK
+	       : kh_lineages_add(x->r->lineages, &lineage, &x->r->errs, err);
 }
 
 int kh_references_headers(kh_references *r, kh_err *err)

@@ -22,6 +22,7 @@ typedef struct kh_refs {
 	size_t n_base;
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
+	const struct kh_lineages *lineages;     /* header lines have these, or NULL */
 	/* kh_refs_number is called later, when the ids of other processes are there */
 	bool number_later;
 	/* NULL, or called when a sequence begins, in order, with the name of its file */
