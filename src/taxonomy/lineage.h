@@ -34,8 +34,9 @@ void kh_lineages_free(kh_lineages *l);
  * name of a domain is d__.  Of parts without letters, the last is the species, unless a ';' stands
  * behind it; of up to seven the others are domain, phylum, class, order, family and genus, in this
  * order; of more the first is the domain, and then all others below such a domain have no rank, in
- * whatever lineage they are.  A taxon that lineages give two ranks has none.  A species that is called by its
- * epithet, as s__coli, gets the name of its genus in front.  What is wrong goes to `errs`. */
+ * whatever lineage they are.  A taxon that lineages give two ranks has none.  A species that is
+ * called by its epithet, as s__coli, gets the name of its genus in front.  What is wrong goes to
+ * `errs`. */
 typedef struct kh_lineage_row {
 	const char *file;               /* for messages */
 	unsigned long long line;
@@ -44,7 +45,7 @@ typedef struct kh_lineage_row {
 } kh_lineage_row;
 int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh_err *err);
 
-/* The lineage in the header line of a record, '>' left out, or none (n is 0), in one of these forms:
+/* The lineage in the header line of a record, '>' left out, or none (n is 0), in one of the forms
  *	ID blanks LINEAGE                       SILVA, Greengenes
  *	NAME|...|LINEAGE                        UNITE
  *	LINEAGE                                 sets for DADA2: *closed

@@ -66,8 +66,11 @@ int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err)
 	kh_numbers by_name = { .n = 0 };
 	int rc = KH_OK;
 
-	for (uint32_t i = 0; i < l->n && !rc; i++)
-		rc = kh_numbers_add(&by_name, kh_lineages_hash(kh_lineages_name(l, &l->node[i])), i, err);
+	for (uint32_t i = 0; i < l->n && !rc; i++) {
+		const kh_span name = kh_lineages_name(l, &l->node[i]);
+
+		rc = kh_numbers_add(&by_name, kh_lineages_hash(name), i, err);
+	}
 	for (uint32_t j = 1; j < d->n && !rc; j++) {
 		const uint32_t i = find_path(l, &by_name, d, j);
 

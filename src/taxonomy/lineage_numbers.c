@@ -180,8 +180,8 @@ static const char *epithet(const char *name, const char *genus)
 	return strncmp(name, genus, n) == 0 && name[n] == ' ' ? name + n + 1 : name;
 }
 
-/* 1 + the node of a part, with that letter in front if it is not 0, below the node number up - 1, or
- * below the root; 0: there is none. */
+/* 1 + the node of a part, with that letter in front if it is not 0, below node up - 1, or below the
+ * root; 0: there is none. */
 static uint32_t find_part(const kh_lineages *l, uint32_t up, char letter, const char *name,
 			  kh_buf *path)
 {

@@ -31,11 +31,11 @@ enum {
 };
 const char *kh_rank_name(kh_rank r);                    /* "species", ... */
 kh_rank kh_rank_find(const char *name, size_t len);
-/* 'D' 'K' 'P' 'C' 'O' 'F' 'G' 'S' (superkingdom and domain: 'D'), or 0: by the rank alone, as Kraken 2
- * has it. */
+/* 'D' 'K' 'P' 'C' 'O' 'F' 'G' 'S' (superkingdom and domain: 'D'), or 0: by the rank alone, as
+ * Kraken 2 has it. */
 char kh_rank_letter(kh_rank r);
-/* The letter that a taxon of this rank has if none above it has the same: 'D' for the acellular root
- * and for realms, too, which are the root-most ranks of viruses; others as above. */
+/* The letter that a taxon of this rank has if none above it has the same: 'D' for the acellular
+ * root and for realms, too, which are the root-most ranks of viruses; others as above. */
 char kh_rank_place(kh_rank r);
 
 /* --- the dump ------------------------------------------------------------- */
@@ -86,13 +86,13 @@ struct kh_taxonomy {
 	uint32_t *name;         /* n, offset in names of a NUL-terminated string */
 	char *names;
 	size_t names_len;
-	bool kraken;            /* steps and level by kh_rank_letter: to be set before the rest is derived */
+	bool kraken;            /* to be set first: steps and level by kh_rank_letter */
 	/* derived from the above: not in database files */
 	uint32_t *species;      /* n, the nearest self-or-ancestor of that rank, or KH_NO_TAXON */
 	uint32_t *genus;        /* n, see above, or KH_NO_TAXON */
 	uint32_t *steps;        /* n, distance to the nearest self-or-ancestor with a letter */
 	uint8_t *level;         /* n, its index in "RDKPCOFGS"; the root counts as 'R' */
-	char *letter;           /* n, kh_rank_place, but 0 if a taxon above has the same; the root: 0 */
+	char *letter;           /* n, kh_rank_place, or 0 if a taxon above has the same */
 	uint32_t *by_taxid;     /* n, the numbers in ascending order of their taxids */
 };
 
