@@ -281,11 +281,8 @@ void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32
 
 	if (!kh_buf_reserve(b, len + FIXED))
 		return;
-	at = put_bytes(b->p + b->n, text, head);
-	if (taxid) {
-		at = put_bytes(at, " kraken:taxid|", 14);
-		at = put_number(at, taxid);
-	}
+	at = taxid ? kh_put_header(b->p + b->n, text, head, taxid)
+		   : put_bytes(b->p + b->n, text, head);
 	at = put_bytes(at, text + head, len - head);
 	if (at[-1] != '\n')
 		at = put_char(at, '\n');
