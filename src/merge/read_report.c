@@ -240,8 +240,9 @@ static int read_rows(struct reader *r)
 	while (!rc && (got = kh_tsv_next(&r->r->tsv, &row, r->r->err)) > 0) {
 		struct row x = { .clade = 0 };
 
-		if (row.n > 0 && row.p[0] == '#' && rows == 0)
-			continue;       /* kraken2-inspect writes its parameters into such lines */
+		/* kraken2-inspect writes its parameters into comments */
+		if (kh_row_is_blank(row) || (kh_row_is_comment(row) && rows == 0))
+			continue;
 		rows++;
 		const size_t before = r->r->errs->found;
 		rc = parse_row(r, row, &x);

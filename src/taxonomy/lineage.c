@@ -362,31 +362,33 @@ struct table {
 	kh_tsv *tsv;
 	kh_columns c;
 	int id, lineage;
+	bool begun;                     /* these are known */
 };
 
 /* Without a header, rows have two columns. */
 static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, kh_err *err)
 {
 	static const char *const lineage[] = { "gtdb_taxonomy", "taxonomy", "lineage", "taxon",
-					       "classification", "Taxonomy", "Lineage", "Taxon",
-					       NULL };
+					       "classification", NULL };
 	static const char *const id[] = { "accession", "user_genome", "id", "genome", NULL };
 	int rc = kh_columns_first(&t->c, t->tsv, row, errs, err);
 
 	t->lineage = kh_columns_find(&t->c, lineage);
 	t->id = kh_columns_find(&t->c, id);
-	*header = t->lineage >= 0;
-	if (*header) {
+	*header = t->lineage >= 0 || kh_row_is_comment(row);
+	t->begun = t->lineage >= 0 || !*header;
+	if (*header) {          /* or a comment, in front of it */
 		t->id = t->id < 0 ? t->lineage == 0 : t->id;
 		return rc;
 	}
 	t->id = 0;
 	t->lineage = 1;
 	t->c.between = '\t';
-	if (!rc && t->c.n > 2)
-		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:1: %d columns, and none of them is "
+	if (!rc && t->c.n > 2 && memchr(row.p, '\t', row.n))
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: %d columns, and none of them is "
 				  "called gtdb_taxonomy, taxonomy, lineage or classification; "
-				  "expected an id, a tab and a lineage", t->tsv->name, t->c.n);
+				  "expected an id, a tab and a lineage", t->tsv->name,
+				  (unsigned long long)t->tsv->line, t->c.n);
 	return rc;
 }
 
@@ -409,19 +411,21 @@ int kh_lineages_parse(kh_lineages *l, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
 	const size_t before = errs->found;
 	struct table t = { .tsv = tsv };
-	bool header = true;
 	kh_span row;
 	int got, rc = KH_OK;
 
 	while (!rc && (got = kh_tsv_next(tsv, &row, err)) != 0) {
+		bool header = got > 0 && (kh_row_is_blank(row) ||
+					  (t.begun && kh_row_is_comment(row)));
+
 		if (got < 0) {
 			rc = got;
-		} else if (tsv->line == 1) {
+		} else if (!header && !t.begun) {
 			rc = first_row(&t, row, &header, errs, err);
 			if (errs->found > before)
 				break;          /* no row can be read */
 		}
-		if (!rc && row.n > 0 && !(header && tsv->line == 1))
+		if (!rc && !header)
 			rc = table_row(l, &t, row, errs, err);
 	}
 	return rc;

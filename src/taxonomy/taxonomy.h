@@ -44,7 +44,8 @@ typedef struct kh_taxdump kh_taxdump;
 /* Parses nodes.dmp, names.dmp (scientific names) and, if it exists, merged.dmp in
  * `dir`.  Fails with file:line for: a missing parent, a cycle, a second root, a
  * duplicate taxid, a malformed row, a node without a scientific name.  Columns end in
- * "\t|"; blanks around them, CRLF and empty rows are allowed.  Of several scientific
+ * "\t|"; blanks around them, CRLF, empty rows and comments that begin with '#' are allowed.  Taxa
+ * that were merged into one that was merged are followed.  Of several scientific
  * names of a taxon the first counts; names of taxa without a node are passed over, and
  * so are merged taxa whose new taxid has no node. */
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err);
