@@ -10,7 +10,6 @@ static const kh_backend kraken = {
 	.name = "cuda",
 	.kraken = &kraken,
 	.block_size = KH_CUDA_BLOCK_SIZE,
-	.far_block_size = KH_CUDA_BLOCK_SIZE,
 	.n_devices = kh_gpu_count,
 	.engine_open = kh_cuda_k2_engine_open,
 	.engine_close = kh_cuda_k2_engine_close,
@@ -24,25 +23,18 @@ static const kh_backend kraken = {
 const kh_backend kh_backend_cuda = {
 	.name = "cuda",
 	.candidates = true,
-	/* Blocks of 2 MiB are small enough for their text to stay in the caches from reading to
-	 * formatting: with 32 threads and two H200, blocks of 2, 4, 8 and 32 MiB made 120, 96, 82
-	 * and 67 M reads/s (a report; `--set block-size`), and 2 and 4 MiB 54 and 46 M as .gz. On
-	 * one H200 those are alike, but 512 KiB are too little work for a launch: 50 of 61 M. With
-	 * rounds of exchange, which take longer, 2 and 4 MiB make 44 and 70 M. */
+	/* of references */
 	.block_size = KH_CUDA_BLOCK_SIZE,
 	/* Text is compared by kernels one after the other, of which the last ones have few reads
 	 * to do that take long; so more reads at a time.  With 16 threads and one H200, blocks of
 	 * 2, 4 and 8 MiB made 73, 80 and 73 M reads/s, and 31, 29 and 24 M pairs/s. */
 	.text_block_size = (size_t)4 << 20,
-	.far_block_size = (size_t)4 << 20,
-	.host_block_size = (size_t)8 << 20,
 	.loads = true,
 	.kraken = &kraken,
 	.n_devices = kh_gpu_count,
 	.build.open = kh_cuda_builder_open,
 	.build.plan = kh_cuda_builder_plan,
 	.build.add = kh_cuda_builder_add,
-	.build.digests = kh_cuda_builder_digests,
 	.build.finish = kh_cuda_builder_finish,
 	.build.close = kh_cuda_builder_close,
 	.census.open = kh_cuda_census_open,

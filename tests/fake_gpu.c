@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend/plan.h"
-#include "cuda/gpu/comm.h"
 
 fake_gpu fake;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -272,45 +271,4 @@ cudaError_t cudaHostUnregister(void *p)
 {
 	(void)p;
 	return refused();
-}
-
-/* --- between processes: there is one ------------------------------------------------- */
-int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n, kh_err *err)
-{
-	(void)c, (void)comm, (void)device, (void)n;
-	return kh_fail(err, KH_EUSAGE, "one process");
-}
-
-void kh_gpu_comm_close(kh_gpu_comm *c)
-{
-	(void)c;
-}
-
-void kh_gpu_comm_abort(kh_gpu_comm *c)
-{
-	(void)c;
-}
-
-unsigned kh_gpu_comm_size(const kh_gpu_comm *c)
-{
-	(void)c;
-	return 0;
-}
-
-unsigned kh_gpu_comm_first(const kh_gpu_comm *c)
-{
-	(void)c;
-	return 0;
-}
-
-int kh_gpu_comm_all_to_all(kh_gpu_comm *c, const kh_gpu_message *m, kh_err *err)
-{
-	(void)c, (void)m;
-	return kh_fail(err, KH_EUSAGE, "one process");
-}
-
-int kh_gpu_comm_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
-{
-	(void)c, (void)stream;
-	return kh_fail(err, KH_EUSAGE, "one process");
 }

@@ -2,7 +2,7 @@
  * fake_kernels.c - what the launchers of cuda/kernels/builder.h do, on one thread of the host
  *
  * Each does what its contract says, in another way than the kernel: so the builder is tested
- * against the contracts, and the kernels against the CPU by test_kernels.c, test_gpu_encode.c and
+ * against the contracts, and the kernels against the CPU by test_kernels.c, test_gpu_seeds.c and
  * test_gpu_shard.c, on a GPU.
  */
 #include <config.h>
@@ -152,8 +152,8 @@ int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t st
 	return cudaSuccess;
 }
 
-/* --- encoding ----------------------------------------------------------------------- */
-size_t kh_gpu_encode_scratch(uint64_t n)
+/* --- keys ------------------------------------------------------------------------------ */
+size_t kh_gpu_heads_scratch(uint64_t n)
 {
 	return n / 96 + 1024;
 }
@@ -184,151 +184,5 @@ int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream)
 	(void)stream;
 	for (unsigned p = 0; p <= KH_RANGES; p++)
 		e->range[p].head = first_from(e->head, e->n_heads, e->range[p].pair);
-	return cudaSuccess;
-}
-
-static uint64_t place_of(const kh_gpu_encode *e, uint32_t i)
-{
-	return (e->key[i] >> 40) << 48 | kh_key_place(e->key[i], e->range[e->key[i] >> 40].B);
-}
-
-int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream)
-{
-	uint64_t n = 0;
-
-	(void)stream;
-	for (uint64_t h = 0; h < e->n_heads; h++)
-		if (h == 0 || place_of(e, e->head[h]) != place_of(e, e->head[h] - 1))
-			e->entry[n++] = e->head[h];
-	*e->n_out = n;
-	return cudaSuccess;
-}
-
-int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream)
-{
-	(void)stream;
-	for (unsigned p = 0; p <= KH_RANGES; p++)
-		e->range[p].entry = first_from(e->entry, e->n_entries, e->range[p].pair);
-	e->entry[e->n_entries] = (uint32_t)e->n;
-	for (uint64_t i = 0; i < e->n_entries; i++) {
-		const uint64_t key = e->key[e->entry[i]], p = key >> 40;
-		const uint64_t home = (place_of(e, e->entry[i]) & 0xffffffffffff) >> 16;
-		const uint64_t j = i - e->range[p].entry;
-		const uint64_t before = j ? e->slot[i - 1] + UINT64_C(1) : 0;
-		const uint64_t slot = before > KH_BUCKET_SLOTS * home ? before
-								      : KH_BUCKET_SLOTS * home;
-
-		e->slot[i] = (uint32_t)slot;
-		e->range[p].failed |= slot / KH_BUCKET_SLOTS > home + 1;
-		if (e->key[e->entry[i + 1] - 1] != key && e->counts[0]++ < e->cap_several)
-			e->several[e->counts[0] - 1] = (uint32_t)i;
-	}
-	return cudaSuccess;
-}
-
-static int by_bin(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The words of the list of entry i, in place of its pairs' bins; their number. */
-static size_t make_list(const kh_gpu_encode *e, kh_cut *cut, uint64_t i)
-{
-	uint32_t *loc = e->bin + e->entry[i];
-	const size_t pairs = e->entry[i + 1] - e->entry[i];
-	kh_extent x = kh_extent_empty();
-	size_t n = 0;
-
-	for (size_t j = 0; j < pairs; j++) {
-		x = kh_extent_add(x, e->bins.taxon[kh_bins_target(&e->bins, loc[j])]);
-		if (n == 0 || loc[j] != loc[n - 1])
-			loc[n++] = loc[j];
-	}
-	if (e->bins.most)
-		n = kh_cut_list(cut, loc, n);
-	if (n > KH_LIST_MAX)
-		loc[0] = kh_tree_lca(&e->tree, x.lo, x.hi);
-	return n;
-}
-
-int kh_gpu_lists(const kh_gpu_encode *e, cudaStream_t stream)
-{
-	uint64_t words = 0;
-	kh_cut cut = { .bins = NULL };
-
-	(void)stream;
-	if (e->bins.most && kh_cut_grow(&cut, &e->bins, e->n, NULL))
-		return cudaErrorMemoryAllocation;
-	for (uint32_t s = 0; s < e->cap_several; s++) {
-		const uint32_t from = e->entry[e->several[s]], to = e->entry[e->several[s] + 1];
-
-		qsort(e->bin + from, to - from, sizeof *e->bin, by_bin);
-	}
-	for (uint64_t i = 0; i < e->n_entries; i++) {
-		const size_t n = make_list(e, &cut, i);
-
-		e->len[i] = n > KH_LIST_MAX ? KH_LIST_OVER : (uint8_t)n;
-		e->range[e->key[e->entry[i]] >> 40].over += n > KH_LIST_MAX;
-		e->lead[i] = words;
-		words += kh_list_words(e->len[i]);
-	}
-	kh_cut_clear(&cut);
-	e->len[e->n_entries] = 0;
-	e->lead[e->n_entries] = words;
-	for (unsigned p = 0; p <= KH_RANGES; p++)
-		e->range[p].word = e->lead[e->range[p].entry];
-	return cudaSuccess;
-}
-
-/* The bytes of a bucket up to its first entry, of the words before that. */
-static void set_base(kh_bucket *b, uint64_t words)
-{
-	for (int i = 0; i < 6; i++, words >>= 8)
-		b->base[i] = (uint8_t)words;
-}
-
-/* The words of entry i, bit by bit, to where zeros are. */
-static void put_words(const kh_gpu_encode *e, const kh_gpu_range *r, uint64_t i)
-{
-	uint8_t *to = (uint8_t *)((uint32_t *)e->image + r->loc);
-	uint64_t at = (e->lead[i] - r->word) * e->bins.bits;
-
-	for (uint32_t j = 0; j < kh_list_words(e->len[i]); j++)
-		for (uint32_t b = 0; b < e->bins.bits; b++, at++)
-			to[at / 8] |= (uint8_t)((e->bin[e->entry[i] + j] >> b & 1) << at % 8);
-}
-
-static void fill_range(const kh_gpu_encode *e, unsigned p)
-{
-	const kh_gpu_range *r = &e->range[p];
-	kh_bucket *bucket = e->image + r->bucket;
-	uint64_t i = r->entry;
-
-	for (uint32_t b = 0; b <= r->B; b++) {
-		set_base(&bucket[b], e->lead[i] - r->word);
-		for (; i < r[1].entry && e->slot[i] / KH_BUCKET_SLOTS == b; i++) {
-			const uint64_t place = place_of(e, e->entry[i]) & 0xffffffffffff;
-			const uint32_t at = e->slot[i] % KH_BUCKET_SLOTS;
-
-			bucket[b].flags += place >> 16 < b;
-			bucket[b].len[at] = e->len[i];
-			bucket[b].tag[at] = (uint16_t)place;
-			put_words(e, r, i);
-		}
-		if (b < r->B && i < r[1].entry && e->slot[i] / KH_BUCKET_SLOTS == b + 1 &&
-		    (place_of(e, e->entry[i]) & 0xffffffffffff) >> 16 == b)
-			bucket[b].flags |= KH_BUCKET_GOES_ON;
-	}
-}
-
-int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream)
-{
-	(void)stream;
-	memset(e->start, 0x5a, n_start * sizeof *e->start);
-	for (unsigned p = 0; p < KH_RANGES; p++)
-		if (e->range[p].B > 0)
-			fill_range(e, p);
 	return cudaSuccess;
 }

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "cuda/gpu/comm.h"
 #include "cuda/kernels/kraken2.h"
 #include "cuda/kernels/match_short.h"
 #include "fake_gpu.h"
@@ -158,19 +157,12 @@ static void compare_parts(const kh_gpu_query *q, bool first)
 		kh_gpu_sum(q, &q->text, &q->longs[k], first);
 }
 
-int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
+static int run(const kh_gpu_query *q, cudaStream_t stream)
 {
-	if (q->text.text) {
-		mark_all(q);
-		compare_all(q);
-		for (int first = 1; first >= 0 && !q->found; first--)
-			compare_parts(q, first != 0);
-	} else {
-		if (!q->genus)
-			abort();        /* other databases are made up for translated seeds only: */
-		for (uint32_t i = 0; i < q->n; i++)     /* they find nothing else */
-			q->call[i] = (kh_call) { KH_NO_TAXON, 0, 0, 0 };
-	}
+	mark_all(q);
+	compare_all(q);
+	for (int first = 1; first >= 0 && !q->found; first--)
+		compare_parts(q, first != 0);
 	return q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
 }
 
@@ -180,18 +172,11 @@ int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t s
 
 	fake.together = n;
 	for (uint32_t i = 0; i < n && e == cudaSuccess; i++)
-		e = kh_gpu_query_run(q[i], stream);
+		e = run(q[i], stream);
 	return e;
 }
 
-/* --- what the engine calls for other databases, or with rounds of exchange: not made up ----- */
-int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first, uint32_t n,
-		       uint32_t *bad, uint32_t *entries, cudaStream_t stream)
-{
-	(void)ix, (void)n_bins, (void)first, (void)n, (void)bad, (void)entries, (void)stream;
-	abort();
-}
-
+/* --- what the engine calls for samples and for Kraken 2: not made up --------------------- */
 int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream)
 {
 	(void)mask, (void)other, (void)n, (void)stream;
@@ -207,47 +192,5 @@ int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream)
 int kh_gpu_kraken2_run(const kh_gpu_kraken2 *q, void *stream)
 {
 	(void)q, (void)stream;
-	abort();
-}
-
-size_t kh_gpu_route_scratch(uint64_t bound, int from)
-{
-	(void)bound, (void)from;
-	abort();
-}
-
-int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
-{
-	(void)r, (void)stream;
-	abort();
-}
-
-size_t kh_gpu_sums_scratch(uint64_t n)
-{
-	(void)n;
-	abort();
-}
-
-int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream)
-{
-	(void)r, (void)stream;
-	abort();
-}
-
-int kh_gpu_reply_pack(const kh_gpu_reply *r, cudaStream_t stream)
-{
-	(void)r, (void)stream;
-	abort();
-}
-
-int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream)
-{
-	(void)t, (void)stream;
-	abort();
-}
-
-int kh_gpu_comm_open_here(kh_gpu_comm **c, const int *device, size_t n, kh_err *err)
-{
-	(void)c, (void)device, (void)n, (void)err;
 	abort();
 }

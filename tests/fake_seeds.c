@@ -86,7 +86,7 @@ int kh_gpu_seed_words(const kh_gpu_encode *e, cudaStream_t stream)
 	(void)stream;
 	for (uint64_t i = 0; i < e->n_heads; i++) {
 		const uint64_t p = e->key[e->head[i]] >> 40;
-		uint32_t *to = (uint32_t *)(void *)e->image + e->range[p].loc + words[p];
+		uint32_t *to = (uint32_t *)e->image + e->range[p].loc + words[p];
 
 		if (e->len[i] <= KH_SEED_SLOTS || e->len[i] == KH_LIST_OVER)
 			continue;
@@ -171,7 +171,7 @@ static void write_one(void *arg, const kh_gpu_level *x, uint64_t i, uint64_t pla
 		to[bit / 8] |= (uint8_t)((x->value[i] >> b & 1) << bit % 8);
 }
 
-int kh_gpu_seed_lines(const kh_gpu_level *x, kh_bucket *image, cudaStream_t stream)
+int kh_gpu_seed_lines(const kh_gpu_level *x, void *image, cudaStream_t stream)
 {
 	(void)stream;
 	each_slot(x, image, write_one);

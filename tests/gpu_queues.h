@@ -8,7 +8,6 @@
 struct answer {
 	kh_call *call;
 	kh_candidates *candidates;      /* NULL: not wanted */
-	kh_places *places;              /* of each job; NULL: not wanted */
 	kh_distinct distinct;
 };
 
@@ -19,7 +18,7 @@ struct way {
 	size_t n_devices;
 	int device[4];
 	enum kh_placement placement;
-	bool tight;                     /* a third of the index has room on each device */
+	bool tight;                     /* a third of it has room on each device */
 };
 
 static inline kh_devices devices_of(const struct way *w)
@@ -31,8 +30,8 @@ static inline kh_devices devices_of(const struct way *w)
 	return on;
 }
 
-/* The memory with which so much of the index has room, beside what is needed without any.  For many
- * queues, as a small index that is replicated needs less otherwise. */
+/* The memory with which so much has room, beside what is needed without any.  For many queues, as a
+ * small database that is replicated needs less otherwise. */
 static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
 				    const kh_engine_options *tight)
 {
@@ -70,8 +69,7 @@ static inline void run_queues(const struct way *w, kh_task_queue *const *queue, 
 		task[i] = (kh_task) { .job = &job[i],
 				      .call = a->call + at,
 				      .distinct = i % 2 ? &a->distinct : NULL,
-				      .candidates = a->candidates ? a->candidates + at : NULL,
-				      .places = a->places ? &a->places[i] : NULL };
+				      .candidates = a->candidates ? a->candidates + at : NULL };
 		memset(a->call + at, 0xa5, job[i].n * sizeof *a->call);
 		if (a->candidates)
 			memset(a->candidates + at, 0xa5, job[i].n * sizeof *a->candidates);

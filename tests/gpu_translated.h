@@ -123,27 +123,27 @@ static void ask_genera(const struct way *w, const kh_db *db, const kh_rule *rule
 	free(call);
 }
 
-/* Databases without text, and with it. */
 static void check_translated(const struct way *w)
 {
 	char *refs = malloc(MAX_TEXT);
 	struct made_block block[3];
 
-	for (int text = 0; text < 2; text++) {
+	for (int all = 0; all < 2; all++) {
 		const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
-					     .text = text,
+					     .text = true,
+					     .keep_all = all,
 					     .translated = true,
 					     .max_span = KH_TEXT_SPAN,
 					     .max_locations = 254,
 					     .threads = 2,
 					     .block_size = 1 << 16 };
-		const kh_db_options all = { .threads = 2 };
+		const kh_db_options two = { .threads = 2 };
 		kh_rule rule;
 		kh_db *db = NULL;
 
 		make_genes(refs);
 		build(DB_CPU, "cpu", &o);
-		ok(kh_db_open(&db, path[DB_CPU], &all, err));
+		ok(kh_db_open(&db, path[DB_CPU], &two, err));
 		kh_rule_init(&rule, db->h);
 		for (int i = 0; i < 3; i++)
 			make_block(&block[i], GENE_READS, i);
@@ -156,7 +156,7 @@ static void check_translated(const struct way *w)
 			  .from = { 3, GENE_READS / 2 } },
 			{ .n = GENE_READS, .block = { &block[1].b, &block[1].b } },
 		};
-		ask_genera(w, db, &rule, job, sizeof job / sizeof *job, text ? "text" : "no text");
+		ask_genera(w, db, &rule, job, sizeof job / sizeof *job, all ? "all text" : "text");
 		kh_db_close(db);
 		for (int i = 0; i < 3; i++)
 			free_block(&block[i]);

@@ -196,6 +196,10 @@ static inline void ref_parse(struct ref *r, const char *s, size_t n)
 		rec.seq = malloc(rec.room = 16);
 		rec.fastq = format == '@';
 		rec.name_len = l->n - 1;
+		while (rec.name_len > 0 && (*rec.name == ' ' || *rec.name == '\t')) {
+			rec.name++;
+			rec.name_len--;
+		}
 		while (rec.id_len < rec.name_len && rec.name[rec.id_len] != ' '
 		       && rec.name[rec.id_len] != '\t')
 			rec.id_len++;

@@ -1,8 +1,7 @@
 # run_gpu_faults.sh - the GPU is out of memory, refuses a call, is lost, or a kernel fails: the
 # run fails in one good line and leaves nothing; speaks TAP.  KH_SLOW=1: every n, not a sample.
 # KH_JOBS: runs at a time, but of kernels that fail.  KH_DEVICE: the devices.  KH_COMMANDS: only these of build, spill,
-# text (a build of a database with text), classify, match (the same by a database with text) and kraken (by one of
-# Kraken 2)
+# classify, sample (with a second pass) and kraken (by a database of Kraken 2)
 here=$PWD
 prog=${KH_FAULTS:-$here/tests/kmerhash_faults}
 . "$KH_SRCDIR/tests/tap.sh"
@@ -20,14 +19,10 @@ spill_limit=$("$prog" build -q $opts --set block-size=30K -k 16 --set gpu-memory
 	sed -n 's/.* need \([0-9]*\) bytes of the memory of cuda:.*/\1/p')
 run_spill() { $limit "$@" "$prog" build -q $opts --set block-size=30K -k 16 --memory 100K --set gpu-memory="$spill_limit" \
 	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
-run_text() { $limit "$@" "$prog" build -q $opts --set block-size=30K --text --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
-classify_by() { # DATABASE, then as the others
-	db=$1; shift
-	$limit "$@" "$prog" classify -q $opts --set block-size=10K --db "$db" --paired --output "$d/o.tsv" \
-		--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2
-}
-run_classify() { classify_by a.khdb "$@"; }
-run_match() { classify_by t.khdb "$@"; }
+run_classify() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db a.khdb --paired --output "$d/o.tsv" \
+	--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
+run_sample() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db a.khdb --paired --sample-pass \
+	--output "$d/o.tsv" --report "$d/o.kreport" $r1 $r2; }
 run_kraken() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db kraken --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
 
@@ -94,11 +89,10 @@ faults() { # COMMAND KIND COUNT
 }
 
 check "a database" "$prog" build -q --device cpu --threads 2 --db a.khdb $tax "$data"/genomes/*.gz
-check "a database with text" "$prog" build -q --device cpu --threads 2 --text --db t.khdb $tax "$data"/genomes/*.gz
 for f in "$data"/genomes/*.gz; do gzip -dc "$f"; done >genomes.fa
 make=$(dirname "$prog")/make_kraken
 check "a database of Kraken 2" "$make" kraken "$data/taxonomy" cells=90000 genomes.fa
-for command in ${KH_COMMANDS:-build spill text classify match kraken}; do
+for command in ${KH_COMMANDS:-build spill classify sample kraken}; do
 	d=want/$command; mkdir -p $d
 	check "$command: without a fault" run_$command env KH_CUDA_COUNT="$t/count"
 	read -r allocs calls kernels <count

@@ -45,6 +45,19 @@ for style in '/1 /2' '.1 .2' '_1 _2' ' 1:N:0 2:N:0'; do
 	good "names of mates:$a and$b" 300 --paired s1.fq s2.fq
 done
 
+for blank in ' ' '\t '; do
+	awk -v b="$blank" 'NR % 4 == 1 { sub(/^@/, "@" b) } { print }' 1.fq >blank.fq
+	good "names behind '@' and blanks" 300 blank.fq
+	awk 'NR % 4 == 1 { sub(/^@/, ">"); print } NR % 4 == 2' blank.fq >blank.fa
+	for f in 1.fq blank.fq blank.fa; do classify -q --db a.khdb --output $f.tsv $f; done
+	same 1.fq.tsv blank.fq.tsv "names behind '@' and blanks: the same lines"
+	same 1.fq.tsv blank.fa.tsv "names behind '>' and blanks: the same lines"
+done
+sed 's/^>/>  /' phix.fa >spaced.fa
+check "references with blanks behind '>'" build --db s.khdb spaced.fa
+build -q --db p.khdb phix.fa
+same p.khdb s.khdb "references with blanks behind '>': the same"
+
 # --- cut and damaged ---------------------------------------------------------------------
 size=$(wc -c <1.fq)
 head -c $((size - 170)) 1.fq >cut.fq

@@ -51,6 +51,13 @@ check "rank codes that are missing: rows" grep -qx '10847		Escherichia virus phi
 { echo "# Database options"; sed 's/\t-\t/\tR1\t/' blank.kreport; } >inspect.kreport
 expect 0 "" "a header of kraken2-inspect" merge inspect.kreport
 
+printf '%s\n' '100.00	9	0	R	1	root' ' 60.00	6	0	R1	10239	  Viruses' ' 60.00	6	0	R2	2559587	    Riboviria' \
+	' 60.00	6	6	K	2732396	      Orthornavirae' ' 30.00	3	0	R1	131567	  cellular organisms' \
+	' 30.00	3	3	D	2	    Bacteria' >k2.report
+check "R1 of viruses by NCBI's ranks of 2025: a domain" test "$(merge -r D k2.report | cut -f 2-3,5 | tr '\t\n' '  ')" = \
+	"rank name k2 D Viruses 6 D Bacteria 3 "
+check "R1 of viruses by NCBI's ranks of 2025: the code of a realm" test "$(merge k2.report | awk -F '\t' '$1 == 2559587 { print $2, $4 }')" = "D1 d__Viruses"
+
 # --- formats --------------------------------------------------------------------------
 merge -f krona run/both.kreport >both.krona
 check "Krona: all reads" test "$(awk '{ n += $1 } END { print n }' both.krona)" -eq "$(wc -l <run/tiny_sim.tsv | awk '{ print $1 + 100 }')"

@@ -267,8 +267,10 @@ made "SILVA's headers" --header-lineage silva.fasta
 "$kmerhash" inspect --taxa x.khdb >got
 check "SILVA's headers: a species" grep -q '	S	[0-9]*	 *species 3$' got
 check "SILVA's headers: a genus" grep -q '	G	[0-9]*	 *Genus1$' got
-check "SILVA's headers: of more than seven parts" grep -q '	G	[0-9]*	 *Homo$' got
+check "SILVA's headers: of more than seven parts the first and the last have a rank" \
+	grep -q '	S	[0-9]*	 *Homo sapiens$' got
 check "SILVA's headers: the others have no rank" grep -q '	D6	[0-9]*	 *Metazoa$' got
+check "SILVA's headers: nor the last but one" grep -q '	D7	[0-9]*	 *Homo$' got
 mv x.khdb s.khdb
 rm -f x.khdb; check "SILVA's headers, on standard input" sh -c 'gzip -c silva.fasta | "$1" build -q --db x.khdb --header-lineage -' - "$kmerhash"
 same s.khdb x.khdb "SILVA's headers, on standard input: the same"

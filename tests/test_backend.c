@@ -70,49 +70,9 @@ static void same_as_cpu(const kh_build_options *o, const char *device, const cha
 	free(b);
 }
 
-static void same_database(const kh_build_options *o, const char *what)
-{
-	build(DB_CPU, "cpu", o);
-	same_as_cpu(o, "cuda:0", what);
-}
-
+/* All text, or what is not like other text of its species, which leaves stretches of all
+ * lengths. */
 static void test_databases(void **state)
-{
-	static const kh_sampling sampling[] = {
-		{ KH_SYNCMER, 18, 12, 112, 0, 1 }, { KH_SYNCMER, 31, 15, 64, 0, 1 },
-		{ KH_SYNCMER, 8, 2, 16, 0, 1 },    { KH_SYNCMER, 21, 19, 200, 0, 1 },
-		{ KH_SYNCMER, 17, 13, 33, 0, 1 },  { KH_MINHASH, 16, 16, 112, 0, 1 },
-		{ KH_MINHASH, 31, 3, 40, 0, 1 },   { KH_MINHASH, 8, 64, 4096, 0, 1 },
-		{ KH_MINHASH, 12, 1, 300, 0, 1 }
-	};
-	char *text = malloc(MAX_TEXT);
-
-	(void)state;
-	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
-		kh_build_options o = { .sampling = sampling[i],
-				       .max_span = 1008,
-				       .max_locations = 2,
-				       .threads = 3,
-				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
-		char what[80];
-
-		o.max_locations = i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 254;
-		if (o.sampling.stride > o.max_span)
-			o.max_span = 5000;
-		snprintf(what, sizeof what, "scheme %u k %u s %u stride %u",
-			 sampling[i].scheme, sampling[i].k, sampling[i].s, sampling[i].stride);
-		make_references(text);
-		same_database(&o, what);
-		o.gpu_memory = least_memory(&o, "cuda:0") + (i % 3 << 20);
-		o.memory = i % 2 ? 1 << 16 : 0;
-		same_database(&o, "spilled");
-	}
-	free(text);
-}
-
-/* Databases with text: all text, or what is not like other text of its species, which leaves
- * stretches of all lengths. */
-static void test_text_databases(void **state)
 {
 	static const kh_sampling sampling[] = {
 		{ KH_SYNCMER, 18, 10, 16, 0, 1 }, { KH_SYNCMER, 20, 10, 64, UINT32_C(1) << 28, 1 },
@@ -157,15 +117,15 @@ static void test_devices(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		const size_t tandem = i % 2 ? 400000 : 0;
-		kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 },
-				       .max_span = 1008,
-				       .max_locations = 2,
+		kh_build_options o = { .sampling = { KH_SYNCMER, 18, i < 2 ? 12 : 8, 32, 0, 1 },
+				       .text = true,
+				       .keep_all = true,
+				       .max_span = KH_TEXT_SPAN,
+				       .max_locations = 254,
 				       .threads = 3,
 				       .block_size = (size_t)1 << (12 + 3 * i) };
 		size_t n;
 
-		if (i >= 2)
-			o.sampling = (kh_sampling) { KH_MINHASH, 16, 16, 112, 0, 1 };
 		n = make_references(text);
 		n += (size_t)sprintf(text + n, ">tandem kraken:taxid|22\n");
 		for (size_t k = 0; k < tandem; k++)
@@ -187,157 +147,35 @@ static void test_devices(void **state)
 }
 
 /* --- calls -------------------------------------------------------------------------- */
-enum { READS = 1500, JOBS = 5 };
-
-/* Are the segments of each job in the same places, and are there some?  Perhaps none was wanted. */
-static void same_places(const struct answer *a, const struct answer *b, const char *what)
-{
-	size_t all = 0;
-
-	for (int j = 0; a->places && j < JOBS; all += a->places[j++].n) {
-		const kh_places *x = &a->places[j], *y = &b->places[j];
-
-		assert_int_equal(x->n, y->n);
-		for (size_t i = 0; i < x->n; i++)
-			if (memcmp(&x->at[i], &y->at[i], sizeof *x->at))
-				fail_msg("%s: segment %zu of job %d: fragment %u at %u; not "
-					 "fragment %u at %u", what, i, j, y->at[i].fragment,
-					 y->at[i].bin, x->at[i].fragment, x->at[i].bin);
-	}
-	assert_true(!a->places || all > READS);
-}
-
 /* Device 1 stands for the second one; where there is none, one holds several shares. */
 static struct way way[] = {
 	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false },
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
 	{ "replicated", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_REPLICATE, false },
 	{ "on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_HOST, false },
-	{ "lists on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS, false },
+	{ "text on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS, false },
 	{ "partly on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
 	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER, false },
 	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER, false },
-	{ "one shard, exchanged", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_EXCHANGE, false },
-	{ "exchanged", &kh_backend_cuda, 4, { 0, 1, 2, 3 }, KH_PLACE_SHARD_EXCHANGE, false },
 };
 
 static void only_devices_there(void)
 {
-	const char *wish = getenv("KH_GPU_COMM");
 	kh_err why;
 	const int n = kh_backend_cuda.n_devices(&why);
 
-	/* NCCL has each device once; copies between peers need not */
-	for (size_t i = 0; wish && strcmp(wish, "nccl") == 0 && i < sizeof way / sizeof *way; i++)
-		if (way[i].placement == KH_PLACE_SHARD_EXCHANGE && way[i].n_devices > (size_t)n)
-			way[i].n_devices = (size_t)n;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		for (size_t j = 0; j < way[i].n_devices; j++)
 			if (way[i].device[j] >= n)
 				way[i].device[j] = 0;
 }
 
-static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
-{
-	static struct answer a, b;
-	kh_places place[2][JOBS] = { { { .n = 0 } } };
-	struct made_block block[3];
-	size_t n = READS + READS / 2 + READS + READS / 2 + 1;
-
-	for (int i = 0; i < 3; i++)
-		make_block(&block[i], READS, i);
-	kh_job job[JOBS] = {
-		{ .n = READS, .block = { &block[0].b } },
-		{ .n = READS / 2, .block = { &block[2].b }, .interleaved = true },
-		{ .n = READS, .block = { &block[1].b } },
-		{ .n = READS / 2,
-		  .block = { &block[0].b, &block[1].b },
-		  .from = { 3, READS / 2 } },
-		{ .n = 1, .block = { &block[2].b, &block[0].b }, .from = { 7, 9 } },
-	};
-	a.call = calloc(n, sizeof *a.call);
-	b.call = calloc(n, sizeof *b.call);
-	a.candidates = rule->candidates ? calloc(n, sizeof *a.candidates) : NULL;
-	b.candidates = rule->candidates ? calloc(n, sizeof *b.candidates) : NULL;
-	a.places = rule->candidates == KH_WANT_CANDIDATES ? place[0] : NULL;
-	b.places = rule->candidates == KH_WANT_CANDIDATES ? place[1] : NULL;
-	run_jobs(&way[0], db, rule, job, JOBS, &a);
-	for (size_t i = 1; i < sizeof way / sizeof *way; i++) {
-		char where[80];
-
-		snprintf(where, sizeof where, "%s, %s", what, way[i].name);
-		run_jobs(&way[i], db, rule, job, JOBS, &b);
-		same_answers(&a, &b, n, db->tax->n, where);
-		same_places(&a, &b, where);
-		kh_distinct_clear(&b.distinct);
-	}
-	free(a.call);
-	free(b.call);
-	free(a.candidates);
-	free(b.candidates);
-	for (int i = 0; i < JOBS; i++)
-		free(place[0][i].at), free(place[1][i].at);
-	kh_distinct_clear(&a.distinct);
-	for (int i = 0; i < 3; i++)
-		free_block(&block[i]);
-}
-
+/* Wherever a database may lie. */
 static void test_calls(void **state)
-{
-	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 12, 112, 0, 1 },
-					    { KH_SYNCMER, 16, 14, 30, 0, 1 },
-					    { KH_SYNCMER, 8, 2, 16, 0, 1 },
-					    { KH_MINHASH, 16, 16, 112, 0, 1 },
-					    { KH_MINHASH, 12, 5, 700, 0, 1 } };
-	char *refs = malloc(MAX_TEXT);
-
-	(void)state;
-	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
-		kh_build_options o = { .sampling = sampling[i],
-				       .max_span = 1008,
-				       .max_locations = 2,
-				       .threads = 2,
-				       .block_size = 1 << 16 };
-		kh_db_options later = { .threads = 2, .later = i % 2 };
-		kh_rule rule;
-		kh_db *db = NULL;
-		size_t bytes;
-		char *map;
-
-		if (i % 3 == 2)         /* segments too crowded for a warp */
-			o.max_locations = 254;
-		make_references(refs);
-		build(DB_CPU, "cpu", &o);
-		map = read_file(DB_CPU, &bytes);
-		if (i == 1)
-			ok(kh_db_open(&db, path[DB_CPU], &later, err));
-		else
-			ok(kh_db_open_bytes(&db, map, bytes, &later, err));
-		kh_rule_init(&rule, db->h);
-		same_calls(db, &rule, "calls");
-		rule.confidence = 300;
-		same_calls(db, &rule, "calls, confidence");
-		for (int m = 0; m < 32; m++)
-			rule.minima[m] = 1;
-		rule.confidence = 0;
-		same_calls(db, &rule, "calls, low minima");
-		rule.candidates = KH_WANT_CANDIDATES;
-		same_calls(db, &rule, "calls and candidates");
-		rule.candidates = KH_WANT_SECOND;
-		same_calls(db, &rule, "calls and the second-best");
-		kh_db_close(db);
-		free(map);
-	}
-	free(refs);
-}
-
-/* Wherever a database with text may lie. */
-static void test_text(void **state)
 {
 	(void)state;
 	for (size_t i = 1; i < sizeof way / sizeof *way; i++)
-		if (way[i].placement != KH_PLACE_SHARD_EXCHANGE)
-			check_text(&way[0], &way[i]);
+		check_text(&way[0], &way[i]);
 }
 
 static void test_translated(void **state)
@@ -347,21 +185,25 @@ static void test_translated(void **state)
 	check_translated(&way[2]);
 }
 
-/* An index that fits on no device is reported with figures before anything is loaded. */
+static const kh_build_options usual = { .sampling = { KH_SYNCMER, 18, 12, 32, 0, 1 },
+					.text = true,
+					.max_span = KH_TEXT_SPAN,
+					.max_locations = 254,
+					.threads = 2,
+					.block_size = 1 << 16 };
+
+/* What fits on no device is reported with figures before anything is loaded. */
 static void test_too_large(void **state)
 {
-	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 },
-			       .max_span = 1008,
-			       .max_locations = 2,
-			       .threads = 2,
-			       .block_size = 1 << 16 };
 	kh_db_options no = { .threads = 2 };
 	kh_rule rule;
-	kh_engine_options eo = { .rule = &rule, .queues = 1 << 20 };
+	kh_engine_options eo = { .rule = &rule,
+				 .on = { .placement = KH_PLACE_REPLICATE },
+				 .queues = 1 << 20 };
 	kh_db *db = NULL;
 
 	(void)state;
-	build(DB_CPU, "cpu", &o);
+	build(DB_CPU, "cpu", &usual);
 	ok(kh_db_open(&db, path[DB_CPU], &no, err));
 	kh_rule_init(&rule, db->h);
 	for (eo.on.choice.n = 1; eo.on.choice.n <= 2; eo.on.choice.n++) {
@@ -377,20 +219,15 @@ static void test_too_large(void **state)
 	kh_db_close(db);
 }
 
-/* A damaged index is found while it is loaded, with the message that the CPU gives. */
+/* Damage is found while index and text are loaded. */
 static void test_damage(void **state)
 {
-	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 },
-			       .max_span = 1008,
-			       .max_locations = 2,
-			       .threads = 2,
-			       .block_size = 1 << 16 };
 	kh_db_options later = { .threads = 2, .later = true };
 	char *map;
 	size_t bytes;
 
 	(void)state;
-	build(DB_CPU, "cpu", &o);
+	build(DB_CPU, "cpu", &usual);
 	map = read_file(DB_CPU, &bytes);
 	for (int i = 0; i < 20; i++) {
 		kh_engine *e = NULL;
@@ -402,8 +239,9 @@ static void test_damage(void **state)
 		size_t at;
 
 		ok(kh_db_open_bytes(&db, map, bytes, &later, err));
-		at = db->h->section[KH_SEC_INDEX].at +
-		     test_rand() % db->h->section[KH_SEC_INDEX].bytes;
+		const kh_db_extent *x = i % 2 ? &db->h->text : &db->h->section[KH_SEC_INDEX];
+
+		at = x->at + test_rand() % x->bytes;
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
 		assert_int_equal(
@@ -419,10 +257,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_databases),
-		cmocka_unit_test(test_text_databases),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_damage),

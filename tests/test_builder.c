@@ -92,34 +92,25 @@ struct index {
 	char *range[KH_RANGES];
 	size_t bytes[KH_RANGES];
 	unsigned n, ready;
-	uint32_t bits;
 };
-
-static bool with_text;
 
 static int sink(void *arg, const kh_image *im, kh_err *err)
 {
 	struct index *x = arg;
-	const size_t head = sizeof im->range + sizeof im->seeds + sizeof im->locations;
-	const size_t buckets = with_text ? (size_t)kh_seed_line_bytes(&im->seeds)
-			       : (im->range.buckets + UINT64_C(1)) * sizeof *im->bucket;
-	const size_t lists = with_text ? im->seeds.words * sizeof *im->loc
-			     : (size_t)kh_words_bytes(im->range.n_locs, x->bits);
-	char *range = malloc(head + buckets + lists);
+	const size_t head = sizeof im->seeds + sizeof im->locations;
+	const size_t lines = (size_t)kh_seed_line_bytes(&im->seeds);
+	const size_t lists = im->seeds.words * sizeof *im->loc;
+	char *range = malloc(head + lines + lists);
 
 	(void)err;
-	x->bytes[x->n] = head + buckets + lists;
+	x->bytes[x->n] = head + lines + lists;
 	x->range[x->n++] = range;
-	memset(range, 0, head);
-	if (with_text)
-		memcpy(range, &im->seeds, sizeof im->seeds);
-	else
-		memcpy(range + sizeof im->seeds, &im->range, sizeof im->range);
-	memcpy(range + head - sizeof im->locations, &im->locations, sizeof im->locations);
-	if (buckets)
-		memcpy(range + head, im->bucket, buckets);
+	memcpy(range, &im->seeds, sizeof im->seeds);
+	memcpy(range + sizeof im->seeds, &im->locations, sizeof im->locations);
+	if (lines)
+		memcpy(range + head, im->bucket, lines);
 	if (lists)
-		memcpy(range + head + buckets, im->loc, lists);
+		memcpy(range + head + lines, im->loc, lists);
 	return KH_OK;
 }
 
@@ -179,7 +170,6 @@ static int build(const struct way *way, const kh_builder_options *o, uint64_t pa
 	kh_plan p;
 	int rc = way->open(&j.b, o, err);
 
-	x->bits = bins ? kh_bins_bits(bins) : 32;
 	if (!rc && pairs)
 		rc = way->plan(j.b, pairs, &p, err);
 	if (!rc && !(rc = kh_monitor_new(&m, err)))
@@ -203,12 +193,13 @@ static void same(const struct index *a, const struct index *b, const char *what)
 /* --- tests ------------------------------------------------------------------------------ */
 static const kh_bins whole = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
 			       .votes = KH_NO_BIN };
+static const kh_tree tree = { 15, parent, end, species, genus };
 static struct index want;
 static uint64_t host_memory;            /* of the options; 0: no limit */
 
 static kh_builder_options options(size_t n, uint64_t gpu_memory)
 {
-	return (kh_builder_options) { .sampling = sampling, .block_size = MOST, .text = with_text,
+	return (kh_builder_options) { .sampling = sampling, .block_size = MOST, .text = true,
 				      .memory = host_memory, .tmp = "x",
 				      .on = { .choice = { .device = { 0, 1, 0, 2 }, .n = n },
 					      .memory = gpu_memory, .threads = THREADS } };
@@ -308,11 +299,26 @@ static void limits(const kh_bins *bins, const kh_remap *remap)
 	}
 }
 
+/* Makes `map` of targets: no votes, and the first `most` places of each species, or all. */
+static void make_map(const kh_bins *targets, uint32_t most)
+{
+	kh_err why = { 0, "" };
+
+	assert_int_equal(kh_bin_map_init(&map, targets, next_bin, GAP, &tree, &why), KH_OK);
+	map.bins.most = most;
+	map.bins.places = 1;
+	map.bins.bits = kh_seed_bits(map.end);
+}
+
 static void test_limits(void **state)
 {
 	(void)state;
-	make_want(&whole, NULL);
-	limits(&whole, NULL);
+	for (uint32_t most = 0; most <= 3; most += 3) {
+		make_map(&whole, most);
+		make_want(&map.bins, NULL);
+		limits(&map.bins, NULL);
+		kh_bin_map_clear(&map);
+	}
 }
 
 /* The test with some of the features: of a database of limited size. */
@@ -327,35 +333,12 @@ static void test_dropped(void **state)
 {
 	kh_bins targets;
 	const kh_remap remap = drop_some(&targets);
-	const kh_tree tree = { tax.n, parent, end, species, genus };
-	kh_err why = { 0, "" };
 
 	(void)state;
-	assert_int_equal(kh_bin_map_init(&map, &targets, next_bin, GAP, &tree, &why), KH_OK);
-	map.bins.most = 3;              /* lists are cut, too */
+	make_map(&targets, 3);
 	make_want(&map.bins, &remap);
 	limits(&map.bins, &remap);
 	kh_bin_map_clear(&map);
-}
-
-/* A database with text: no votes, and the first places of each species. */
-static void test_text(void **state)
-{
-	const kh_tree tree = { tax.n, parent, end, species, genus };
-	kh_err why = { 0, "" };
-
-	(void)state;
-	with_text = true;
-	for (uint32_t most = 0; most <= 3; most += 3) {
-		assert_int_equal(kh_bin_map_init(&map, &whole, next_bin, GAP, &tree, &why), KH_OK);
-		map.bins.most = most;
-		map.bins.places = 1;
-		map.bins.bits = kh_seed_bits(map.end);
-		make_want(&map.bins, NULL);
-		limits(&map.bins, NULL);
-		kh_bin_map_clear(&map);
-	}
-	with_text = false;
 }
 
 /* Other programs take memory at any moment: the result is right, or the build fails for want of
@@ -366,9 +349,10 @@ static void test_others(void **state)
 	kh_err why = { 0, "" };
 
 	(void)state;
-	make_want(&whole, NULL);
+	make_map(&whole, 0);
+	make_want(&map.bins, NULL);
 	for (size_t n = 1; n <= 2; n++) {
-		const uint64_t enough = least(n, &whole, NULL);
+		const uint64_t enough = least(n, &map.bins, NULL);
 
 		for (long at = 1; at < 70; at++) {
 			const kh_builder_options o = options(n, 0);
@@ -377,7 +361,7 @@ static void test_others(void **state)
 			fake_reset(2 * (enough + 12 * MB));
 			fake.others_at = at;
 			fake.others = enough + 20 * MB;
-			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &whole, NULL, &x, &why)) {
+			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &map.bins, NULL, &x, &why)) {
 				assert_int_equal(why.code, KH_ENOMEM);
 				assert_non_null(strstr(why.msg, "memory"));
 				failed++;
@@ -390,6 +374,7 @@ static void test_others(void **state)
 			clear(&x);
 		}
 	}
+	kh_bin_map_clear(&map);
 	printf("# made %u times, said that memory lacks %u times\n", made, failed);
 	assert_true(made > failed);
 }
@@ -409,22 +394,26 @@ static int build_failing(uint64_t memory, long at, bool lost, bool again, const 
 
 /* Whatever call fails, the build ends, and says what failed, or has found another way to the same
  * ranges: no thread waits for another one that has given up. */
-static void fail_each(const kh_bins *bins)
+static void test_failures(void **state)
 {
-	const uint64_t memory = least(1, bins, NULL);
 	struct index x = { .n = 0 };
 	unsigned failed = 0;
 	kh_err why = { 0, "" };
 
-	make_want(bins, NULL);
+	(void)state;
+	make_map(&whole, 0);
+	make_want(&map.bins, NULL);
+	const uint64_t memory = least(1, &map.bins, NULL);
+
 	for (int how = 0; how < 4; how++) {
-		assert_int_equal(build_failing(memory, 0, false, how & 1, bins, &x, &why), KH_OK);
+		assert_int_equal(build_failing(memory, 0, false, how & 1, &map.bins, &x, &why),
+				 KH_OK);
 		same(&want, &x, "no failure");
 		const long calls = fake_calls(), step = calls / 12;
 
 		for (long at = calls - 5; at > 0; at -= at > calls - 100 ? 5 : step) {
 			alarm(60);      /* ends the test if the build does not */
-			if (build_failing(memory, at, how & 2, how & 1, bins, &x, &why)) {
+			if (build_failing(memory, at, how & 2, how & 1, &map.bins, &x, &why)) {
 				assert_non_null(strstr(why.msg, "cuda:0: cuda"));
 				failed++;
 			} else {
@@ -435,21 +424,6 @@ static void fail_each(const kh_bins *bins)
 	}
 	assert_true(failed > 50);
 	clear(&x);
-}
-
-static void test_failures(void **state)
-{
-	const kh_tree tree = { tax.n, parent, end, species, genus };
-	kh_err why = { 0, "" };
-
-	(void)state;
-	fail_each(&whole);
-	assert_int_equal(kh_bin_map_init(&map, &whole, next_bin, GAP, &tree, &why), KH_OK);
-	map.bins.places = 1;
-	map.bins.bits = kh_seed_bits(map.end);
-	with_text = true;
-	fail_each(&map.bins);
-	with_text = false;
 	kh_bin_map_clear(&map);
 }
 
@@ -479,7 +453,6 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits),
 					    cmocka_unit_test(test_share),
 					    cmocka_unit_test(test_dropped),
-					    cmocka_unit_test(test_text),
 					    cmocka_unit_test(test_others),
 					    cmocka_unit_test(test_failures),
 					    cmocka_unit_test(test_nowhere) };

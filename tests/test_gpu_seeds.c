@@ -1,5 +1,5 @@
 /*
- * test_gpu_seeds.c - sorted pairs to the lines and lists of a database with text: the launchers
+ * test_gpu_seeds.c - sorted pairs to the lines and lists of the index: the launchers
  * against kh_seeds_encode
  *
  * Outputs are poisoned first and have a guard behind them.
@@ -12,7 +12,7 @@
 #include "index/seeds.h"
 #include "made_index.h"
 
-enum { KEY, BIN, RANGE, FIRST, TAXON, SPECIES, HEAD, LEAD, LEN, COUNTS, ROOM, LEFT, IMAGE, PARTS,
+enum { KEY, BIN, RANGE, FIRST, SPECIES, HEAD, LEAD, LEN, COUNTS, ROOM, LEFT, IMAGE, PARTS,
        SLOT_KEY, SLOT_VALUE = SLOT_KEY + KH_SEED_LEVELS, AREAS = SLOT_VALUE + KH_SEED_LEVELS };
 
 struct seeding {
@@ -45,8 +45,7 @@ static void *give_zeros(struct seeding *x, int which, size_t bytes)
 
 static void clear_counts(struct seeding *x)
 {
-	x->e.counts = give_zeros(x, COUNTS, 64);
-	x->e.n_out = (uint64_t *)x->a[COUNTS].dev + 1;
+	x->e.n_out = (uint64_t *)give_zeros(x, COUNTS, 64) + 1;
 }
 
 static uint64_t number_out(struct seeding *x)
@@ -108,9 +107,8 @@ static void begin(struct seeding *x, const kh_bins *bins)
 	x->e = (kh_gpu_encode) { .key = give(x, KEY, key, n * 8), .bin = give(x, BIN, bin, n * 4),
 				 .n = n, .bins = *bins };
 	x->e.bins.first = give(x, FIRST, bins->first, bins->n * 4);
-	x->e.bins.taxon = give(x, TAXON, bins->taxon, bins->n * 4);
 	x->e.bins.species = give(x, SPECIES, bins->species, N_TARGETS * 4);
-	x->e.scratch_bytes = kh_gpu_encode_scratch(n);
+	x->e.scratch_bytes = kh_gpu_heads_scratch(n);
 	if (x->e.scratch_bytes < kh_gpu_seeds_scratch(n))
 		x->e.scratch_bytes = kh_gpu_seeds_scratch(n);
 	x->e.scratch = give(x, ROOM, NULL, x->e.scratch_bytes);
@@ -239,7 +237,6 @@ static void make_image(struct seeding *x)
 		const kh_seed_range s = range_of(x, p);
 		uint64_t line = bytes / 64;
 
-		x->range[p].bucket = line;
 		for (unsigned l = 0; l < x->n; l++) {
 			x->part[l][p].line = line;
 			line += x->part[l][p].lines;
@@ -261,9 +258,10 @@ static unsigned compare_range(struct seeding *x, unsigned p, const kh_bins *bins
 {
 	const kh_gpu_range *r = &x->range[p];
 	const size_t n = r[1].pair - r->pair;
-	const char *image = x->a[IMAGE].host + r->bucket * 64;
 	kh_pair_scratch scratch = { .key = NULL };
 	const kh_seed_range s = range_of(x, p);
+	const size_t lines = (size_t)kh_seed_line_bytes(&s);
+	const char *image = x->a[IMAGE].host + r->loc * 4 - lines;
 	kh_image im = { .bucket = NULL };
 	kh_pairs in;
 	unsigned levels = 0;
@@ -276,7 +274,6 @@ static unsigned compare_range(struct seeding *x, unsigned p, const kh_bins *bins
 	in = (kh_pairs) { scratch.key, scratch.loc, n };
 	ok(kh_seeds_encode(&im, &scratch, &in, bins, err));
 	assert_memory_equal(&im.seeds, &s, sizeof s);
-	const size_t lines = (size_t)kh_seed_line_bytes(&s);
 	for (size_t i = 0; i < lines; i++)
 		if (image[i] != ((char *)im.bucket)[i])
 			fail_msg("range %u: byte %zu of line %zu", p, i % 64, i / 64);

@@ -1,19 +1,16 @@
 /*
- * test_kernels.c - sampling, sorting, looking up and the check of an index: launchers against the
- * functions of src/ that they must equal
+ * test_kernels.c - sampling, sorting and gathering of pairs: launchers against the functions of
+ * src/ that they must equal
  *
- * Gathering and encoding: test_gpu_encode.c; pairs to their owners: test_gpu_shard.c; features and
- * their lists: test_exchange.c; queries: test_backend.c; what is counted of them: test_census.c.
- * Outputs are poisoned first and have a guard behind them.
+ * Pairs to lines and lists: test_gpu_seeds.c; pairs to their owners: test_gpu_shard.c; queries, and
+ * what is counted of them: test_backend.c.  Outputs are poisoned first and have a guard behind
+ * them.
  */
 #include "test_gpu.h"
 
-#include "cuda/gpu/gpu.h"
 #include "gpu_area.h"
-#include "tests/bench/program/gpu/kernels.h"
 #include "cuda/kernels/builder.h"
-#include "cuda/kernels/engine.h"
-#include "made_index.h"
+#include "index/pairs.h"
 
 /* --- sampling ----------------------------------------------------------------------- */
 enum { MAX_PIECES = 40 };
@@ -23,7 +20,7 @@ struct block {
 	kh_piece piece[MAX_PIECES];
 	kh_gpu_piece gp[MAX_PIECES];
 	uint32_t n;
-	uint64_t windows, summed, bound;
+	uint64_t windows, bound;
 	size_t words;
 	uint64_t *bases;
 	uint32_t *amb;
@@ -42,11 +39,7 @@ static void make_pieces(struct block *b, const kh_sampling *sampling, bool extre
 		kh_piece *p = &b->piece[i];
 
 		*p = (kh_piece) { .at = at, .starts = starts, .bin = bin };
-		p->bases = test_rand() % 4 ? starts + sampling->k - 1 : starts;
-		p->local = (uint32_t)(test_rand() % 1000);
-		b->gp[i] = (kh_gpu_piece) { at,        starts, p->bases, b->windows,
-					    b->summed, bin,    p->local };
-		b->summed += (p->bases + sampling->stride - 1) / sampling->stride;
+		b->gp[i] = (kh_gpu_piece) { at, starts, b->windows, bin };
 		b->windows += (starts + sampling->stride - 1) / sampling->stride;
 		b->bound += kh_sampling_bound(sampling, starts);
 		bin += (uint32_t)(starts / sampling->stride) + 3;
@@ -69,13 +62,12 @@ static void make_words(struct block *b)
 	}
 }
 
-/* Pairs, their number and the digests of pieces are those of the functions of src/. */
+/* Pairs and their number are those of the functions of src/. */
 static void check_sample(const struct block *b, const kh_sampling *sampling, const uint64_t *key,
-			 const uint32_t *bin, uint32_t count, const uint64_t *digest)
+			 const uint32_t *bin, uint32_t count)
 {
 	uint64_t *want = malloc((b->bound + 1) * 8);
 	uint32_t *pos = malloc((b->bound + 1) * 4);
-	const kh_block_pieces whole = { .bases = b->bases, .amb = b->amb };
 	size_t m = 0;
 
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -86,7 +78,6 @@ static void check_sample(const struct block *b, const kh_sampling *sampling, con
 		for (size_t j = m; j < m + k; j++)
 			pos[j] = p->bin + pos[j] / sampling->stride;
 		m += k;
-		assert_true(digest[i] == kh_digest(&whole, p, sampling->stride));
 	}
 	assert_int_equal(count, m);
 	for (size_t i = 0; i < m; i++)
@@ -102,7 +93,6 @@ static void check_sample(const struct block *b, const kh_sampling *sampling, con
 
 static void sample_once(const kh_sampling *sampling, bool extreme)
 {
-	static const uint64_t zero[MAX_PIECES];
 	struct block b = { .n = 0 };
 
 	make_pieces(&b, sampling, extreme);
@@ -110,8 +100,8 @@ static void sample_once(const kh_sampling *sampling, bool extreme)
 	area in[3] = { area_new(b.bases, (b.words + 1) * 8),
 		       area_new(b.amb, (b.words + 1) * 4),
 		       area_new(b.gp, b.n * sizeof *b.gp) };
-	area out[4] = { area_new(NULL, b.bound * 8), area_new(NULL, b.bound * 4),
-			area_new(NULL, 4), area_new(zero, b.n * 8) };
+	area out[3] = { area_new(NULL, b.bound * 8), area_new(NULL, b.bound * 4),
+			area_new(NULL, 4) };
 	kh_gpu_sample s = { .sampling = *sampling,
 			    .bases = (uint64_t *)in[0].dev,
 			    .amb = (uint32_t *)in[1].dev,
@@ -119,22 +109,20 @@ static void sample_once(const kh_sampling *sampling, bool extreme)
 			    .n_pieces = b.n,
 			    .n_words = (uint32_t)b.words,
 			    .n_windows = b.windows,
-			    .n_summed = b.summed,
 			    .key = (uint64_t *)out[0].dev,
 			    .bin = (uint32_t *)out[1].dev,
-			    .count = (uint32_t *)out[2].dev,
-			    .digest = (uint64_t *)out[3].dev };
+			    .count = (uint32_t *)out[2].dev };
 	s.scratch_bytes = kh_gpu_sample_scratch(&s);
 	area scratch = area_new(NULL, s.scratch_bytes);
 	s.scratch = scratch.dev;
 	cuda(kh_gpu_sample_run(&s, NULL));
 	area_get(&scratch);
 	check_sample(&b, sampling, area_get(&out[0]), area_get(&out[1]),
-		     *(uint32_t *)area_get(&out[2]), area_get(&out[3]));
-	for (int i = 0; i < 3; i++)
+		     *(uint32_t *)area_get(&out[2]));
+	for (int i = 0; i < 3; i++) {
 		area_free(&in[i]);
-	for (int i = 0; i < 4; i++)
 		area_free(&out[i]);
+	}
 	area_free(&scratch);
 	free(b.bases);
 	free(b.amb);
@@ -242,147 +230,124 @@ static void test_sort(void **state)
 	}
 }
 
-/* --- looking up --------------------------------------------------------------------- */
-/* n pairs of one range, some of them crowded into a few homes, sorted. */
-static kh_pairs make_pairs(size_t n, bool crowded)
-{
-	struct item *v = malloc((n + 1) * sizeof *v);
-	kh_pairs p = { malloc((n + 1) * 8), malloc((n + 1) * 4), n };
+/* --- gathering ---------------------------------------------------------------------- */
+enum { SEQUENCES = 50, SEQUENCE_BINS = 1000 };
 
-	for (size_t i = 0; i < n; i++) {
-		v[i] = (struct item) { test_rand() >> 24, random_bin(), 0 };
-		if (crowded && test_rand() % 2)
-			v[i].key = (UINT64_C(0x55) << 32) +
-				   (test_rand() % 30 << 22) % (UINT64_C(1) << 32);
-		if (i > 0 && test_rand() % 3 == 0)
-			v[i].key = v[i - 1].key;
-		v[i].order = v[i].bin;
+struct gathering {
+	size_t n, total;                /* parts; pairs */
+	uint64_t *key;
+	uint32_t *bin;
+	uint32_t first[SEQUENCES], to[SEQUENCES];
+};
+
+/* Every third sequence is dropped, and the others move. */
+static void make_gathering(struct gathering *x, size_t total)
+{
+	x->total = total;
+	x->key = calloc(total + 1, sizeof *x->key);
+	x->bin = calloc(total + 1, sizeof *x->bin);
+	for (size_t i = 0; i < total; i++) {
+		x->key[i] = test_rand() >> 16;
+		x->bin[i] = (uint32_t)(test_rand() % (SEQUENCES * SEQUENCE_BINS));
 	}
-	qsort(v, n, sizeof *v, by_key_order);
-	for (size_t i = 0; i < n; i++) {
-		p.key[i] = v[i].key;
-		p.loc[i] = v[i].bin;
+	for (uint32_t i = 0; i < SEQUENCES; i++) {
+		x->first[i] = i * SEQUENCE_BINS;
+		x->to[i] = i % 3 ? (SEQUENCES - i) * SEQUENCE_BINS + 7 : KH_DROP;
 	}
-	free(v);
-	return p;
 }
 
-/* Looks m keys up in an index whose range 0 is the image. */
-static void compare_look_ups(const char *image, size_t bytes, const kh_range *dir,
-			     const uint64_t *key, size_t m)
+/* Are the gathered pairs those of the parts, with their final bins if `moved`? */
+static void check_gathered(const struct gathering *x, const uint64_t *key, const uint32_t *bin,
+			   bool moved)
 {
-	area di = area_new(image, bytes), dd = area_new(dir, KH_RANGES * sizeof *dir),
-	     dk = area_new(key, m * 8), dl = area_new(NULL, m * sizeof(kh_list));
-	kh_gpu_index ix = { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev,
-			    .bits = WORD_BITS };
-	const kh_list *got;
+	for (size_t i = 0; i < x->total; i++) {
+		const uint32_t seq = x->bin[i] / SEQUENCE_BINS;
+		const bool dropped = moved && x->to[seq] == KH_DROP;
+		const uint32_t shift = moved && !dropped ? x->to[seq] - x->first[seq] : 0;
 
-	cuda(kh_gpu_bench_look_up(&ix, (uint64_t *)dk.dev, m, (kh_list *)dl.dev, NULL));
-	got = area_get(&dl);
-	for (size_t i = 0; i < m; i++) {
-		kh_list l = kh_index_find((const kh_bucket *)image, dir, key[i], WORD_BITS);
-
-		if (l.n != got[i].n || l.over != got[i].over ||
-		    (l.n && l.bit != got[i].bit))
-			fail_msg("key %llx: %u words at %llu, not %u at %llu",
-				 (unsigned long long)key[i], got[i].n,
-				 (unsigned long long)got[i].bit, l.n,
-				 (unsigned long long)l.bit);
+		if (key[i] != (dropped ? KH_GPU_DROPPED : x->key[i]) || bin[i] != x->bin[i] + shift)
+			fail_msg("pair %zu of %zu in %zu parts", i, x->total, x->n);
 	}
-	area_free(&di);
-	area_free(&dd);
-	area_free(&dk);
-	area_free(&dl);
 }
 
-/* Is range 0 sound? */
-static bool sound(const area *image, const area *dir, const kh_range *r)
+/* The parts lie in `many` pieces of all sizes, some of them empty, in the reverse order. */
+static void gather_once(size_t total, size_t many, bool moved)
 {
-	const kh_gpu_index ix = { .image = (kh_bucket *)image->dev, .dir = (kh_range *)dir->dev,
-				  .tree = { .n = N_TAXA }, .bits = WORD_BITS };
-	uint32_t begin[2] = { UINT32_MAX, 0 }, *got;
-	area a = area_new(begin, sizeof begin);
-	bool is;
+	struct gathering x = { .n = many };
+	kh_gpu_pairs *part = calloc(many, sizeof *part);
+	size_t at = 0, back = total;
 
-	cuda(kh_gpu_index_check(&ix, N_BINS, 0, 1, (uint32_t *)a.dev, (uint32_t *)a.dev + 1, NULL));
-	got = area_get(&a);
-	is = got[0] == UINT32_MAX && got[1] == r->entries;
-	area_free(&a);
-	return is;
-}
+	make_gathering(&x, total);
+	area from[2] = { area_new(NULL, total * 8), area_new(NULL, total * 4) },
+	     to[2] = { area_new(NULL, total * 8), area_new(NULL, total * 4) },
+	     map[2] = { area_new(x.first, sizeof x.first), area_new(x.to, sizeof x.to) };
+	for (size_t i = 0; i < many; i++) {
+		const size_t rest = total - at, n = i + 1 == many ? rest
+					: test_rand() % 4 == 0 ? 0
+					: test_rand() % (2 * rest / (many - i) + 1);
 
-/* The range, and the same with a bit of it changed: as kh_index_check has it. */
-static void compare_checks(char *image, size_t bytes, const kh_range *dir, int changes)
-{
-	area di = area_new(image, bytes), dd = area_new(dir, KH_RANGES * sizeof *dir);
-	const size_t buckets = ((size_t)dir->buckets + 1) * 64;
-	unsigned bad = 0;
-
-	assert_true(sound(&di, &dd, dir));
-	for (int i = 0; i < changes; i++) {
-		const size_t at = test_rand() % (i % 4 ? buckets : bytes);
-		const char was = image[at];
-		kh_err why;
-
-		image[at] = (char)(was ^ 1 << test_rand() % 8);
-		cuda(cudaMemcpy(di.dev + at, image + at, 1, cudaMemcpyHostToDevice));
-		const bool want = !kh_index_check(image, dir, N_BINS, N_TAXA, &why);
-		if (sound(&di, &dd, dir) != want)
-			fail_msg("byte %zu of %zu is 0x%02x, not 0x%02x: %s", at, bytes,
-				 (unsigned char)image[at], (unsigned char)was,
-				 want ? "sound" : why.msg);
-		bad += !want;
-		image[at] = was;
-		cuda(cudaMemcpy(di.dev + at, image + at, 1, cudaMemcpyHostToDevice));
+		back -= n;
+		part[i] = (kh_gpu_pairs) { (uint64_t *)from[0].dev + back,
+					   (uint32_t *)from[1].dev + back, n, at };
+		cuda(cudaMemcpy(from[0].dev + back * 8, x.key + at, n * 8, cudaMemcpyHostToDevice));
+		cuda(cudaMemcpy(from[1].dev + back * 4, x.bin + at, n * 4, cudaMemcpyHostToDevice));
+		at += n;
 	}
-	assert_true(changes == 0 || bad > 0);
-	area_free(&di);
-	area_free(&dd);
-}
-
-/* The keys of n pairs, those next to them, and others. */
-static void look_up_once(size_t n, bool crowded)
-{
-	kh_taxonomy *tax = small_tree();
-	kh_bins bins = small_bins();
-	kh_pairs p = make_pairs(n, crowded);
-	kh_image im = { .bucket = NULL };
-	kh_range dir[KH_RANGES] = { { 0 } };
-	const size_t m = 2 * n + 1000;
-	uint64_t *key = malloc(m * 8);
-
-	ok(kh_index_encode(&im, &p, &bins, tax, err));
-	size_t bytes = (size_t)kh_range_bytes(&im.range, WORD_BITS),
-	       buckets = ((size_t)im.range.buckets + 1) * 64;
-	char *image = calloc(1, bytes);
-	memcpy(image, im.bucket, buckets);
-	memcpy(image + buckets, im.loc, kh_words_bytes(im.range.n_locs, WORD_BITS));
-	dir[0] = im.range;
-	dir[0].first_loc = buckets / 4;
-	for (size_t i = 0; i < m; i++) {
-		key[i] = i < n       ? p.key[i]
-			 : i < 2 * n ? p.key[i - n] + 1
-				     : test_rand() >> 24;
-		key[i] &= (UINT64_C(1) << 40) - 1;
+	area parts = area_new(part, many * sizeof *part);
+	kh_gpu_gather g = { .part = (kh_gpu_pairs *)parts.dev, .n = (uint32_t)many, .total = total,
+			    .key = (uint64_t *)to[0].dev, .bin = (uint32_t *)to[1].dev };
+	if (moved)
+		g.remap = (kh_gpu_remap) { (uint32_t *)map[0].dev, (uint32_t *)map[1].dev,
+					   SEQUENCES };
+	cuda(kh_gpu_gather_run(&g, NULL));
+	check_gathered(&x, area_get(&to[0]), area_get(&to[1]), moved);
+	for (int i = 0; i < 2; i++) {
+		area_free(&from[i]);
+		area_free(&to[i]);
+		area_free(&map[i]);
 	}
-	compare_look_ups(image, bytes, dir, key, m);
-	compare_checks(image, bytes, dir, n <= 5000 ? 400 : 20);
-	kh_image_clear(&im);
-	kh_taxonomy_free(tax);
-	free(image);
-	free(key);
-	free(p.key);
-	free(p.loc);
+	area_free(&parts);
+	free(part);
+	free(x.key);
+	free(x.bin);
 }
 
-static void test_look_up(void **state)
+/* One part that lies where it goes. */
+static void gather_in_place(size_t total)
 {
-	static const size_t size[] = { 0, 1, 12, 13, 14, 100, 5000, 100000 };
+	struct gathering x = { .n = 1 };
+
+	make_gathering(&x, total);
+	area key = area_new(x.key, total * 8), bin = area_new(x.bin, total * 4),
+	     map[2] = { area_new(x.first, sizeof x.first), area_new(x.to, sizeof x.to) };
+	const kh_gpu_pairs all = { (uint64_t *)key.dev, (uint32_t *)bin.dev, total, 0 };
+	area part = area_new(&all, sizeof all);
+	const kh_gpu_gather g = { .part = (kh_gpu_pairs *)part.dev, .n = 1, .total = total,
+				  .remap = { (uint32_t *)map[0].dev, (uint32_t *)map[1].dev,
+					     SEQUENCES },
+				  .key = (uint64_t *)key.dev, .bin = (uint32_t *)bin.dev };
+
+	cuda(kh_gpu_gather_run(&g, NULL));
+	check_gathered(&x, area_get(&key), area_get(&bin), true);
+	area_free(&key);
+	area_free(&bin);
+	area_free(&map[0]);
+	area_free(&map[1]);
+	area_free(&part);
+	free(x.key);
+	free(x.bin);
+}
+
+static void test_gather(void **state)
+{
+	static const size_t total[] = { 0, 1, 255, 256, 4095, 4096, 4097, 100000, 1 << 20 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-		look_up_once(size[i], false);
-		look_up_once(size[i], true);
+	for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
+		for (size_t many = 1; many <= 1000; many *= 10)
+			gather_once(total[i], many, many % 3 == i % 3);
+		gather_once(total[i], 3, true);
+		gather_in_place(total[i]);
 	}
 }
 
@@ -391,7 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sampling),
 		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_look_up),
+		cmocka_unit_test(test_gather),
 	};
 	int status;
 

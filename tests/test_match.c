@@ -175,10 +175,6 @@ static void test_no_room(void **state)
 	make_references(refs);
 	db = open_built(&o, &rule);
 	eo.on = devices_of(&way[0]);
-	eo.on.placement = KH_PLACE_SHARD_EXCHANGE;
-	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
-			 KH_EUSAGE);
-	assert_non_null(strstr(why.msg, "a database with text cannot be exchanged"));
 	eo.on.placement = KH_PLACE_REPLICATE;
 	fake_reset(UINT64_C(512) << 20);
 	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),

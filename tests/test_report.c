@@ -312,7 +312,15 @@ static void test_reads(void **state)
 {
 	static const struct { const char *text; uint32_t name_len, taxid; const char *want;
 	} read[] = {
-		{ "@r1 x\nAC\n+\nII\n", 4, 562, "@r1 x kraken:taxid|562\nAC\n+\nII\n" },
+		{ "@r1 x\nAC\n+\nII\n", 4, 562, "@r1 kraken:taxid|562 x\nAC\n+\nII\n" },
+		{ "@r1\tqs:f:2\tRG:Z:a\nAC\n+\nII\n", 16, 5,
+		  "@r1 kraken:taxid|5\tqs:f:2\tRG:Z:a\nAC\n+\nII\n" },
+		/* what an earlier run has put there goes, and what only looks like it stays */
+		{ ">r1 kraken:taxid|77 x kraken:taxid|78\nAC\n", 36, 5,
+		  ">r1 kraken:taxid|5 x\nAC\n" },
+		{ ">kraken:taxid|1|x kraken:taxid| kraken:taxid|2x\nAC\n", 46, 5,
+		  ">kraken:taxid|1|x kraken:taxid|5 kraken:taxid| kraken:taxid|2x\nAC\n" },
+		{ ">r1 kraken:taxid|77\nAC\n", 18, 0, ">r1 kraken:taxid|77\nAC\n" },
 		{ "@r1 x\nAC\n+\nII", 4, 0, "@r1 x\nAC\n+\nII\n" },
 		{ ">r1\r\nAC\r\nGT\r\n", 2, 4294967295u,
 		  ">r1 kraken:taxid|4294967295\r\nAC\r\nGT\r\n" },

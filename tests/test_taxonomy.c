@@ -280,7 +280,7 @@ static void test_derived(void **state)
 		     { 561, "G", 0, 561 },
 		     { 562, "S", 562, 561 },
 		     { 83333, "S1", 562, 561 },
-		     { 10239, "R1", 0, 0 },
+		     { 10239, "D", 0, 0 },
 		     { 28883, "C", 0, 0 },
 		     { 10699, "F", 0, 0 },
 		     { 196894, "F1", 0, 0 },
@@ -300,6 +300,17 @@ static void test_derived(void **state)
 		assert_int_equal(s == KH_NO_TAXON ? 0 : t->taxid[s], want[i].species);
 		assert_int_equal(g == KH_NO_TAXON ? 0 : t->taxid[g], want[i].genus);
 	}
+	/* a database of Kraken 2 keeps its codes, and other results have the letter */
+	const uint32_t viruses = kh_taxonomy_find(t, 10239);
+	char code[KH_CODE_SIZE];
+	kh_err err = { 0 };
+
+	assert_int_equal(t->letter[viruses], 'D');
+	t->kraken = true;
+	assert_int_equal(kh_taxonomy_derive(t, &err), KH_OK);
+	kh_taxonomy_code(t, viruses, code);
+	assert_string_equal(code, "R1");
+	assert_int_equal(t->letter[viruses], 'D');
 	kh_taxonomy_free(t);
 	kh_taxdump_close(d);
 }

@@ -114,17 +114,27 @@ static uint32_t choose(const tree *x, bool *keep, uint32_t *taxid)
 	return n;
 }
 
-/* Kraken's rule, from the root down. */
+/* That of its rank, if none above it has the same. */
+static char naive_letter(const tree *x, size_t i)
+{
+	const char letter = i ? kh_rank_place(x->rank[i]) : 0;
+
+	for (size_t up = i; up; up = x->parent[up])
+		if (up != i && kh_rank_place(x->rank[up]) == letter)
+			return 0;
+	return letter;
+}
+
 static void naive_code(const tree *x, size_t i, char *code)
 {
 	size_t up = i;
 	unsigned steps = 0;
 
-	while (up && !kh_rank_letter(x->rank[up])) {
+	while (up && !naive_letter(x, up)) {
 		up = x->parent[up];
 		steps++;
 	}
-	code[0] = up ? kh_rank_letter(x->rank[up]) : 'R';
+	code[0] = up ? naive_letter(x, up) : 'R';
 	code[1] = 0;
 	if (steps)
 		sprintf(code + 1, "%u", steps);
@@ -156,6 +166,7 @@ static void check_tree(const tree *x, const kh_taxonomy *t, const size_t *order)
 		if (k)
 			sprintf(name, "name %zu", i);
 		assert_string_equal(t->names + t->name[k], name);
+		assert_int_equal(t->letter[k], naive_letter(x, i));
 		naive_code(x, i, want);
 		kh_taxonomy_code(t, k, got);
 		assert_string_equal(got, want);
@@ -337,9 +348,9 @@ static void test_load_refuses(void **state)
 	(void)state;
 
 	for (size_t k = 0; k <= sizeof damages / sizeof *damages; k++) {
-		kh_taxonomy *t = NULL, raw = { 5,    taxid, parent,       end,  rank,
-					       name, names, sizeof names, NULL, NULL,
-					       NULL, NULL,  NULL };
+		kh_taxonomy *t = NULL, raw = { .n = 5, .taxid = taxid, .parent = parent,
+					       .end = end, .rank = rank, .name = name,
+					       .names = names, .names_len = sizeof names };
 		kh_err err = { 0 };
 		memcpy(taxid, raw_taxid, sizeof taxid);
 		memcpy(parent, raw_parent, sizeof parent);

@@ -3,8 +3,8 @@
  *
  * If it is known before the first block that a device does not have the memory for all pairs, the
  * host keeps the blocks, packed as kernels read them, and not the pairs: that is a fifth of the
- * bytes or less.  Each block is sampled when it comes, for its digests and for the numbers of its
- * pairs by range, and again for each wave, which keeps only the pairs of its own ranges.  The
+ * bytes or less.  Each block is sampled when it comes, for the numbers of its pairs by range, and
+ * again for each wave, which keeps only the pairs of its own ranges.  The
  * numbers say where the pairs of a block go, so any worker may take any blocks at any time.  It
  * takes several at once, because calls of the driver take longer than a small block.
  */
@@ -170,7 +170,7 @@ static kh_gpu_sample sample_of(const kh_builder *b, const struct kh_cuda_group *
 				 .n_windows = g->windows };
 }
 
-/* Digests were made the first time, so of the sums only the number of pairs needs memory. */
+/* Of the sums only the number of pairs is wanted. */
 static struct kh_cuda_sizes sizes_of(const kh_builder *b, const struct kh_cuda_group *g)
 {
 	const kh_gpu_sample s = sample_of(b, g);

@@ -24,7 +24,6 @@ static void slot_close(struct kh_cuda_slot *s)
 {
 	KH_GPU_DROP(s->on_device);
 	KH_GPU_DROP(s->pinned);
-	free(s->seq);
 	if (s->done)
 		cudaEventDestroy(s->done);
 }
@@ -36,7 +35,6 @@ static void worker_close(struct kh_cuda_worker *w)
 		cudaStreamSynchronize(w->stream);
 	for (int j = 0; j < SLOTS; j++)
 		slot_close(&w->slot[j]);
-	free(w->digest);
 	if (w->stream)
 		cudaStreamDestroy(w->stream);
 }
@@ -45,8 +43,6 @@ void kh_cuda_builder_close(kh_builder *b)
 {
 	if (!b)
 		return;
-	if (!b->finished)
-		kh_gpu_comm_abort(b->comm);
 	for (unsigned i = 0; b->worker && i < b->o.on.threads; i++)
 		worker_close(&b->worker[i]);
 	for (unsigned i = 0; b->owner && i < b->n; i++) {
@@ -57,7 +53,6 @@ void kh_cuda_builder_close(kh_builder *b)
 		free(b->owner[i].chunk);
 		free(b->owner[i].stored);
 	}
-	kh_gpu_comm_close(b->comm);
 	kh_store_free(b->store);
 	kh_cuda_kept_close(&b->kept);
 	pthread_mutex_destroy(&b->lock);
@@ -128,8 +123,6 @@ static int devices_open(kh_builder *b, kh_err *err)
 	for (unsigned i = 0; i < o->on.threads; i++)
 		b->worker[i].device = b->owner[i % b->n].device;
 	rc = b->n > 1 ? kh_gpu_peers(o->on.choice.device, b->n, &all, err) : KH_OK;
-	if (!rc && o->on.comm)
-		rc = kh_gpu_comm_open(&b->comm, o->on.comm, o->on.choice.device, b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
 		rc = kh_cuda_owner_plan(b, &b->owner[i],
 					(o->on.threads + b->n - 1 - i) / b->n, err);
@@ -151,9 +144,6 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	b->kept.file = (kh_spill) { .fd = -1, .what = "the build" };
 	pthread_mutex_init(&b->lock, NULL);
 	b->host = kh_host_plan_of(o->memory, o->tmp);
-	/* for the pairs that a process has and those that come from others */
-	if (o->on.comm)
-		b->host.memory /= 2;
 	rc = devices_open(b, err);
 	if (rc)
 		kh_cuda_builder_close(b);
@@ -174,38 +164,19 @@ static uint64_t put_pieces(const kh_block_pieces *s, kh_gpu_piece *out, kh_gpu_s
 
 		out[i] = (kh_gpu_piece) { .at = p->at,
 					  .starts = p->starts,
-					  .bases = p->bases,
 					  .window = g->n_windows,
-					  .summed = g->n_summed,
-					  .bin = p->bin,
-					  .local = p->local };
+					  .bin = p->bin };
 		g->n_windows += (p->starts + stride - 1) / stride;
-		g->n_summed += (p->bases + stride - 1) / stride;
 		bound += kh_sampling_bound(&g->sampling, p->starts);
 	}
 	return bound;
 }
 
-/* Numbers that come back of a block: of pairs, of each owner's, the pieces' digests, and, if it
- * will be sampled again, of pairs by range. */
-static size_t sums_bytes(const kh_builder *b, const kh_block_pieces *in)
+/* Bytes of the numbers that come back of a block: of pairs, and of each owner's, or, if it will be
+ * sampled again, of each range's. */
+static size_t sums_bytes(const kh_builder *b)
 {
-	return (1 + b->n + in->n + (b->again ? KH_RANGES : 0)) * sizeof(uint64_t);
-}
-
-/* Notes the sequences of the pieces, and makes room for their digests. */
-static int note_pieces(struct kh_cuda_slot *s, const kh_block_pieces *in, size_t bytes, kh_err *err)
-{
-	int rc = kh_grow((void **)&s->seq, &s->cap_seq, in->n, sizeof *s->seq, err);
-
-	if (!rc)
-		rc = kh_gpu_host_room(&s->sums, bytes, err);
-	if (!rc)
-		rc = kh_gpu_room(&s->dsums, bytes, err);
-	for (size_t i = 0; i < in->n && !rc; i++)
-		s->seq[i] = in->piece[i].seq;
-	s->n_pieces = in->n;
-	return rc;
+	return (1 + (b->again ? KH_RANGES : b->n)) * sizeof(uint64_t);
 }
 
 /* What add knows of its block. */
@@ -227,12 +198,14 @@ static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_block_pieces *i
 	char *h;
 
 	blk->bytes = pieces + in->n * sizeof(kh_gpu_piece);
-	blk->sums = sums_bytes(b, in);
+	blk->sums = sums_bytes(b);
 	rc = kh_gpu_host_room(&s->in, blk->bytes, err);
 	if (!rc)
 		rc = kh_gpu_room(&s->din, blk->bytes, err);
 	if (!rc)
-		rc = note_pieces(s, in, blk->sums, err);
+		rc = kh_gpu_host_room(&s->sums, blk->sums, err);
+	if (!rc)
+		rc = kh_gpu_room(&s->dsums, blk->sums, err);
 	if (rc)
 		return rc;
 	h = s->in.p;
@@ -246,8 +219,6 @@ static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_block_pieces *i
 	memset(h + amb + words * 4, 0xff, pieces - amb - words * 4);
 	g->sampling = b->o.sampling;
 	blk->bound = put_pieces(in, (kh_gpu_piece *)(h + pieces), g);
-	if (b->o.text)
-		g->n_summed = 0;
 	g->n_pieces = (uint32_t)in->n;
 	g->n_words = (uint32_t)words;
 	return KH_OK;
@@ -285,7 +256,6 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 	    (rc = kh_gpu_room(&s->bin, bound * 4, err)))
 		return rc;
 	kh_cuda_slot_sample(s, &blk->g);
-	blk->g.digest = (uint64_t *)s->dsums.p + 1 + b->n;
 	if (b->n == 1 || b->again || (rc = kh_gpu_room(&s->key2, bound * 8, err)) ||
 	    (rc = kh_gpu_room(&s->bin2, bound * 4, err)) ||
 	    (rc = kh_gpu_room(&s->split, split, err)))
@@ -315,7 +285,7 @@ static int launch(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *
 				  "sampling kernels", err);
 	if (!rc && b->again)
 		rc = kh_gpu_check(kh_gpu_weigh(blk->g.key, blk->g.count, blk->bound,
-					       blk->g.digest + blk->g.n_pieces, w->stream),
+					       (uint64_t *)s->dsums.p + 1, w->stream),
 				  "range counts", err);
 	else if (!rc && b->n > 1)
 		rc = kh_gpu_check(kh_gpu_split_run(&blk->split, w->stream), "split kernels",
@@ -351,15 +321,5 @@ int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_block_pieces *i
 		rc = launch(b, w, s, &blk, err);
 	s->ticket = in->ticket;
 	s->busy = rc == KH_OK;
-	return rc;
-}
-
-int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err)
-{
-	int rc = kh_cuda_retire_all(b, err);
-
-	for (unsigned i = 0; i < b->o.on.threads && !rc; i++)
-		for (size_t j = 0; j < b->worker[i].n_digests; j++)
-			digest[b->worker[i].digest[j].seq] += b->worker[i].digest[j].sum;
 	return rc;
 }

@@ -8,7 +8,6 @@
 int kh_cuda_builder_open(kh_builder **b, const kh_builder_options *o, kh_err *err);
 int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err);
 int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_block_pieces *s, kh_err *err);
-int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err);
 int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err);
 void kh_cuda_builder_close(kh_builder *b);
 

@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include "backend/plan.h"
 #include "cuda/builder/builder.h"
-#include "cuda/gpu/comm.h"
 #include "cuda/gpu/gpu.h"
 #include "cuda/kernels/builder.h"
 #include "index/pairs.h"
@@ -26,10 +25,6 @@ enum { SLOTS = 2 };
 /* Bytes of a device that are left for the driver: for kernels when they are first used, and for
  * the rest of pages. */
 #define SPARE (UINT64_C(1) << 30)
-
-struct kh_cuda_digest {
-	uint64_t seq, sum;
-};
 
 /* A block that is sampled again: its input as kernels read it. */
 struct kh_cuda_kept {
@@ -73,13 +68,11 @@ struct kh_cuda_sizes {
 
 /* A block under way. */
 struct kh_cuda_slot {
-	/* in: bases, amb, pieces; sums: the numbers of all pairs and of those of each owner, and
-	 * digests of pieces; key2, bin2: the pairs by owner, if there are several; back: spilled
-	 * pairs */
+	/* in: bases, amb, pieces; sums: the numbers of all pairs and of those of each owner, or,
+	 * if it will be sampled again, of each range; key2, bin2: the pairs by owner, if there are
+	 * several; back: spilled pairs */
 	KH_GPU_BUFS(on_device, din, dsums, scratch, key, bin, key2, bin2, split);
 	KH_GPU_BUFS(pinned, in, sums, back);
-	uint64_t *seq;                  /* of the pieces */
-	size_t n_pieces, cap_seq;
 	cudaEvent_t done;
 	uint64_t ticket;
 	struct kh_cuda_kept *kept;      /* NULL: its pairs go to the store */
@@ -91,8 +84,6 @@ struct kh_cuda_worker {
 	cudaStream_t stream;
 	struct kh_cuda_slot slot[SLOTS];
 	unsigned next;
-	struct kh_cuda_digest *digest;          /* of pieces that are done */
-	size_t n_digests, cap_digests;
 };
 
 struct kh_cuda_chunk {
@@ -137,8 +128,6 @@ struct kh_builder {
 					 * made again for each wave */
 	struct kh_cuda_kept_blocks kept;
 	kh_store *store;                /* tickets times n, plus the owner */
-	kh_gpu_comm *comm;              /* the GPUs of all processes; NULL: one process */
-	bool finished;
 };
 
 /* Where masks and pieces lie in the input of so many words; the bases come first. */
@@ -155,7 +144,7 @@ static inline size_t kh_cuda_pieces_at(uint64_t words)
 /* Sets what a sample whose numbers are set has of the slot: input, scratch, pairs, their number. */
 void kh_cuda_slot_sample(const struct kh_cuda_slot *s, kh_gpu_sample *g);
 /* Moves the pairs of a slot's block, once they are complete, to the stores of their owners. The
- * first sum is their number, the next n are the numbers of each owner. */
+ * first sum is their number. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err);
 /* Moves all that is under way to the stores. */

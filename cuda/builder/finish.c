@@ -70,7 +70,7 @@ static int give(struct finisher *x, unsigned i, kh_err *err)
 		return rc;
 	kh_wave_take(o, &x->wave[i]);
 	if (!x->todo)
-		return kh_wave_deliver(o, x->f, x->pinned, x->b->o.on.comm, err);
+		return kh_wave_deliver(o, x->f, x->pinned, err);
 	x->wave[i].held += o->held;
 	o->busy = true;
 	x->busy++;
@@ -188,16 +188,6 @@ static void count_pairs(const struct finisher *x)
 }
 
 /* --- all at once -------------------------------------------------------------------- */
-/* Whether all devices, of all processes, had memory for the last step. */
-static int all_had_memory(const struct finisher *x, bool *had, kh_err *err)
-{
-	uint64_t lack = lacking(x) != NULL;
-	int rc = x->b->o.on.comm ? kh_comm_sum(x->b->o.on.comm, &lack, 1, err) : KH_OK;
-
-	*had = lack == 0;
-	return rc;
-}
-
 static int make_index(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
@@ -210,8 +200,6 @@ static int make_index(struct finisher *x, kh_err *err)
 		return err->code;
 	}
 	count_pairs(x);
-	if (b->o.on.comm && (rc = kh_comm_barrier(b->o.on.comm, err)))
-		return rc;
 	return give_all(x, err);
 }
 
@@ -229,8 +217,7 @@ static int run_once(struct finisher *x, bool *fits, kh_err *err)
 		x->wave[i].to = own.first[i + 1];
 	}
 	rc = kh_side_by_side(b->n, gather_worker, x, err);
-	if (!rc)
-		rc = all_had_memory(x, fits, err);
+	*fits = lacking(x) == NULL;
 	if (!rc && *fits)
 		rc = kh_waves_exchange(x->wave, b->n, fits, err);
 	return rc || !*fits ? rc : make_index(x, err);
@@ -330,35 +317,26 @@ static int round_worker(void *arg, unsigned thread, kh_err *err)
 		return rc;
 	}
 	while ((o = kh_queue_pop(x->todo)) && o != &end) {
-		if ((rc = kh_wave_deliver(o, x->f, x->pinned, x->b->o.on.comm, err)))
+		if ((rc = kh_wave_deliver(o, x->f, x->pinned, err)))
 			return rc;
 		kh_queue_push(x->done, o);
 	}
 	return o ? KH_OK : KH_ECANCEL;
 }
 
-/* Which ranges are made, and how many pairs they have.  Pairs that have come from other processes
- * have their final bins. */
+/* How many pairs ranges have. */
 static int count_ranges(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
-	int rc = KH_OK;
 
 	x->to = KH_RANGES;
 	if (b->again) {
 		kh_cuda_count_again(b, x->count);
 		return kh_cuda_plan_again(b, err);
 	}
-	if (b->o.on.comm) {
-		rc = kh_store_exchange(b, x->f->remap, &x->from, &x->to, err);
-		for (unsigned i = 0; i < b->n; i++) {
-			x->wave[i].tables.remap.n = 0;
-			x->wave[i].pairs.bits = KH_KEY_BITS;
-		}
-	}
-	for (unsigned p = 0; p < KH_RANGES && !rc; p++)
+	for (unsigned p = 0; p < KH_RANGES; p++)
 		x->count[p] = kh_store_count(b->store, p);
-	return rc;
+	return KH_OK;
 }
 
 /* Pairs are in the host's store, or are sampled again. */
@@ -382,16 +360,6 @@ static int run_rounds(struct finisher *x, kh_err *err)
 }
 
 /* --- finish ----------------------------------------------------------------------- */
-/* Spills if any process does. */
-static int agree(kh_builder *b, kh_err *err)
-{
-	uint64_t spilling = b->spilling;
-	int rc = b->o.on.comm ? kh_comm_sum(b->o.on.comm, &spilling, 1, err) : KH_OK;
-
-	b->spilling = spilling > 0;
-	return !rc && b->spilling && !b->again ? kh_cuda_spill_all(b, err) : rc;
-}
-
 static int run(struct finisher *x, kh_err *err)
 {
 	bool fits = false;
@@ -447,8 +415,8 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	struct finisher x = { .b = b, .f = f };
 	int rc = kh_cuda_retire_all(b, err);
 
-	if (!rc)
-		rc = agree(b, err);
+	if (!rc && b->spilling && !b->again)
+		rc = kh_cuda_spill_all(b, err);
 	x.wave = kh_array(b->n, sizeof *x.wave, rc ? NULL : err);
 	x.out = kh_array(OUTS * b->n, sizeof *x.out, rc ? NULL : err);
 	if (!rc && (!x.wave || !x.out))
@@ -461,10 +429,6 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	x.pinned[0].budget = x.pinned[1].budget = &b->pinned;
 	if (!rc && !(rc = kh_side_by_side(b->n, open_worker, &x, err)))
 		rc = run(&x, err);
-	if (rc) { /* streams of waves may wait for other processes, which may wait for this one */
-		kh_comm_fail(b->o.on.comm, err);
-		kh_gpu_comm_abort(b->comm);
-	}
 	for (unsigned i = 0; x.out && i < OUTS * b->n; i++)
 		kh_wave_out_close(&x.out[i]);
 	for (unsigned i = 0; x.wave && i < b->n; i++)
@@ -475,6 +439,5 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	free(x.wave);
 	if (!rc)
 		tell(b);
-	b->finished = rc == KH_OK;
 	return rc;
 }

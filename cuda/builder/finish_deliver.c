@@ -54,8 +54,7 @@ static int fetch(struct kh_wave_out *o, unsigned p, kh_gpu_buf *to, cudaEvent_t 
 }
 
 /* While one range is written, the next one is copied to the host. */
-int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_comm *comm,
-		    kh_err *err)
+int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_err *err)
 {
 	int rc = kh_gpu_use(o->owner->device, err);
 
@@ -64,10 +63,9 @@ int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned
 	for (unsigned p = o->first; p < o->next && !rc; p++) {
 		const int i = (int)(p - o->first) % 2;
 		const struct kh_wave_made *m = &o->made[p];
-		kh_image im = { .range = m->range, .seeds = m->seeds, .locations = m->locations };
+		kh_image im = { .seeds = m->seeds, .locations = m->locations };
 
-		rc = kh_comm_check(comm, err);
-		if (!rc && p + 1 < o->next)
+		if (p + 1 < o->next)
 			rc = fetch(o, p + 1, &pinned[!i], o->ready[!i], err);
 		if (!rc)
 			rc = KH_GPU(cudaEventSynchronize(o->ready[i]), err);

@@ -1,5 +1,6 @@
 /*
- * finish_encode.c - the end of a build: encodes sorted pairs of some ranges to their images
+ * finish_encode.c - the end of a build: sorted pairs of some ranges to their images, of as many
+ * ranges at a time as there is room for
  */
 #include <config.h>
 #include "cuda/builder/finish_in.h"
@@ -35,13 +36,12 @@ static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err
 	e->bin = w->pairs.sort.bin + w->pairs.bound[from];
 	e->n = w->pairs.bound[to] - w->pairs.bound[from];
 	if ((rc = kh_gpu_room_exact(&w->images.head, (e->n + 1) * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.scan, kh_gpu_encode_scratch(e->n), err)))
+	    (rc = kh_gpu_room_exact(&w->images.scan, kh_gpu_heads_scratch(e->n), err)))
 		return rc;
 	e->head = w->images.head.p;
 	e->scratch = w->images.scan.p;
 	e->scratch_bytes = w->images.scan.bytes;
 	e->n_out = (uint64_t *)w->images.counts.p + 1;
-	e->counts = w->images.counts.p;
 	if ((rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||
 	    (rc = kh_wave_put_ranges(w, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_heads(e, w->stream), "selection of keys", err)) ||
@@ -49,130 +49,6 @@ static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err
 	    (rc = kh_gpu_check(kh_gpu_range_heads(e, w->stream), "heads kernel", err)))
 		return rc;
 	return kh_wave_get_ranges(w, err);
-}
-
-static int first_buckets(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
-{
-	kh_gpu_encode *e = &w->images.e;
-	int rc;
-
-	for (unsigned p = from; p < to; p++) {
-		uint64_t keys = ranges(w)[p + 1].head - ranges(w)[p].head;
-
-		ranges(w)[p].B =
-			keys ? (uint32_t)((keys + KH_BUCKET_LOAD - 1) / KH_BUCKET_LOAD)
-			     : 1;
-	}
-	if ((rc = kh_gpu_room_exact(&w->images.entry, (e->n_heads + 1) * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.lead, (e->n_heads + 2) * 8, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.slot, (e->n_heads + 1) * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.len, e->n_heads + 1, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.many, (e->n / KH_GPU_MANY + 1) * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.several, (e->n_heads / 256 + 4096) * 4, err)))
-		return rc;
-	e->entry = w->images.entry.p;
-	e->lead = w->images.lead.p;
-	e->slot = w->images.slot.p;
-	e->len = w->images.len.p;
-	e->many = w->images.many.p;
-	return KH_OK;
-}
-
-/* Places all entries; again, with more buckets, for ranges where one lies too far from home. */
-static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
-{
-	kh_gpu_encode *e = &w->images.e;
-	bool again = true;
-	int rc = KH_OK;
-
-	while (again && !rc) {
-		again = false;
-		for (unsigned p = from; p < to; p++) {
-			if (ranges(w)[p].B >= KH_BUCKETS_MAX)
-				return kh_index_too_large(ranges(w)[p + 1].head -
-								  ranges(w)[p].head,
-							  err);
-			ranges(w)[p].failed = 0;
-		}
-		e->several = w->images.several.p;
-		e->cap_several = (uint32_t)(w->images.several.bytes / 4);
-		if ((rc = kh_wave_put_ranges(w, err)) ||
-		    (rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||
-		    (rc = kh_gpu_check(kh_gpu_entries(e, w->stream),
-				       "selection of entries", err)) ||
-		    (rc = get_count(w, &e->n_entries, err)) ||
-		    (rc = kh_gpu_check(kh_gpu_place(e, w->stream), "place kernels",
-				       err)) ||
-		    (rc = kh_wave_get(w, w->images.hcounts.p, w->images.counts.p, 64, err)) ||
-		    (rc = kh_wave_get_ranges(w, err)))
-			return rc;
-		uint32_t several = *(uint32_t *)w->images.hcounts.p;
-		if (several > e->cap_several) {
-			rc = kh_gpu_room_exact(&w->images.several, (size_t)several * 4, err);
-			again = true;
-		}
-		e->cap_several = several;
-		for (unsigned p = from; p < to; p++)
-			if (ranges(w)[p].failed) {
-				ranges(w)[p].B += (ranges(w)[p].B + 15) / 16;
-				again = true;
-			}
-	}
-	return rc;
-}
-
-/* What range p, at byte `at` of the image, is for the file; how many bytes it has. */
-static uint64_t range_made(struct kh_wave *w, unsigned p, uint64_t at)
-{
-	const kh_gpu_range *r = &ranges(w)[p];
-	const kh_range x = { .n_locs = r[1].word - r->word,
-			     .buckets = r->B,
-			     .keys = (uint32_t)(r[1].head - r->head),
-			     .entries = (uint32_t)(r[1].entry - r->entry),
-			     .over = r->over };
-
-	w->images.made[p] = (struct kh_wave_made) {
-		.range = x, .locations = x.n_locs - x.over, .at = at,
-		.bytes = kh_range_bytes(&x, w->images.e.bins.bits),
-		.lists = ((uint64_t)x.buckets + 1) * sizeof(kh_bucket)
-	};
-	return w->images.made[p].bytes;
-}
-
-/* Finds the lengths of lists, then writes the images of the ranges. */
-static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, kh_err *err)
-{
-	kh_gpu_encode *e = &w->images.e;
-	uint64_t n_start = 0, at = 0;
-	int rc;
-
-	if ((rc = kh_gpu_check(kh_gpu_lists(e, w->stream), "list kernels", err)) ||
-	    (rc = kh_wave_get_ranges(w, err)))
-		return rc;
-	for (unsigned p = 0; p <= KH_RANGES; p++) {
-		kh_gpu_range *r = &ranges(w)[p];
-		bool in = p >= from && p < to;
-
-		r->start = (uint32_t)n_start;
-		r->bucket = at / 64;
-		r->loc = at / 4 + ((uint64_t)r->B + 1) * 16;
-		n_start += in ? (uint64_t)r->B + 2 : 0;
-		if (in)
-			at += range_made(w, p, at);
-	}
-	*bytes = at;
-	if (n_start > UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " buckets are too many",
-			       n_start);
-	if ((rc = kh_gpu_room_exact(&w->images.start, n_start * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.image, at, err)) ||
-	    (rc = kh_wave_put_ranges(w, err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(w->images.image.p, 0, at, w->stream), err)))
-		return rc;
-	e->start = w->images.start.p;
-	e->image = w->images.image.p;
-	rc = kh_gpu_check(kh_gpu_fill(e, n_start, w->stream), "fill kernels", err);
-	return rc ? rc : kh_wave_wait(w, err);
 }
 
 /* --- how many at a time --- */
@@ -186,14 +62,13 @@ static uint64_t keys_of(const struct kh_wave *w, unsigned from, unsigned to)
 	return ranges(w)[to].head - ranges(w)[from].head;
 }
 
-/* With text, slots are made on the other side of the pairs, if it is there. */
+/* Slots are made on the other side of the pairs, if it is there. */
 static uint64_t needed(const struct kh_wave *w, unsigned from, unsigned to, uint64_t keys)
 {
 	const uint64_t pairs = pairs_of(w, from, to);
-	const bool side = w->owner->plan.text && kh_wave_has_side(w);
 
 	return kh_plan_encoding(&w->owner->plan, pairs, keys, to - from) -
-	       (side ? kh_plan_pairs(pairs) : 0);
+	       (kh_wave_has_side(w) ? kh_plan_pairs(pairs) : 0);
 }
 
 static uint64_t left(const struct kh_wave *w)
@@ -277,12 +152,7 @@ static int encode_up_to(struct kh_wave *w, unsigned *to, uint64_t *bytes, kh_err
 	int rc = choose_ranges(w, im->first, to, err);
 
 	im->next = *to;
-	if (!rc && w->f->bins->places)
-		return kh_wave_encode_seeds(w, bytes, err);
-	if (rc || (rc = first_buckets(w, im->first, *to, err)) ||
-	    (rc = place(w, im->first, *to, err)))
-		return rc;
-	return fill(w, im->first, *to, bytes, err);
+	return rc ? rc : kh_wave_encode_seeds(w, bytes, err);
 }
 
 /* How many slots are left to later levels is not known before, so there may be less room for all
@@ -291,7 +161,7 @@ static bool take_fewer(struct kh_wave *w, unsigned *to)
 {
 	const unsigned n = *to - w->images.first;
 
-	if (!w->f->bins->places || n < 2)
+	if (n < 2)
 		return false;
 	KH_GPU_DROP(w->images.all);
 	KH_GPU_DROP(w->seeds.all);

@@ -4,8 +4,8 @@
  * wave.c		what a wave has on the device
  * finish_sort.c	gathers and sorts its pairs
  * again.c		makes them again
- * finish_exchange.c	before that, gives them to the members that own their ranges
- * finish_encode.c	makes images of them, finish_seeds.c, where there is text
+ * finish_exchange.c	before that, gives them to the devices that own their ranges
+ * finish_encode.c	finds their keys, and finish_seeds.c makes images of them
  * finish_deliver.c	delivers these
  * finish.c		runs a wave a device at a time
  */
@@ -25,17 +25,15 @@ struct kh_wave_pairs {
 	int bits;                       /* of keys: one more if some are marked as dropped */
 };
 
-/* What bins and taxa mean, the same for all waves. */
+/* What bins mean, the same for all waves. */
 struct kh_wave_tables {
-	KH_GPU_BUFS(all, bins_first, bins_taxon, bins_species, row_end, tree_parent, tree_end,
-		    remap_first, remap_to);
+	KH_GPU_BUFS(all, bins_first, bins_species, remap_first, remap_to);
 	kh_gpu_remap remap;
 };
 
 /* What a range is for the file, and where it lies in the image. */
 struct kh_wave_made {
-	kh_range range;
-	kh_seed_range seeds;            /* in place of it, with text */
+	kh_seed_range seeds;
 	uint64_t locations;             /* of kh_image */
 	uint64_t at, bytes;             /* in the image */
 	uint64_t lists;                 /* bytes of it in front of its lists */
@@ -47,11 +45,11 @@ struct kh_wave_images {
 	struct kh_wave_made made[KH_RANGES];
 	kh_gpu_encode e;
 	kh_gpu_buf range, hrange, counts, hcounts;      /* h...: on the host */
-	/* by pair, by key, by entry, by bucket; scan: scratch */
-	KH_GPU_BUFS(all, head, many, entry, lead, slot, len, several, start, scan, image);
+	/* by key; scan: scratch */
+	KH_GPU_BUFS(all, head, lead, len, scan, image);
 };
 
-/* With text: the levels of lines that the image has. */
+/* The levels of lines that the image has. */
 struct kh_wave_seeds {
 	unsigned n;                     /* levels */
 	kh_gpu_level level[KH_SEED_LEVELS];
@@ -131,8 +129,7 @@ int kh_wave_sample_again(struct kh_wave *w, kh_err *err);
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
 
 /* --- finish_seeds.c --- */
-/* Makes those of images.first .. next - 1, whose keys have been found, with text; *bytes: what they
- * have. */
+/* Makes those of images.first .. next - 1, whose keys have been found; *bytes: what they have. */
 int kh_wave_encode_seeds(struct kh_wave *w, uint64_t *bytes, kh_err *err);
 
 /* --- finish_deliver.c --- */
@@ -141,18 +138,13 @@ void kh_wave_out_close(struct kh_wave_out *o);
 /* The images of the wave, which goes on without them. */
 void kh_wave_take(struct kh_wave_out *o, struct kh_wave *w);
 /* Gives them to the sink, in order, by way of two pinned buffers, and back to the device. */
-int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_comm *comm,
-		    kh_err *err);
+int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_err *err);
 
 /* --- finish_exchange.c --- */
 /* Of waves that have gathered their pairs, one of each owner: every wave gets the pairs of its own
- * ranges, which are those of its member in a cut of equal weights, and from .. to are set.
- * Nothing moves if this is the only process and the waves have near-equal numbers of pairs, or
- * if a device, of whichever process, has no room for what would come: then *fits is false. */
+ * ranges, which are those of its device in a cut of equal weights, and from .. to are set.
+ * Nothing moves if the waves have near-equal numbers of pairs, or if a device has no room for what
+ * would come: then *fits is false. */
 int kh_waves_exchange(struct kh_wave *wave, unsigned n, bool *fits, kh_err *err);
-/* The same for the store of the host: each process gets the pairs of the ranges of its devices,
- * with their final bins; *from and *to: these ranges. */
-int kh_store_exchange(kh_builder *b, const kh_remap *remap, unsigned *from, unsigned *to,
-		      kh_err *err);
 
 #endif

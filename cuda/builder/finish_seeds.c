@@ -1,5 +1,5 @@
 /*
- * finish_seeds.c - the end of a build with text: sorted pairs of ranges to their lines and lists
+ * finish_seeds.c - the end of a build: sorted pairs of ranges to their lines and lists
  *
  * How many lines a level has is known when the slots that the levels before it have no room for
  * have been counted.  So first the slots of all levels are made, and then the image, in which the

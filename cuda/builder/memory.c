@@ -38,9 +38,9 @@ static uint64_t sort_scratch(uint64_t pairs)
 
 static uint64_t scan_scratch(uint64_t pairs)
 {
-	const uint64_t counted = kh_gpu_encode_scratch(pairs), text = kh_gpu_seeds_scratch(pairs);
+	const uint64_t heads = kh_gpu_heads_scratch(pairs), seeds = kh_gpu_seeds_scratch(pairs);
 
-	return counted > text ? counted : text;
+	return heads > seeds ? heads : seeds;
 }
 
 int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers, kh_err *err)
@@ -53,7 +53,7 @@ int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers,
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
 		times += b->owner[i].device == o->device;
-	*p = (kh_gpu_plan) { .text = b->o.text, .sort_scratch = sort_scratch,
+	*p = (kh_gpu_plan) { .text = true, .sort_scratch = sort_scratch,
 			     .scan_scratch = scan_scratch };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
 	if (b->o.on.memory && b->o.on.memory < p->limit)
@@ -106,11 +106,11 @@ static void decide(kh_builder *b, uint64_t pairs, kh_plan *p)
 	if (pairs / b->n + 1 <= least_most(b) + least_most(b) / 10)
 		return;
 	b->spilling = true;
-	b->again = !b->o.on.comm;          /* processes exchange pairs */
+	b->again = true;
 	p->to = "the host";
-	p->spilled = b->again ? packed_bytes(&b->o.sampling, pairs) : PAIR * pairs;
+	p->spilled = packed_bytes(&b->o.sampling, pairs);
 	z.split = kh_gpu_split_scratch(z.pairs, 1);
-	for (unsigned i = 0; i < b->n && b->again; i++)
+	for (unsigned i = 0; i < b->n; i++)
 		b->owner[i].plan.again = kh_plan_round(SLOTS * kh_cuda_slot_bytes(&z) / 8 * 9);
 }
 
@@ -137,6 +137,5 @@ int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 	}
 	if (rc || !b->spilling)
 		return rc;
-	return kh_host_plan_check(&b->host, p->spilled,
-				  b->again ? "packed references" : "features", err);
+	return kh_host_plan_check(&b->host, p->spilled, "packed references", err);
 }

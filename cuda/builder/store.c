@@ -135,18 +135,6 @@ static int give(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *sl
 				     w->stream, err);
 }
 
-static int note_digests(struct kh_cuda_worker *w, const struct kh_cuda_slot *s,
-			const uint64_t *sum, kh_err *err)
-{
-	int rc = kh_grow((void **)&w->digest, &w->cap_digests, w->n_digests + s->n_pieces,
-			 sizeof *w->digest, err);
-
-	for (size_t i = 0; i < s->n_pieces && !rc; i++)
-		w->digest[w->n_digests++] = (struct kh_cuda_digest) { .seq = s->seq[i],
-								    .sum = sum[i] };
-	return rc;
-}
-
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err)
 {
@@ -158,13 +146,9 @@ int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot 
 		return KH_OK;
 	s->busy = false;
 	rc = KH_GPU(cudaEventSynchronize(s->done), err);
-	if (!rc)
-		rc = note_digests(w, s, sum + 1 + b->n, err);
 	if (!rc && s->kept) {
-		const uint64_t *count = sum + 1 + b->n + s->n_pieces;
-
 		for (unsigned p = 0; p < KH_RANGES; p++)
-			s->kept->count[p] = (uint32_t)count[p];
+			s->kept->count[p] = (uint32_t)sum[1 + p];
 		return KH_OK;
 	}
 	for (unsigned i = 0; i < b->n && !rc; i++) {

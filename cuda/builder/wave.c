@@ -142,68 +142,31 @@ static int open_counts(struct kh_wave *w, kh_err *err)
 	return KH_OK;
 }
 
-/* Makes the table of where each row of targets of one species ends (kh_gpu_encode). */
-static int open_rows(struct kh_wave *w, kh_err *err)
-{
-	const kh_bins *bins = w->f->bins;
-	uint32_t *end, next = KH_NO_BIN;
-	int rc;
-
-	if (!bins->species || bins->n_targets == 0)
-		return KH_OK;
-	end = kh_array(bins->n_targets, sizeof *end, err);
-	if (!end)
-		return KH_ENOMEM;
-	for (uint32_t t = bins->n_targets; t-- > 0;) {
-		if (t + 1 < bins->n && (t + 1 == bins->n_targets ||
-					bins->species[t] != bins->species[t + 1]))
-			next = bins->first[t + 1];
-		end[t] = next;
-	}
-	rc = kh_wave_put(w, &w->tables.row_end, end, (size_t)bins->n_targets * 4, err);
-	if (!rc)
-		rc = kh_wave_wait(w, err);
-	free(end);
-	w->images.e.row_end = w->tables.row_end.p;
-	return rc;
-}
-
 static int open_tables(struct kh_wave *w, kh_err *err)
 {
 	const kh_bins *bins = w->f->bins;
-	const kh_taxonomy *tax = w->f->tax;
 	struct kh_wave_tables *t = &w->tables;
 	int rc;
 
 	if ((rc = kh_wave_put(w, &t->bins_first, bins->first, (size_t)bins->n * 4, err)) ||
-	    (rc = kh_wave_put(w, &t->bins_taxon, bins->taxon, (size_t)bins->n * 4, err)) ||
 	    (rc = kh_wave_put(w, &t->bins_species, bins->species,
-			      bins->species ? (size_t)bins->n_targets * 4 : 0, err)) ||
-	    (rc = kh_wave_put(w, &t->tree_parent, tax->parent, (size_t)tax->n * 4, err)) ||
-	    (rc = kh_wave_put(w, &t->tree_end, tax->end, (size_t)tax->n * 4, err)))
+			      bins->species ? (size_t)bins->n_targets * 4 : 0, err)))
 		return rc;
 	w->images.e.bins = *bins;
 	w->images.e.bins.first = t->bins_first.p;
-	w->images.e.bins.taxon = t->bins_taxon.p;
 	w->images.e.bins.species = t->bins_species.p;
 	w->images.e.bins.bits = kh_bins_bits(bins);
-	if ((rc = open_rows(w, err)))
-		return rc;
-	w->images.e.tree = (kh_tree) { .n = tax->n,
-				       .parent = t->tree_parent.p,
-				       .end = t->tree_end.p };
 	return KH_OK;
 }
 
-/* Makes the table from bins as this process numbered them to those of all targets. Pairs that
- * have come from other processes by way of the host have their final bins already. */
+/* Makes the table from bins over all sequences to those of targets. */
 static int open_remap(struct kh_wave *w, kh_err *err)
 {
 	const kh_remap *m = w->f->remap;
 	struct kh_wave_tables *t = &w->tables;
 	int rc;
 
-	if (!m || (w->b->o.on.comm && w->b->spilling))
+	if (!m)
 		return KH_OK;
 	rc = kh_wave_put(w, &t->remap_first, m->old.first, (size_t)m->old.n * 4, err);
 	if (!rc)

@@ -7,9 +7,8 @@
 
 void kh_cuda_host_close(kh_cuda_host *h)
 {
-	kh_classifier_free(h->classifier);
 	kh_matcher_free(h->matcher);
-	*h = (kh_cuda_host) { .classifier = NULL };
+	h->matcher = NULL;
 }
 
 /* Classifies a job. */
@@ -19,18 +18,10 @@ static int classify(kh_cuda_host *h, const kh_engine *e, const kh_task *t, const
 	kh_candidates *wanted = t->candidates ? t->candidates + from : NULL;
 	int rc = KH_OK;
 
-	if (e->db->text) {
-		if (!h->matcher)
-			rc = kh_matcher_new(&h->matcher, e->db, &e->rule, err);
-		return rc ? rc : kh_match_job(h->matcher, job, t->call + from, wanted, NULL,
-					      t->distinct, err);
-	}
-	if (!h->classifier)
-		rc = kh_classifier_new(&h->classifier, e->db, &e->rule, err);
-	if (rc)
-		return rc;
-	kh_classifier_want(h->classifier, wanted, t->places);
-	return kh_classify_job(h->classifier, job, t->call + from, t->distinct, err);
+	if (!h->matcher)
+		rc = kh_matcher_new(&h->matcher, e->db, &e->rule, err);
+	return rc ? rc : kh_match_job(h->matcher, job, t->call + from, wanted, NULL, t->distinct,
+				      err);
 }
 
 int kh_cuda_host_job(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err)

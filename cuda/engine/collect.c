@@ -6,9 +6,6 @@
 #include "cuda/engine/queue_in.h"
 #include "base/mem.h"
 
-/* Where one in CROWDED fragments has more bins than there is room for, the next tasks have more. */
-enum { CROWDED = 32 };
-
 struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *f)
 {
 	const kh_task *t = f->task;
@@ -17,19 +14,9 @@ struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *
 
 	r.class_of = r.genus + (l->e->translated ? n * sizeof(uint32_t) : 0);
 	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
-	r.place = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
-	r.found_at = r.place + (t->places ? f->n_slices * sizeof(uint32_t) : 0);
+	r.found_at = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
 	r.bytes = !t->census ? r.found_at : t->classes_wanted ? r.candidates : r.class_of;
 	return r;
-}
-
-/* Has this task, with little room, left much to the kernel of blocks? */
-static void note_crowd(kh_task_queue *l, const struct kh_flight *f)
-{
-	const uint32_t *counts = f->out.p;
-
-	if (!f->roomy && counts[KH_GPU_LEFT] > f->task->job->n / CROWDED)
-		l->roomy = KH_ROOMY;
 }
 
 /* Fetches the features found, and where those of each fragment are among them. */
@@ -39,9 +26,7 @@ static int fetch_found(kh_task_queue *l, struct kh_flight *f, size_t bytes, kh_e
 	const char *from = (const char *)f->dout.p + kh_results_of(l, f).found_at;
 	int rc;
 
-	kh_rounds_hold(l->e->rounds);
 	rc = kh_gpu_host_room(&f->hfound, bytes + n, err);
-	kh_rounds_let_go(l->e->rounds);
 	if (!rc && bytes)
 		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
 					    cudaMemcpyDeviceToHost, l->back),
@@ -75,45 +60,24 @@ static int add_found(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 	return rc;
 }
 
-/* Makes the places of segments of those of slices. */
-static int take_places(const struct kh_flight *f, const uint32_t *place, kh_err *err)
-{
-	const kh_gpu_slice *slice = (const kh_gpu_slice *)((const char *)f->in.p + f->slice);
-	kh_places *p = f->task->places;
-	int rc;
-
-	if (!p)
-		return KH_OK;
-	rc = kh_grow((void **)&p->at, &p->cap, f->n_slices, sizeof *p->at, err);
-	p->n = rc ? 0 : f->n_slices;
-	for (size_t i = 0; i < p->n; i++)
-		p->at[i] = (kh_located) { slice[i].fragment, place[i] };
-	return rc;
-}
-
 /* Fetches what the host needs to count fragments that the census has no room for. */
 static int fetch_left(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
 	const struct kh_results r = kh_results_of(l, f);
 	const char *out = f->dout.p;
-	char *place = (char *)f->out.p + r.place;
 	const size_t n = t->job->n;
 	int rc;
 
-	if ((rc = KH_GPU(cudaMemcpyAsync(place, out + r.place, r.found_at - r.place,
-					 cudaMemcpyDeviceToHost, l->back),
-			 err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(t->candidates, out + r.candidates,
+	if ((rc = KH_GPU(cudaMemcpyAsync(t->candidates, out + r.candidates,
 					 n * sizeof *t->candidates, cudaMemcpyDeviceToHost,
 					 l->back),
 			 err)) ||
 	    (rc = KH_GPU(cudaMemcpyAsync(t->class_of, out + r.class_of, n * sizeof *t->class_of,
 					 cudaMemcpyDeviceToHost, l->back),
-			 err)) ||
-	    (rc = KH_GPU(cudaStreamSynchronize(l->back), err)))
+			 err)))
 		return rc;
-	return take_places(f, (const uint32_t *)place, err);
+	return KH_GPU(cudaStreamSynchronize(l->back), err);
 }
 
 static int take_results(kh_task_queue *l, struct kh_flight *f, kh_err *err)
@@ -125,10 +89,8 @@ static int take_results(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 
 	memcpy(t->call, out + KH_GPU_QUERY_COUNTS, n * sizeof *t->call);
 	t->genus = l->e->translated ? (const uint32_t *)(out + r.genus) : NULL;
-	if (t->candidates && !t->census) {
+	if (t->candidates && !t->census)
 		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
-		return take_places(f, (const uint32_t *)(out + r.place), err);
-	}
 	t->left = t->census && ((const uint32_t *)f->out.p)[KH_GPU_UNCOUNTED] > 0;
 	if (t->left)
 		return fetch_left(l, f, err);
@@ -151,19 +113,15 @@ int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 	if (f->by_host)
 		return KH_OK;
 	if ((rc = kh_gpu_use(l->c->device, err))) {
-		kh_flight_give_up(l, f);
+		kh_batches_drop(l->c->batches, &f->batch);
 		return rc;
 	}
-	rc = l->e->rounds     ? kh_rounds_wait(l->e->rounds, &f->ask, err)
-	     : l->c->batches ? kh_batches_wait(l->c->batches, &f->batch, err)
-			     : KH_GPU(cudaEventSynchronize(f->done), err);
-	if (rc)
+	if ((rc = kh_batches_wait(l->c->batches, &f->batch, err)))
 		return rc;
-	note_crowd(l, f);
 	rc = take_results(l, f, err);
 	if (!rc && f->task->distinct)
 		rc = add_found(l, f, err);
-	if (!rc && l->e->db->text && ((const uint32_t *)f->out.p)[KH_GPU_HOST] > 0)
+	if (!rc && ((const uint32_t *)f->out.p)[KH_GPU_HOST] > 0)
 		rc = kh_cuda_host_left(&l->host, l->e, f->task, err);
 	return rc;
 }

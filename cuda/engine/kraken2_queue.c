@@ -216,7 +216,7 @@ int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
 	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
 	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
-	kh_cuda_layout lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, NULL);
+	kh_cuda_layout lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, false);
 	int rc;
 
 	assert(l->n < KH_CUDA_DEPTH);

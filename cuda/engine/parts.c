@@ -41,8 +41,7 @@ int kh_cuda_parts_open(kh_cuda_part **out, const kh_engine *e, size_t bytes, siz
 	int rc = KH_OK;
 
 	*out = NULL;
-	/* rounds of exchange would have to be held for each sample that begins or ends */
-	if (e->rounds || e->by_host)
+	if (e->by_host)
 		return KH_OK;
 	p = kh_array(e->n, sizeof *p, err);
 	if (!p)

@@ -1,6 +1,6 @@
 /*
- * stage.c - the input of a job as the kernels read it: packed words, their masks, records, and
- * the slices of what is long; and memory for what kernels leave for one another
+ * stage.c - the input of a job as the kernels read it: packed words, their masks, records, and the
+ * parts of what is long
  */
 #include <config.h>
 #include "cuda/engine/engine_in.h"
@@ -8,14 +8,11 @@
 #include <string.h>
 #include "classify/match_small.h"
 
-/* --- input -------------------------------------------------------------------------- */
-kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, const kh_rule *rule)
+kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts)
 {
-	const bool text = rule && rule->text;
-	const uint32_t max_span = !rule ? INT32_MAX : text ? KH_MATCH_PIECE : rule->max_span;
-	/* a long fragment has more than max_span bases, and at most two shorter segments */
-	const size_t longs = words * 32 / max_span;
-	kh_cuda_layout l = { .words = words, .max_span = max_span, .text = text };
+	/* a long fragment has more than KH_MATCH_PIECE bases, and at most two shorter parts */
+	const size_t longs = parts ? words * 32 / KH_MATCH_PIECE : 0;
+	kh_cuda_layout l = { .words = words, .parts = parts };
 
 	l.amb = kh_gpu_up((words + 1) * 8);
 	l.rec = l.amb + kh_gpu_up((words + 1) * 4);
@@ -25,15 +22,14 @@ kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, const kh_rule *rule
 	return l;
 }
 
-static uint32_t slices_of(uint64_t len, uint32_t max_span)
+static uint32_t parts_of(uint64_t len)
 {
-	return (uint32_t)((len + max_span - 1) / max_span);
+	return (uint32_t)((len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE);
 }
 
-/* Fragments of several segments, and these, one behind the other. */
-static void put_slices(char *to, kh_cuda_layout *l, const kh_job *j)
+/* Fragments of several parts, and these, one behind the other. */
+static void put_parts(char *to, kh_cuda_layout *l, const kh_job *j)
 {
-	const uint32_t max_span = l->max_span;
 	const kh_gpu_record *rec = (const kh_gpu_record *)(to + l->rec);
 	const size_t step = j->interleaved ? 2 : 1, mate = j->interleaved ? 1 : j->n;
 	kh_gpu_long *out = (kh_gpu_long *)(to + l->longs);
@@ -42,10 +38,9 @@ static void put_slices(char *to, kh_cuda_layout *l, const kh_job *j)
 	for (uint32_t i = 0; i < j->n; i++) {
 		const uint64_t a = rec[step * i].len;
 		const uint64_t b = j->interleaved || j->block[1] ? rec[step * i + mate].len : 0;
-		const uint32_t n = slices_of(a, max_span) + slices_of(b, max_span);
+		const uint32_t n = parts_of(a) + parts_of(b);
 
-		if (l->text ? kh_small_fits((uint32_t)a, (uint32_t)b)
-			    : a + b <= max_span)
+		if (kh_small_fits((uint32_t)a, (uint32_t)b))
 			continue;
 		out[l->n_longs++] = (kh_gpu_long) { i, (uint32_t)l->n_slices, n };
 		for (uint32_t k = 0; k < n; k++)
@@ -91,8 +86,8 @@ bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_pa
 	memset(to + at * 8, 0, 8);
 	memset(to + l->amb + at * 4, 0xff, 4);
 	l->n_longs = l->n_slices = 0;
-	if (longest[0] + longest[!j->interleaved] > l->max_span)
-		put_slices(to, l, j);
+	if (l->parts && longest[0] + longest[!j->interleaved] > KH_MATCH_PIECE)
+		put_parts(to, l, j);
 	l->bytes = l->n_longs ? l->slice + l->n_slices * sizeof(kh_gpu_slice) : l->longs;
 	return true;
 }
@@ -106,49 +101,10 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 	q->amb = (const uint32_t *)(p + l->amb);
 	q->record = (const kh_gpu_record *)(p + l->rec);
 	q->n = (uint32_t)j->n;
+	q->n_words = (uint32_t)l->words;
 	q->mates = j->interleaved ? UINT32_MAX : j->block[1] ? (uint32_t)j->n : 0;
 	q->longs = (const kh_gpu_long *)(p + l->longs);
 	q->slice = (const kh_gpu_slice *)(p + l->slice);
 	q->n_longs = (uint32_t)l->n_longs;
 	q->n_slices = (uint32_t)l->n_slices;
-}
-
-/* --- between kernels ---------------------------------------------------------------- */
-/* Notes for each slice that there is room for; where there are more, some slices are done twice.
- * One in 1008 bases has a note for each of its strains, and for some of their relatives. */
-enum { NOTES = 128, NOTES_MAX = 1 << 26 };
-
-static size_t notes_room(size_t slices)
-{
-	return slices < NOTES_MAX / NOTES ? slices * NOTES : NOTES_MAX;
-}
-
-int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err)
-{
-	int rc = kh_gpu_room(&b->fragments, 3 * n * sizeof(uint32_t), err);
-
-	if (rc || l->text)
-		return rc;
-	if (l->n_slices > 0)
-		rc = kh_gpu_room(&b->slices,
-				 l->n_slices * (sizeof(uint32_t) + sizeof(kh_gpu_segment)), err);
-	if (!rc && l->n_slices > 0)
-		rc = kh_gpu_room(&b->notes, notes_room(l->n_slices) * sizeof(kh_gpu_note), err);
-	return rc;
-}
-
-void kh_cuda_between_drop(kh_cuda_between *b)
-{
-	KH_GPU_DROP(b->all);
-}
-
-void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b)
-{
-	q->again = b->fragments.p;
-	q->rest = q->again + q->n;
-	q->left = q->rest + q->n;
-	q->noted = b->slices.p;
-	q->slice_left = (uint32_t *)(q->noted + q->n_slices);
-	q->note = b->notes.p;
-	q->cap_notes = (uint32_t)notes_room(q->n_slices);
 }

@@ -6,21 +6,20 @@
 #include "seqio/feed.h"
 
 /* Where the words of a job's packed bases, their masks, the records, its long fragments and their
- * slices lie behind one another. */
+ * parts lie behind one another. */
 typedef struct kh_cuda_layout {
-	uint32_t max_span;              /* bases of a segment, */
-	bool text;                      /* and that is a part, of a database with text */
+	bool parts;                     /* long fragments have parts */
 	size_t words;                   /* their number; they come first */
 	size_t n_longs, n_slices;
 	size_t amb, rec, longs, slice, bytes;   /* offsets in bytes; the end */
 } kh_cuda_layout;
 
-/* There is room for as many slices as so many words can have; without a rule there are none. */
-kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, const kh_rule *rule);
+/* There is room for as many parts as so many words can have, if there are parts. */
+kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts);
 /* Fills in the input of j, whose parts s are (kh_job_part_of), and the numbers of l: `bytes` is
  * then what has been used.  False: a record is too long for the kernels. */
 bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_part s[2]);
-/* Bases to mates of q, and its slices: the job's input, which has been copied to `in` on the
+/* Bases to mates of q, and its parts: the job's input, which has been copied to `in` on the
  * device. */
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
 			 const void *in);

@@ -1,5 +1,5 @@
 /*
- * tiles.c - where a database with text lies that is not whole on each device: index/shares.h
+ * tiles.c - where index and text lie that are not whole on each device: index/shares.h
  *
  * Each device has a run of its tiles, which the others read there; or all devices have the same
  * run, and the host the other tiles.
@@ -50,40 +50,39 @@ uint64_t kh_cuda_index_room(const kh_engine *e)
 
 void kh_cuda_cut_text_for_host(kh_engine *e, uint64_t room)
 {
-	struct kh_cuda_section device = { .on_host = false }, host = { .on_host = true };
 	const bool index_first = e->db->h->section[KH_SEC_INDEX].at < e->db->h->text.at;
 	const uint64_t n = kh_cuda_tiles(e), beside = 2 * KH_SHARES_BESIDE;
 	uint64_t here = room > beside ? (room - beside) >> shift_of(e) : 0;
 
 	here = here < n ? here : n;
 	if (index_first) {
-		run_of(e, 0, here, &device.from, &device.to);
-		run_of(e, here, n, &host.from, &host.to);
+		run_of(e, 0, here, &e->on_device.from, &e->on_device.to);
+		run_of(e, here, n, &e->on_host.from, &e->on_host.to);
 	} else {
-		run_of(e, n - here, n, &device.from, &device.to);
-		run_of(e, 0, n - here, &host.from, &host.to);
+		run_of(e, n - here, n, &e->on_device.from, &e->on_device.to);
+		run_of(e, 0, n - here, &e->on_host.from, &e->on_host.to);
 	}
-	e->section[0] = device;
-	e->section[1] = host;
-	e->on_device = device.to - device.from;
-	e->on_host = host.to - host.from;
+}
+
+/* Has it the bytes from .. to - 1? */
+static bool has(uint64_t first, uint64_t end, uint64_t from, uint64_t to)
+{
+	return from >= first && to <= end;
 }
 
 uint64_t kh_cuda_tile(const kh_engine *e, const struct kh_cuda_copy *c, uint64_t tile)
 {
 	const bool shard = e->placement == KH_PLACE_SHARD_PEER;
-	const size_t n = shard ? e->n : 2;
+	const kh_cuda_run *on_device = &e->on_device, *on_host = &e->on_host;
 	uint64_t from, to;
 
 	run_of(e, tile, tile + 1, &from, &to);
-	for (size_t i = 0; i < n; i++) {
-		const struct kh_cuda_copy *d = shard ? &e->copy[i] : c;
-		const struct kh_cuda_section *s = &e->section[i];
-		const uint64_t first = shard ? d->from : s->from, end = shard ? d->to : s->to;
-		const void *p = !shard && s->on_host ? e->host : d->image.p;
-
-		if (from >= first && to <= end)
-			return (uint64_t)(uintptr_t)p - first;
-	}
+	for (size_t i = 0; i < e->n && shard; i++)
+		if (has(e->copy[i].from, e->copy[i].to, from, to))
+			return (uint64_t)(uintptr_t)e->copy[i].image.p - e->copy[i].from;
+	if (!shard && has(on_device->from, on_device->to, from, to))
+		return (uint64_t)(uintptr_t)c->image.p - on_device->from;
+	if (!shard && has(on_host->from, on_host->to, from, to))
+		return (uint64_t)(uintptr_t)e->host - on_host->from;
 	return 0;                       /* there is no such tile */
 }

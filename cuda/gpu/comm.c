@@ -79,11 +79,6 @@ int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n
 	return open_way(by_nccl && nccl ? nccl : &kh_gpu_way_peer, c, comm, device, n, err);
 }
 
-int kh_gpu_comm_open_here(kh_gpu_comm **c, const int *device, size_t n, kh_err *err)
-{
-	return open_way(&kh_gpu_way_peer, c, NULL, device, n, err);
-}
-
 void kh_gpu_comm_close(kh_gpu_comm *c)
 {
 	if (!c)

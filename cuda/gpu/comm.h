@@ -23,8 +23,6 @@ typedef struct kh_gpu_comm kh_gpu_comm;
 /* `device`: the n of this process, which have peer access to each other where that is possible;
  * comm: NULL, or the processes, over which the id of NCCL is sent. */
 int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n, kh_err *err);
-/* Of this process alone, by copies, even where the devices cannot reach each other's memory. */
-int kh_gpu_comm_open_here(kh_gpu_comm **c, const int *device, size_t n, kh_err *err);
 /* Waits until all members close; does not, after kh_gpu_comm_abort. */
 void kh_gpu_comm_close(kh_gpu_comm *c);
 /* To be called when this process has failed: ends what is under way, which the others notice. */

@@ -2,8 +2,8 @@
  * builder.h - the launchers that make an index
  *
  * Each returns a cudaError_t as an int, works on the current device in the given
- * stream, and does not wait unless it says so.  All pointers are to device memory.  A field
- * functions *_scratch say how many bytes of `scratch` are needed.
+ * stream, and does not wait unless it says so.  All pointers are to device memory.  Functions
+ * *_scratch say how many bytes of `scratch` are needed.
  */
 #ifndef KH_CUDA_KERNELS_BUILDER_H
 #define KH_CUDA_KERNELS_BUILDER_H
@@ -11,19 +11,18 @@
 #include <cuda_runtime_api.h>
 #include "index/index.h"
 #include "kmer/sampling.h"
-#include "taxonomy/tree.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* --- sample.cu: the pairs of a block of references ----------------------------------- */
-/* A piece (backend/pieces.h).  Windows and bins are numbered over all pieces; `window` and
- * `summed` are the numbers of its first ones. */
+/* A piece (backend/pieces.h).  Windows are numbered over all pieces; `window` is the number of its
+ * first one. */
 typedef struct kh_gpu_piece {
-	uint64_t at, starts, bases;
-	uint64_t window, summed;
-	uint32_t bin, local;
+	uint64_t at, starts;
+	uint64_t window;
+	uint32_t bin;
 } kh_gpu_piece;
 
 /* Pieces are ascending, and no two share a 32-base word.  Kernels may read one word behind the last
@@ -36,7 +35,6 @@ typedef struct kh_gpu_sample {
 	uint32_t n_pieces;
 	uint32_t n_words;               /* 32-base words */
 	uint64_t n_windows;             /* of minhash */
-	uint64_t n_summed;              /* bins of all pieces, for the digests */
 	/* scratch: kh_gpu_sample_scratch() bytes */
 	void *scratch;
 	size_t scratch_bytes;
@@ -44,7 +42,6 @@ typedef struct kh_gpu_sample {
 	uint64_t *key;                  /* 48 bits */
 	uint32_t *bin;
 	uint32_t *count;
-	uint64_t *digest;               /* kh_digest of each piece; zero before */
 } kh_gpu_sample;
 
 size_t kh_gpu_sample_scratch(const kh_gpu_sample *s);
@@ -100,65 +97,41 @@ int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_
 
 /* One range among those that are encoded together. */
 typedef struct kh_gpu_range {
-	uint64_t pair;                  /* its first pair */
-	uint64_t head;                  /* its first key, entry */
-	uint64_t entry;
-	uint64_t word;                  /* its first location, among those of all */
-	uint64_t bucket;                /* in the image, 64 bytes */
-	uint64_t loc;                   /* in the image, 4 bytes */
-	uint32_t B;
-	uint32_t over, lists;           /* lists: of seeds */
-	uint32_t failed;                /* an entry lies too far behind its home */
-	uint32_t start;                 /* its first place in kh_gpu_encode.start, of B + 2 */
+	uint64_t pair;                  /* its first pair, */
+	uint64_t head;                  /*   key, */
+	uint64_t entry;                 /*   slot, */
+	uint64_t word;                  /*   and word of a list, among those of all */
+	uint64_t loc;                   /* where its lists begin in the image, in words */
+	uint32_t over, lists;           /* seeds of too many bins; and of so many that they have a
+					 * list */
 } kh_gpu_range;
 
 /* Sorted pairs of whole ranges, less than 2^32, and what is made from them.  range has
  * KH_RANGES + 1 elements; the last, a sentinel, has the ends of all. */
 typedef struct kh_gpu_encode {
 	const uint64_t *key;
-	uint32_t *bin;                  /* lists are sorted, and cut, in place */
+	uint32_t *bin;                  /* lists are cut in place */
 	uint64_t n;
 	kh_gpu_range *range;
 	kh_bins bins;
-	/* n_targets: each target stands in a row of targets of its species, perhaps alone; the
-	 * first bin behind that row.  Not used if bins.most is 0. */
-	const uint32_t *row_end;
-	kh_tree tree;
 	uint32_t *head;                 /* n_heads: first pair of each key */
 	uint64_t n_heads;
-	uint32_t *entry;                /* n_entries + 1: first pair of each entry */
-	uint64_t n_entries;
-	uint64_t *lead;                 /* n_entries + 1: max of 19 * home - j; then the words of
-					 * lists before */
-	uint32_t *slot;                 /* n_entries */
-	uint8_t *len;                   /* n_entries + 1 */
-	uint32_t *several;              /* entries of several keys, at most cap_several of them */
-	uint32_t *many;                 /* entries of more than KH_GPU_MANY pairs */
-	uint32_t cap_several;           /* for kh_gpu_lists: how many there are */
-	uint32_t *counts;               /* [0] several, [1] many: zero before */
-	uint64_t *n_out;                /* what kh_gpu_heads and _entries found */
-	uint32_t *start;                /* of each range: the first entry of each bucket, and the
-					 * one behind the last */
-	kh_bucket *image;
-	void *scratch;                  /* for scans */
+	/* n_heads + 1: the slots of the seeds before each, and above 32 bits the words of their
+	 * lists */
+	uint64_t *lead;
+	uint8_t *len;                   /* n_heads + 1 */
+	uint64_t *n_out;                /* what kh_gpu_heads has found */
+	void *image;
+	void *scratch;                  /* for scans and selections */
 	size_t scratch_bytes;
 } kh_gpu_encode;
-#define KH_GPU_MANY 256
 
-size_t kh_gpu_encode_scratch(uint64_t n);
+size_t kh_gpu_heads_scratch(uint64_t n);
 int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream);          /* head, n_out */
 int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream);    /* range[].head */
-int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream);        /* entry, n_out */
-int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream); /* slot, failed, several */
-int kh_gpu_lists(const kh_gpu_encode *e,
-		 cudaStream_t stream); /* len, words before, over */
-/* image, with range[].bucket, .loc and .start set; n_start: places in start */
-int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
 
-/* --- seeds.cu: the same for a database with text ------------------------------------ */
-/* Each key is an entry, and bins stand for places.  `head` is found as above; lead[i]: the slots of
- * the seeds before seed i, and above 32 bits the words of their lists; range[].entry and .word: the
- * same of the ranges before.  scratch: kh_gpu_seeds_scratch() bytes. */
+/* --- seeds.cu: keys and their pairs to lines and lists ------------------------------ */
+/* scratch: kh_gpu_seeds_scratch() bytes. */
 size_t kh_gpu_seeds_scratch(uint64_t n);
 /* len, lead, range[].entry, .word, .over, .lists; `bin` has the lists, and stays the same if they
  * are made again */
@@ -199,7 +172,7 @@ typedef struct kh_gpu_left {
 int kh_gpu_seed_count_left(const kh_gpu_level *x, uint64_t *n, cudaStream_t stream);
 int kh_gpu_seed_left(const kh_gpu_level *x, const kh_gpu_left *l, cudaStream_t stream);
 /* The lines of the level that are not empty; part[].line is set. */
-int kh_gpu_seed_lines(const kh_gpu_level *x, kh_bucket *image, cudaStream_t stream);
+int kh_gpu_seed_lines(const kh_gpu_level *x, void *image, cudaStream_t stream);
 
 /* --- split.cu: pairs to the owners of their ranges -------------------------------- */
 /* The pairs of a block, *count of them and at most `bound`, stably into n runs: run i has the

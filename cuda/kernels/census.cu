@@ -7,10 +7,8 @@
  * of its own, and then lets the slot name it; the others wait these few instructions.  If each of
  * them wrote it before it took the slot, none had to wait; but the first kernels bring most classes
  * a thousand times at once, and then seven of eight places were left unused.
- *
- * Then a thread a slice notes its place, by the class of its fragment.
  */
-#include "cuda/kernels/classify.cuh"
+#include "cuda/kernels/queries.cuh"
 
 namespace {
 
@@ -75,11 +73,10 @@ __device__ uint32_t place_of(const kh_gpu_census &c, const kh_class &k)
 	}
 }
 
-/* Notes a share found, of a fragment or slice that lies there. */
-__device__ void mark(const kh_gpu_query &q, uint32_t target, uint32_t bin, uint32_t share)
+/* Notes a share found, of a fragment that lies there. */
+__device__ void mark(const kh_gpu_census &c, uint32_t target, uint32_t bin, uint32_t share)
 {
-	uint32_t *mask = &q.census.mask[kh_class_stretch(q.census.stretch, &q.ix.bins, target,
-							 bin)];
+	uint32_t *mask = &c.mask[(c.origin[target] + bin) / KH_STRETCH];
 	const uint32_t bit = 1u << share;
 
 	if (!(__ldcg(mask) & bit))
@@ -99,9 +96,10 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 	if (!kh_has_class(&call, &cand))
 		return KH_NO_CLASS;
 	const uint32_t best = kh_class_best(&cand);
-	const uint32_t target = best == KH_NO_TAXON ? 0 : target_of(q.ix, cand.bin);
+	const kh_match_db &db = q.text;
+	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&db, cand.bin);
 	const bool located =
-		best != KH_NO_TAXON && q.ix.tree.species[q.ix.bins.taxon[target]] == best;
+		best != KH_NO_TAXON && db.tree.species[db.bins.taxon[target]] == best;
 	const uint32_t place =
 		place_of(q.census, kh_class_make(&q.rule, &call, &cand, located));
 
@@ -112,13 +110,14 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 	atomicAdd((unsigned long long *)&q.census.at[place].many, 1ull);
 	atomicAdd(&many[kh_class_counted(call.features)], 1);
 	if (located)
-		mark(q, target, cand.bin, kh_class_share(&call));
+		mark(q.census, target, cand.bin, kh_class_share(&call));
 	return place;
 }
 
-__global__ void __launch_bounds__(THREADS) count_kernel(kh_gpu_query q)
+__global__ void __launch_bounds__(THREADS) count_kernel(const __grid_constant__ queries all)
 {
 	__shared__ uint32_t many[KH_N_MOST + 1];
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 
 	for (unsigned x = threadIdx.x; x <= KH_N_MOST; x += THREADS)
@@ -131,27 +130,6 @@ __global__ void __launch_bounds__(THREADS) count_kernel(kh_gpu_query q)
 		if (many[x])
 			atomicAdd((unsigned long long *)&q.census.many[x],
 				  (unsigned long long)many[x]);
-}
-
-__global__ void __launch_bounds__(THREADS) slice_kernel(kh_gpu_query q)
-{
-	const uint32_t s = blockIdx.x * THREADS + threadIdx.x;
-	const uint32_t number = s < q.n_slices ? q.class_of[q.slice[s].fragment] : KH_NO_CLASS;
-
-	if (number >= KH_UNCOUNTED)
-		return;
-	kh_class *k = &q.census.at[number];
-	const uint32_t best = kh_class_alone(k), bin = q.place[s];
-
-	atomicAdd((unsigned long long *)&k->segments, 1ull);
-	if (best == KH_NO_TAXON || bin == KH_NO_BIN)
-		return;
-	const uint32_t target = target_of(q.ix, bin);
-
-	if (q.ix.tree.species[q.ix.bins.taxon[target]] != best)
-		return;
-	atomicAdd((unsigned long long *)&k->placed, 1ull);
-	mark(q, target, bin, k->cell % KH_SHARES);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -192,11 +170,14 @@ __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 
 } /* namespace */
 
-extern "C" int kh_gpu_census_add(const kh_gpu_query *q, cudaStream_t stream)
+extern "C" int kh_gpu_census_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	count_kernel<<<blocks_for(q->n), THREADS, 0, stream>>>(*q);
-	if (q->n_slices > 0 && q->place)
-		slice_kernel<<<blocks_for(q->n_slices), THREADS, 0, stream>>>(*q);
+	const queries all = gather(q, n, [](const kh_gpu_query &x) {
+		return x.class_of && x.n > 0;
+	});
+
+	if (all.n > 0)
+		count_kernel<<<blocks_of(all, THREADS, fragments_of), THREADS, 0, stream>>>(all);
 	return cudaGetLastError();
 }
 

@@ -7,7 +7,7 @@
  * nothing.
  */
 #include "classify/hll.h"
-#include "cuda/kernels/classify.cuh"
+#include "cuda/kernels/queries.cuh"
 
 namespace {
 
@@ -65,8 +65,10 @@ __device__ void count(const kh_gpu_query &q, uint32_t i, const kh_call &call, ui
 		raise(reg, kh_hll_of(q.found[at + x]));
 }
 
-__global__ void __launch_bounds__(32 * WARPS_A_BLOCK) counters_kernel(kh_gpu_query q)
+__global__ void __launch_bounds__(32 * WARPS_A_BLOCK)
+	counters_kernel(const __grid_constant__ queries all)
 {
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t i = blockIdx.x * WARPS_A_BLOCK + threadIdx.x / 32;
 
 	if (i >= q.n || q.call[i].taxon == KH_NO_TAXON || q.call[i].taxon == KH_GPU_CALL_LEFT)
@@ -85,10 +87,14 @@ __global__ void __launch_bounds__(32 * WARPS_A_BLOCK) counters_kernel(kh_gpu_que
 
 } /* namespace */
 
-extern "C" int kh_gpu_counters_add(const kh_gpu_query *q, cudaStream_t stream)
+extern "C" int kh_gpu_counters_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	const uint32_t blocks = (q->n + WARPS_A_BLOCK - 1) / WARPS_A_BLOCK;
+	const queries all = gather(q, n, [](const kh_gpu_query &x) {
+		return x.counters.set && x.n > 0;
+	});
 
-	counters_kernel<<<blocks, 32 * WARPS_A_BLOCK, 0, stream>>>(*q);
+	if (all.n > 0)
+		counters_kernel<<<blocks_of(all, WARPS_A_BLOCK, fragments_of), 32 * WARPS_A_BLOCK,
+				  0, stream>>>(all);
 	return cudaGetLastError();
 }

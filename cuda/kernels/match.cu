@@ -1,10 +1,19 @@
-/* match.cu - fragments compared with text, which has alleles or not */
+/* match.cu - fragments compared with text, which has alleles or not, and what is made of that */
 #include "cuda/kernels/match_kernels.cuh"
 
-extern "C" int kh_gpu_queries_match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
+extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	return q[0]->text.alleles ? match(q, n, stream)
-				  : kh_gpu_queries_match_plain(q, n, stream);
+	int e = q[0]->text.alleles ? match(q, n, stream)
+				   : kh_gpu_queries_match_plain(q, n, stream);
+
+	if (e == cudaSuccess)
+		e = kh_gpu_census_add(q, n, stream);
+	if (e == cudaSuccess)
+		e = kh_gpu_counters_add(q, n, stream);
+	for (uint32_t i = 0; i < n && e == cudaSuccess; i++)
+		if (q[i]->genus && q[i]->n > 0)
+			e = kh_gpu_query_translate(q[i], stream);
+	return e;
 }
 
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)

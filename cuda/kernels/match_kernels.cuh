@@ -21,18 +21,13 @@
 
 #include "cuda/kernels/match_short.h"
 #include "cuda/kernels/match_warp.cuh"
+#include "cuda/kernels/queries.cuh"
 #include "cuda/kernels/syncmers.cuh"
 
 namespace {
 
 constexpr unsigned BLOCK = 64;
 constexpr unsigned MATCH_EACH = 16;     /* warps on a multiprocessor, at most */
-
-/* What is launched at a time; blockIdx.y is the number of a query, where nothing else is said. */
-struct queries {
-	uint32_t n;
-	kh_gpu_query q[KH_GPU_TOGETHER];
-};
 
 /* Marks the k-mers of each word that are looked up, as if all words were one sequence: those of a
  * record that lie inside it are right.  H = 0: by minhash, else (k - s) / 2 of syncmers. */
@@ -149,18 +144,7 @@ __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ quer
 		kh_gpu_sum(&q, &db, &q.longs[i], first);
 }
 
-/* Blocks of so many threads for the query of a launch that has most to do. */
-dim3 blocks_of(const queries &all, unsigned threads, uint32_t (*has)(const kh_gpu_query &q))
-{
-	uint32_t most = 1;
-
-	for (uint32_t i = 0; i < all.n; i++)
-		most = max(most, has(all.q[i]));
-	return dim3((most + threads - 1) / threads, all.n);
-}
-
 uint32_t words_of(const kh_gpu_query &q) { return q.n_words + 1; }
-uint32_t fragments_of(const kh_gpu_query &q) { return q.n; }
 uint32_t longs_of(const kh_gpu_query &q) { return q.n_longs; }
 
 template <int H>
@@ -190,14 +174,12 @@ void mark_any(const queries &all, cudaStream_t stream)
 int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
 	const uint32_t most = blocks_on_device(MATCH_EACH);
+	const queries all = gather(q, n, [](const kh_gpu_query &x) { return x.n > 0; });
 	uint64_t items = 0, parts = 0;
-	queries all;
 
-	all.n = n;
-	for (uint32_t i = 0; i < n; i++) {
-		all.q[i] = *q[i];
-		items += (uint64_t)q[i]->n + q[i]->n_slices;
-		parts += q[i]->n_slices;
+	for (uint32_t i = 0; i < all.n; i++) {
+		items += (uint64_t)all.q[i].n + all.q[i].n_slices;
+		parts += all.q[i].n_slices;
 	}
 	if (items == 0)
 		return cudaSuccess;

@@ -1,12 +1,14 @@
 /*
- * pairs.cu - pairs of a build gathered and sorted, where each range of them begins, and how many
- * it has
+ * pairs.cu - pairs of a build gathered and sorted, where each range of them and each key begins,
+ * and how many a range has
  */
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/builder.h"
 #include "cuda/kernels/threads.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
 
 namespace {
 
@@ -61,6 +63,36 @@ __global__ void bounds_kernel(const uint64_t *key, uint64_t n, uint64_t *at)
 		at[p] = first_of(n, [&](uint64_t i) { return key[i] >> 40 >= p; });
 }
 
+/* --- keys --------------------------------------------------------------------------- */
+struct is_head {
+	const uint64_t *key;
+
+	__device__ bool operator()(uint32_t i) const
+	{
+		return i == 0 || key[i] != key[i - 1];
+	}
+};
+
+cudaError_t select_heads(const kh_gpu_encode *e, void *scratch, size_t *bytes, uint64_t n,
+			 cudaStream_t stream)
+{
+	return caught([&] {
+		return cub::DeviceSelect::If(scratch, *bytes,
+					     thrust::make_counting_iterator<uint32_t>(0),
+					     e->head, e->n_out, n, is_head { e->key },
+					     stream);
+	});
+}
+
+__global__ void range_heads_kernel(kh_gpu_encode e)
+{
+	if (threadIdx.x > KH_RANGES)
+		return;
+	kh_gpu_range *r = &e.range[threadIdx.x];
+
+	r->head = first_of(e.n_heads, [&](uint64_t i) { return e.head[i] >= r->pair; });
+}
+
 /* --- weights ------------------------------------------------------------------------ */
 __global__ void __launch_bounds__(THREADS)
 	weigh_kernel(const uint64_t *key, const uint32_t *count, uint64_t most,
@@ -111,6 +143,28 @@ extern "C" int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at,
 			     cudaStream_t stream)
 {
 	bounds_kernel<<<1, 288, 0, stream>>>(key, n, at);
+	return cudaGetLastError();
+}
+
+extern "C" size_t kh_gpu_heads_scratch(uint64_t n)
+{
+	kh_gpu_encode e = {};
+	size_t bytes = 0;
+
+	select_heads(&e, nullptr, &bytes, n, nullptr);
+	return bytes;
+}
+
+extern "C" int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream)
+{
+	size_t bytes = e->scratch_bytes;
+
+	return select_heads(e, e->scratch, &bytes, e->n, stream);
+}
+
+extern "C" int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream)
+{
+	range_heads_kernel<<<1, 288, 0, stream>>>(*e);
 	return cudaGetLastError();
 }
 

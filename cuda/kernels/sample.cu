@@ -8,8 +8,8 @@
  */
 #include "cuda/kernels/builder.h"
 #include "cuda/kernels/cub.cuh"
-#include "cuda/kernels/device.cuh"
 #include "cuda/kernels/syncmers.cuh"
+#include "cuda/kernels/threads.cuh"
 
 #include <cub/device/device_scan.cuh>
 
@@ -80,6 +80,72 @@ __global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32
 }
 
 /* --- minhash ------------------------------------------------------------------------ */
+/* fmix64 is a bijection: its inverse. */
+__device__ __forceinline__ uint64_t unmix64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0x9cb4b2f8129337db);
+	x ^= x >> 33;
+	x *= UINT64_C(0x4f74430c22a54005);
+	return x ^ x >> 33;
+}
+
+__device__ __forceinline__ uint64_t warp_min(uint64_t x)
+{
+	for (int d = 16; d > 0; d /= 2) {
+		uint64_t y = __shfl_xor_sync(ALL, x, d);
+
+		x = y < x ? y : x;
+	}
+	return x;
+}
+
+/* Calls emit(i, key) in lane 0 for the features of one minhash window that are left in, ascending
+ * by order; returns their number.  The first `cap` orders are kept in `room`, the others are
+ * computed each time.  All ones mean that there is none, because the only number with that order
+ * is not a canonical k-mer. */
+template <class Emit>
+__device__ unsigned warp_minhash(const kh_sampling &rule, const uint64_t *bases,
+				 const uint32_t *amb, uint64_t at, uint64_t end,
+				 uint64_t *room, unsigned cap, Emit emit)
+{
+	const unsigned lane = lane_id(), m = (unsigned)(end - at);
+	uint64_t last = 0;
+	unsigned n = 0, taken = 0;
+	auto order = [&](unsigned i) {
+		return kh_packed_ambiguous(amb, at + i, rule.k)
+			       ? ~UINT64_C(0)
+			       : kh_minhash_order(kh_bits_canonical(
+					 kh_packed_bits(bases, at + i, rule.k), rule.k));
+	};
+
+	for (unsigned i = lane; i < m && i < cap; i += 32)
+		room[i] = order(i);
+	for (; n < rule.s; n++) {
+		uint64_t least = ~UINT64_C(0);
+
+		for (unsigned i = lane; i < m; i += 32) {
+			uint64_t h = i < cap ? room[i] : order(i);
+
+			if ((n == 0 || h > last) && h < least)
+				least = h;
+		}
+		least = warp_min(least);
+		if (least == ~UINT64_C(0))
+			break;
+		const uint64_t kmer = unmix64(least) ^ KH_ORDER_SEED, key = kh_key(kmer);
+
+		if (kh_sampling_takes(&rule, key) && !kh_sampling_repeat(&rule, kmer)) {
+			if (lane == 0)
+				emit(taken, key);
+			taken++;
+		}
+		last = least;
+	}
+	__syncwarp();
+	return taken;
+}
+
 __device__ uint32_t piece_of_window(const kh_gpu_sample &s, uint64_t window)
 {
 	return last_of(0, s.n_pieces, [&](uint32_t i) { return s.piece[i].window <= window; });
@@ -127,47 +193,6 @@ __global__ void __launch_bounds__(256) move_kernel(kh_gpu_sample s, const uint64
 	for (uint32_t i = from[window] + lane_id(); i < from[window + 1]; i += 32) {
 		s.key[i] = stage[window * s.sampling.s + i - from[window]];
 		s.bin[i] = p.bin + (uint32_t)(window - p.window);
-	}
-}
-
-/* --- digests ------------------------------------------------------------------------ */
-__device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p,
-			       uint64_t bin)
-{
-	const uint64_t from = p.at + bin * s.sampling.stride, end = p.at + p.bases;
-	const uint64_t stop = end - from < s.sampling.stride ? end : from + s.sampling.stride;
-	uint64_t h = kh_fmix64(p.local + bin + 1);
-
-	for (uint64_t i = from; i < stop; i += 16) {
-		const unsigned n = stop - i < 16 ? (unsigned)(stop - i) : 16;
-		const uint64_t two = s.amb[i >> 5] | (uint64_t)s.amb[(i >> 5) + 1] << 32;
-		const uint64_t amb = two >> (i & 31) & ((1u << n) - 1);
-
-		h = kh_fmix64(h ^ (kh_packed_bits(s.bases, i, n) | amb << 32 |
-				   (uint64_t)n << 48));
-	}
-	return h;
-}
-
-/* Each thread has a bin; a warp first adds up what it has of one piece, and needs one atomic for
- * it. */
-__global__ void __launch_bounds__(256) digest_kernel(kh_gpu_sample s)
-{
-	const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	const uint64_t mine = i < s.n_summed ? i : s.n_summed - 1;
-	const uint32_t p = last_of(0, s.n_pieces, [&](uint32_t x) {
-		return s.piece[x].summed <= mine;
-	});
-	uint64_t sum = i < s.n_summed ? bin_digest(s, s.piece[p], i - s.piece[p].summed) : 0;
-
-	if (__all_sync(ALL, p == __shfl_sync(ALL, p, 0))) {
-		for (int d = 16; d > 0; d /= 2)
-			sum += __shfl_xor_sync(ALL, sum, d);
-		if (lane_id() == 0)
-			atomicAdd((unsigned long long *)&s.digest[p],
-				  (unsigned long long)sum);
-	} else {
-		atomicAdd((unsigned long long *)&s.digest[p], (unsigned long long)sum);
 	}
 }
 
@@ -256,9 +281,6 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 		});
 	if (e != cudaSuccess)
 		return e;
-	if (s->n_summed > 0)
-		digest_kernel<<<(unsigned)((s->n_summed + 255) / 256), 256, 0, stream>>>(
-			*s);
 	if (minhash)
 		move_kernel<<<blocks, 256, 0, stream>>>(*s, l.stage, l.from);
 	else

@@ -1,13 +1,15 @@
 /*
  * seeds.cu - sorted pairs to the lists and lines of a database with text
  *
- * All ranges of a wave are worked on at once, as in encode.cu.  The contract is in index/seeds.h;
- * the code that it must equal is kh_seeds_encode.  A slot is left to the next level if the one that
+ * All ranges of a wave are worked on at once: their sorted pairs lie one behind the other, and a
+ * thread finds its range from the top 8 bits of the key.  The contract is in index/seeds.h; the
+ * code that it must equal is kh_seeds_encode.  A slot is left to the next level if the one that
  * stands as many before it as a line has is of the same line: so each level is a selection, a sort
  * of what was selected, and a thread for each line that has a slot.
  */
-#include "cuda/kernels/cut.cuh"
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/cub.cuh"
+#include "cuda/kernels/threads.cuh"
 #include "index/seeds.h"
 
 #include <cub/device/device_scan.cuh>
@@ -19,6 +21,72 @@ namespace {
 
 /* --- lists -------------------------------------------------------------------------- */
 constexpr uint32_t FEW = 8;             /* pairs of which a thread makes a list */
+/* Places in a table of a list's species: each of these has a location that is kept, and no more of
+ * them are added when too many are kept. */
+constexpr unsigned SPECIES_ROOM = 512;
+static_assert(KH_LIST_MAX + 32 < SPECIES_ROOM, "a free place ends every search");
+
+struct species_table {
+	uint32_t species[SPECIES_ROOM]; /* number + 1; 0: free */
+	uint32_t in[SPECIES_ROOM];      /* locations that it has of the list */
+	uint32_t size;                  /* places in use, a power of two */
+};
+
+/* If lists are not cut, all locations count as those of one species without a limit. */
+__device__ uint32_t species_of(const kh_gpu_encode &e, uint32_t target)
+{
+	return e.bins.most ? e.bins.species[target] : 0;
+}
+
+/* A list of so many locations is not cut. */
+__device__ uint32_t most_of(const kh_gpu_encode &e)
+{
+	return e.bins.most ? e.bins.most : UINT32_MAX;
+}
+
+__device__ bool is_first(const kh_gpu_encode &e, uint64_t from, uint64_t i)
+{
+	return i == from || e.bin[i] != e.bin[i - 1];
+}
+
+__device__ uint32_t species_slot(const species_table &t, uint32_t species)
+{
+	return species * UINT32_C(0x9e3779b1) >> 16 & (t.size - 1);
+}
+
+/* For a list of n pairs. */
+__device__ void species_clear(species_table &t, uint32_t n)
+{
+	uint32_t size = 32;
+
+	while (size < 2 * n && size < SPECIES_ROOM)
+		size *= 2;
+	__syncwarp();
+	for (uint32_t i = lane_id(); i < size; i += 32)
+		t.species[i] = t.in[i] = 0;
+	if (lane_id() == 0)
+		t.size = size;
+	__syncwarp();
+}
+
+/* Moves the distinct bins of pairs from .. to - 1, which are in order, to the front; returns how
+ * many there are. */
+__device__ uint32_t distinct_bins(const kh_gpu_encode &e, uint32_t from, uint32_t to)
+{
+	uint32_t last = e.bin[from], n = 1;
+
+	for (uint32_t j = from + 1; j < to; j++) {
+		const uint32_t bin = e.bin[j];
+
+		if (bin == last)
+			continue;
+		if (j > from + n)
+			e.bin[from + n] = bin;
+		last = bin;
+		n++;
+	}
+	return n;
+}
 
 __device__ uint32_t end_of(const kh_gpu_encode &e, uint64_t seed)
 {
@@ -79,7 +147,7 @@ __device__ uint32_t many_places(const kh_gpu_encode &e, species_table &t, uint32
 {
 	uint32_t kept = 0;
 
-	species_clear<by_warp>(t, to - from);
+	species_clear(t, to - from);
 	for (uint64_t i = from; i < to && kept <= KH_LIST_MAX; i += 32) {
 		const uint64_t mine = i + lane_id();
 		const bool first = mine < to && is_first(e, from, mine);
@@ -267,7 +335,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* The first slot of a line writes it. */
-__global__ void __launch_bounds__(THREADS) lines_kernel(kh_gpu_level x, kh_bucket *image)
+__global__ void __launch_bounds__(THREADS) lines_kernel(kh_gpu_level x, uint4 *image)
 {
 	const uint64_t i = thread_number();
 
@@ -287,7 +355,7 @@ __global__ void __launch_bounds__(THREADS) lines_kernel(kh_gpu_level x, kh_bucke
 			break;
 		place = place_of(x, i + j + 1);
 	}
-	uint4 *out = (uint4 *)(image + part->line + home);
+	uint4 *out = image + 4 * (part->line + home);
 	for (int j = 0; j < 4; j++)
 		out[j] = make_uint4(line[4 * j], line[4 * j + 1], line[4 * j + 2],
 				    line[4 * j + 3]);
@@ -365,10 +433,10 @@ extern "C" int kh_gpu_seed_left(const kh_gpu_level *x, const kh_gpu_left *l, cud
 	return rc != cudaSuccess ? rc : cudaGetLastError();
 }
 
-extern "C" int kh_gpu_seed_lines(const kh_gpu_level *x, kh_bucket *image, cudaStream_t stream)
+extern "C" int kh_gpu_seed_lines(const kh_gpu_level *x, void *image, cudaStream_t stream)
 {
 	if (x->n > 0)
-		lines_kernel<<<blocks_for(x->n), THREADS, 0, stream>>>(*x, image);
+		lines_kernel<<<blocks_for(x->n), THREADS, 0, stream>>>(*x, (uint4 *)image);
 	return cudaGetLastError();
 }
 

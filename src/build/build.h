@@ -70,6 +70,7 @@ typedef struct kh_build_options {
 	const char *taxonomy;           /* folder of dump files, or NULL */
 	/* from which the taxonomy is made, or which join that of the folder; NULL: none */
 	const struct kh_lineages *lineages;
+	bool header_lineages;           /* header lines have them */
 	/* n_refs: the taxid of all its sequences, or 0; NULL: no file has one */
 	const uint32_t *file_taxid;
 	const char *const *maps;        /* accession2taxid or id-taxid tables, in order */

@@ -200,6 +200,7 @@ static int open_pass(struct build *b, kh_err *err)
 
 	b->refs.allow_duplicates = o->allow_duplicates;
 	b->refs.no_header_taxid = !o->taxonomy;
+	b->refs.lineages = o->header_lineages ? o->lineages : NULL;
 	if (!rc)
 		rc = kh_build_base_refs(b, err);
 	b->refs.file_taxid = o->file_taxid;

@@ -85,7 +85,7 @@ static int read_rows(struct rows *x, const char *file, kh_err *err)
 					  "files, one a line", file,
 					  (unsigned long long)x->tsv.line,
 					  (size_t)(nul - row.p) + 1);
-		else if (row.n > 0)
+		else if (!kh_row_is_blank(row))
 			rc = x->take(x, row, err);
 	}
 	kh_tsv_clear(&x->tsv);
@@ -94,9 +94,14 @@ static int read_rows(struct rows *x, const char *file, kh_err *err)
 
 static int list_row(struct rows *x, kh_span row, kh_err *err)
 {
-	char *path = strndup(row.p, row.n);
-	int rc = path ? kh_references_add(x->r, path, err) : kh_fail_nomem(err);
+	const kh_span cell = kh_row_cell(row);
+	char *path;
+	int rc;
 
+	if (kh_row_is_comment(row))
+		return KH_OK;
+	path = strndup(cell.p, cell.n);
+	rc = path ? kh_references_add(x->r, path, err) : kh_fail_nomem(err);
 	free(path);
 	return rc;
 }
@@ -115,7 +120,8 @@ int kh_references_list(kh_references *r, const char *list, kh_err *err)
 /* Looks for a header; without one a row is a file and a taxid. */
 static int first_row(struct rows *x, kh_span row, kh_err *err)
 {
-	static const char *const file[] = { "file", "path", "fasta", "filename", NULL };
+	static const char *const file[] = { "file", "path", "fasta", "filename", "file_name",
+					    "genome", "fasta_file", NULL };
 	static const char *const accession[] = { "assembly_accession", "accession", "assembly",
 						 "Assembly Accession", NULL };
 	static const char *const taxid[] = { "taxid", "tax_id", "taxonomy_id",
@@ -128,6 +134,7 @@ static int first_row(struct rows *x, kh_span row, kh_err *err)
 	if (x->accessions)
 		x->key = kh_columns_find(&x->c, accession);
 	x->no_header = x->taxid < 0 && x->key < 0;
+	x->begun = !x->no_header || !kh_row_is_comment(row);
 	if (x->no_header) {
 		x->key = 0;
 		x->taxid = 1;
@@ -158,10 +165,9 @@ static int table_row(struct rows *x, kh_span row, kh_err *err)
 	uint32_t taxid = 0;
 	int rc;
 
-	if (first && row.n > 1 && memcmp(row.p, "##", 2) == 0)
+	if (!first && kh_row_is_comment(row))
 		return KH_OK;
-	x->begun = true;
-	if (first && ((rc = first_row(x, row, err)) || !x->no_header))
+	if (first && ((rc = first_row(x, row, err)) || !x->no_header || !x->begun))
 		return rc;
 	if (x->key < 0 || x->taxid < 0)         /* the header was bad */
 		return KH_OK;
@@ -203,23 +209,17 @@ int kh_references_lineages(kh_references *r, const char *table, kh_err *err)
 	return rc ? rc : kh_lineages_load(r->lineages, table, &r->errs, err);
 }
 
-/* Takes the header line of a record: an id, blanks, and a lineage, if there is a ';' in it. */
+/* Takes the header line of a record, if it has a lineage. */
 static int header_row(struct rows *x, kh_span row, kh_err *err)
 {
-	size_t n = 1;
+	kh_lineage_row lineage = { .file = x->tsv.name, .line = x->tsv.line };
 
 	if (row.p[0] != '>')
 		return KH_OK;
-	while (n < row.n && row.p[n] != ' ' && row.p[n] != '\t')
-		n++;
-	size_t from = n;
-	while (from < row.n && (row.p[from] == ' ' || row.p[from] == '\t'))
-		from++;
-	if (n == 1 || from == row.n || !memchr(row.p + from, ';', row.n - from))
-		return KH_OK;
-	const kh_lineage_row lineage = { x->tsv.name, x->tsv.line, { row.p + 1, n - 1 },
-					 { row.p + from, row.n - from } };
-	return kh_lineages_add(x->r->lineages, &lineage, &x->r->errs, err);
+	row = kh_span_trim(row.p + 1, row.p + row.n);
+	lineage.lineage = kh_lineages_in_header(row, &lineage.closed);
+	return lineage.lineage.n == 0 ? KH_OK
+	       : kh_lineages_add(x->r->lineages, &lineage, &x->r->errs, err);
 }
 
 int kh_references_headers(kh_references *r, kh_err *err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "taxonomy/lineage.h"
 
 size_t kh_refs_front(const kh_sampling *rule)
 {
@@ -85,11 +86,14 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	return KH_OK;
 }
 
-/* The taxid in the header line, or else that of the file. */
+/* The taxid in the header line, or of its lineage, or else that of the file. */
 static uint32_t said_taxid(const kh_refs *r, const kh_block *b, const kh_record *rec)
 {
-	const uint32_t header =
-		r->no_header_taxid ? 0 : kh_header_taxid(b->text + rec->name, rec->name_len);
+	const char *name = b->text + rec->name;
+	uint32_t header = r->no_header_taxid ? 0 : kh_header_taxid(name, rec->name_len);
+
+	if (!header && r->lineages)
+		header = kh_lineages_header_taxid(r->lineages, name, rec->name_len);
 
 	return header || !r->file_taxid ? header : r->file_taxid[b->file];
 }

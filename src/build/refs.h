@@ -23,6 +23,7 @@ typedef struct kh_refs {
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
 	bool number_later;              /* kh_refs_number is not called */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
+	const struct kh_lineages *lineages;     /* header lines have these, or NULL */
 	/* NULL, or called when a sequence begins, in order, with the name of its file */
 	int (*begun)(void *arg, const char *id, const char *path, kh_err *err);
 	void *begun_arg;

@@ -323,6 +323,7 @@ static int check_files(struct job *j, kh_err *err)
 	o->n_refs = j->refs.n;
 	o->file_taxid = j->refs.taxid;
 	o->lineages = j->refs.lineages;
+	o->header_lineages = j->v.header_lineage;
 	if (!rc)
 		rc = kh_paths_output(p, j->v.db, err);
 	if (!rc && j->base)

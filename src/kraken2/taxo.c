@@ -142,6 +142,7 @@ static int make_tree(const taxo *t, kh_taxonomy **out, kh_err *err)
 
 	if (!tax)
 		return KH_ENOMEM;
+	tax->kraken = true;
 	for (uint64_t i = ROOT; i < t->n; i++) {
 		const uint32_t x = t->taxon[i];
 		const char *rank = t->ranks + get(t, i, RANK);

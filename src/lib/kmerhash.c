@@ -371,11 +371,12 @@ int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon
 uint32_t kmerhash_taxon_above(const kmerhash *k, uint32_t taxid, const char *rank)
 {
 	const kh_taxonomy *t = k->db->tax;
+	const bool domain = strcmp(rank, "domain") == 0 || strcmp(rank, "superkingdom") == 0;
 	uint32_t i = kh_taxonomy_find(t, taxid);
 
 	if (i == KH_NO_TAXON)
 		return 0;
-	while (strcmp(kh_rank_name(t->rank[i]), rank) != 0) {
+	while (domain ? t->letter[i] != 'D' : strcmp(kh_rank_name(t->rank[i]), rank) != 0) {
 		if (i == 0)
 			return 0;
 		i = t->parent[i];

@@ -148,7 +148,8 @@ KMERHASH_API uint32_t kmerhash_taxa(const kmerhash *k);
  * or 0 if there is none. */
 KMERHASH_API int kmerhash_taxon_at(const kmerhash *k, uint32_t i, kmerhash_taxon *taxon);
 KMERHASH_API int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon);
-/* The taxid of the nearest of `taxid` and its ancestors that has that rank, or 0. */
+/* The taxid of the nearest of `taxid` and its ancestors that has that rank, or 0.  "domain" and
+ * "superkingdom" are one, and what stands in their place of viruses is meant, too. */
 KMERHASH_API uint32_t kmerhash_taxon_above(const kmerhash *k, uint32_t taxid, const char *rank);
 /* The lowest common ancestor, or 0 if the database has not both. */
 KMERHASH_API uint32_t kmerhash_taxon_common(const kmerhash *k, uint32_t a, uint32_t b);

@@ -13,7 +13,7 @@ enum { N_RANKS = sizeof ranks / sizeof *ranks };
 static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
 {
 	for (int i = 0; i < N_RANKS; i++)
-		if (kh_rank_letter(tax->rank[taxon]) == ranks[i].letter)
+		if (tax->letter[taxon] == ranks[i].letter)
 			return i;
 	return -1;
 }

@@ -145,12 +145,16 @@ static int list_row(kh_merge_files *f, kh_span row, kh_errs *errs, kh_err *err)
 {
 	const char *tab = memchr(row.p, '\t', row.n);
 	const size_t n_name = tab ? (size_t)(tab - row.p) : 0;
+	kh_span cell = kh_row_cell(row);
 	int rc;
 
-	if (tab)
-		return add_file(f, strndup(row.p, n_name),
-				strndup(tab + 1, row.n - n_name - 1), err);
-	char *path = strndup(row.p, row.n);
+	if (tab) {
+		const kh_span name = kh_row_cell((kh_span) { row.p, n_name });
+
+		cell = kh_row_cell((kh_span) { tab + 1, row.n - n_name - 1 });
+		return add_file(f, strndup(name.p, name.n), strndup(cell.p, cell.n), err);
+	}
+	char *path = strndup(cell.p, cell.n);
 	rc = path ? kh_merge_files_add(f, path, errs, err) : kh_fail_nomem(err);
 	free(path);
 	return rc;
@@ -175,7 +179,7 @@ int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_e
 					  "%s:%llu: column %zu: a NUL byte; expected PATH, or "
 					  "SAMPLE tab PATH", list, (unsigned long long)t.line,
 					  (size_t)(nul - row.p) + 1);
-		else if (row.n > 0)
+		else if (!kh_row_is_blank(row) && !kh_row_is_comment(row))
 			rc = list_row(f, row, errs, err);
 	}
 	kh_tsv_clear(&t);

@@ -41,8 +41,8 @@ int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const cha
 /* Is it a name that can stand in a table? */
 bool kh_merge_is_name(kh_span s);
 
-/* The code that reports have for a rank, or NULL: text.c. */
-const char *kh_merge_code(kh_rank rank);
+/* The code of that letter, a static string; NULL: no rank has it.  text.c */
+const char *kh_merge_code(char letter);
 /* Adds a taxon: of *t the name and the code are those of x. */
 int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row *x,
 		       uint32_t *number, kh_err *err);

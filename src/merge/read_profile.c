@@ -101,7 +101,7 @@ static double as_number(const kh_span *c, int at)
 /* The code that a report has for a rank. */
 static kh_span code_of(kh_span rank)
 {
-	const char *code = kh_merge_code(kh_rank_find(rank.p, rank.n));
+	const char *code = kh_merge_code(kh_rank_place(kh_rank_find(rank.p, rank.n)));
 
 	return code ? (kh_span) { code, 1 } : (kh_span) { "", 0 };
 }

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "merge/read_in.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -170,10 +171,31 @@ static int unclassified(struct reader *r, const struct row *x)
 	return add_reads(r, x->clade);
 }
 
+/* The code of a row.  Reports of Kraken 2 have R1 for viruses where the NCBI calls their rank
+ * acellular root: that is the place of a domain, and what follows is counted from it. */
+static kh_span code_of(const struct reader *r, const struct row *x, uint32_t parent,
+		       char code[KH_MERGE_CODE])
+{
+	enum { VIRUSES = 10239, MOST = 99999 };
+	const kh_span said = x->taxon.code;
+	const char *above = parent == NONE ? "" : r->r->m->taxon[parent].code;
+	const unsigned long steps = above[0] == 'D' ? strtoul(above + 1, NULL, 10) : MOST;
+
+	if (said.n < 2 || said.p[0] != 'R')
+		return said;
+	if (x->taxon.taxid == VIRUSES)
+		return (kh_span) { "D", 1 };
+	if (steps >= MOST)
+		return said;
+	return (kh_span) { code, (size_t)snprintf(code, KH_MERGE_CODE, "D%lu", steps + 1) };
+}
+
 /* Puts a row into the tree. */
 static int place(struct reader *r, const struct row *x)
 {
+	char code[KH_MERGE_CODE];
 	uint32_t parent, taxon;
+	kh_merge_row row;
 	int rc;
 
 	if (x->depth > r->n_open || (x->depth == 0 && r->n_open > 0))
@@ -187,7 +209,9 @@ static int place(struct reader *r, const struct row *x)
 	if (rc || !r->r->sound)
 		return rc;
 	parent = x->depth ? r->open[x->depth - 1].taxon : NONE;
-	rc = kh_merge_find_taxon(r->r, &x->taxon, parent, &taxon);
+	row = x->taxon;
+	row.code = code_of(r, x, parent, code);
+	rc = kh_merge_find_taxon(r->r, &row, parent, &taxon);
 	if (rc || taxon == NONE)
 		return rc;
 	rc = KH_GROW(r->open, r->cap, r->n_open + 1, r->r->err);
@@ -216,8 +240,9 @@ static int read_rows(struct reader *r)
 	while (!rc && (got = kh_tsv_next(&r->r->tsv, &row, r->r->err)) > 0) {
 		struct row x = { .clade = 0 };
 
-		if (row.n > 0 && row.p[0] == '#' && rows == 0)
-			continue;       /* kraken2-inspect writes its parameters into such lines */
+		/* kraken2-inspect writes its parameters into comments */
+		if (kh_row_is_blank(row) || (kh_row_is_comment(row) && rows == 0))
+			continue;
 		rows++;
 		const size_t before = r->r->errs->found;
 		rc = parse_row(r, row, &x);

@@ -16,7 +16,7 @@ static void set_code(kh_taxonomy *t, uint32_t i, const char *code)
 	static const char letters[] = "RDKPCOFGS";
 	const char *letter = code[0] ? strchr(letters, code[0]) : NULL;
 
-	t->rank[i] = letter && !code[1] ? kh_rank_with(code[0]) : KH_RANK_NONE;
+	t->letter[i] = letter && i > 0 && !code[1] ? code[0] : 0;
 	t->level[i] = letter ? (uint8_t)(letter - letters) : t->level[t->parent[i]];
 	t->steps[i] = letter ? (uint32_t)strtoul(code + 1, NULL, 10) : t->steps[t->parent[i]] + 1;
 }

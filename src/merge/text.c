@@ -37,10 +37,9 @@ void kh_merge_end_row(kh_merge_sink *s)
 /* --- lineages --------------------------------------------------------------------- */
 const char kh_merge_ranks[] = "DKPCOFGS";
 
-const char *kh_merge_code(kh_rank rank)
+const char *kh_merge_code(char letter)
 {
 	static const char letters[] = "D\0K\0P\0C\0O\0F\0G\0S";
-	const char letter = kh_rank_letter(rank);
 	const char *at = letter ? strchr(kh_merge_ranks, letter) : NULL;
 
 	return at ? letters + 2 * (at - kh_merge_ranks) : NULL;
@@ -48,9 +47,11 @@ const char *kh_merge_code(kh_rank rank)
 
 const char *kh_merge_rank(const char *name)
 {
-	const kh_rank rank = name[0] && !name[1] ? kh_rank_with((char)(name[0] & ~0x20))
-						 : kh_rank_find(name, strlen(name));
-	const char *code = kh_merge_code(rank);
+	const kh_rank rank = kh_rank_find(name, strlen(name));
+	const char letter = name[0] && !name[1]		     ? (char)(name[0] & ~0x20)
+			    : strcmp(name, "acellular root") ? kh_rank_letter(rank)
+							     : kh_rank_place(rank);
+	const char *code = kh_merge_code(letter);
 
 	if (!code && name[0] && strchr("RDKPCOFGS", name[0]) && strlen(name) < KH_MERGE_CODE &&
 	    strspn(name + 1, "0123456789") == strlen(name + 1))

@@ -9,7 +9,7 @@ const N = taxa.taxid.length;
 
 // The ranks that the chart has a column for, root-most first, and how reports abbreviate them.
 const LEVELS = [
-	["root"], ["domain", "superkingdom", "acellular root", "D"], ["kingdom", "K"],
+	["root"], ["domain", "superkingdom", "D"], ["kingdom", "K"],
 	["phylum", "division", "P"], ["class", "C"], ["order", "O"], ["family", "F"],
 	["genus", "G"], ["species", "S"], ["below species"],
 ];

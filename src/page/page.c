@@ -322,6 +322,7 @@ kh_page_taxon *kh_page_taxa(const kh_taxonomy *tax, kh_err *err)
 		t[i] = (kh_page_taxon) { .taxid = tax->taxid[i],
 					 .parent = tax->parent[i],
 					 .name = tax->names + tax->name[i],
-					 .rank = kh_rank_name(tax->rank[i]) };
+					 .rank = tax->letter[i] == 'D' ? "domain"
+								  : kh_rank_name(tax->rank[i]) };
 	return t;
 }

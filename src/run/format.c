@@ -120,7 +120,7 @@ static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len
 /* The letter in front of a taxon in a lineage, or 0: it is left out. */
 static char lineage_letter(const kh_taxonomy *t, uint32_t taxon)
 {
-	const char letter = taxon > 0 ? kh_rank_letter(t->rank[taxon]) : 0;
+	const char letter = t->letter[taxon];
 
 	return letter ? (char)(letter | 0x20) : 0;
 }
@@ -281,11 +281,8 @@ void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32
 
 	if (!kh_buf_reserve(b, len + FIXED))
 		return;
-	at = put_bytes(b->p + b->n, text, head);
-	if (taxid) {
-		at = put_bytes(at, " kraken:taxid|", 14);
-		at = put_number(at, taxid);
-	}
+	at = taxid ? kh_put_header(b->p + b->n, text, head, taxid)
+		   : put_bytes(b->p + b->n, text, head);
 	at = put_bytes(at, text + head, len - head);
 	if (at[-1] != '\n')
 		at = put_char(at, '\n');

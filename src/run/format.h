@@ -67,8 +67,7 @@ typedef struct kh_line_parts {
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
 void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call);
 
-/* Record r with " kraken:taxid|N" at the end of its header; taxid 0: as it is. Ends with a
- * newline. */
+/* Record r with " kraken:taxid|N" behind its name; taxid 0: as it is. Ends with a newline. */
 void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
 		    uint32_t taxid);
 /* The same of its text, as it was read, of which the first `head` bytes are the header. */

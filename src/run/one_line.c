@@ -41,6 +41,44 @@ static void pass_line(cursor *c)
 	c->at = nl ? nl + 1 : c->end;
 }
 
+static const char tag[] = "kraken:taxid|";
+
+/* The length of a tag with its taxid at the start of a text, if it is a word of its own; else 0. */
+static size_t tag_length(const char *p, size_t n)
+{
+	size_t i = sizeof tag - 1;
+
+	if (n <= i || memcmp(p, tag, i) != 0)
+		return 0;
+	while (i < n && p[i] >= '0' && p[i] <= '9')
+		i++;
+	return i > sizeof tag - 1 && (i == n || is_blank(p[i])) ? i : 0;
+}
+
+char *kh_put_header(char *to, const char *line, size_t n, uint32_t taxid)
+{
+	size_t i = n > 0;               /* '>' or '@' and blanks may be in front of the name */
+
+	while (i < n && is_blank(line[i]))
+		i++;
+	while (i < n && !is_blank(line[i]))
+		i++;
+	memcpy(to, line, i);
+	to += i;
+	*to++ = ' ';
+	memcpy(to, tag, sizeof tag - 1);
+	to = put_number(to + sizeof tag - 1, taxid);
+	while (i < n) {
+		const size_t had = is_blank(line[i]) ? tag_length(line + i + 1, n - i - 1) : 0;
+
+		if (had > 0)
+			i += 1 + had;
+		else
+			*to++ = line[i++];
+	}
+	return to;
+}
+
 static char *put_header(char *to, const kh_block *blk, const kh_record *r, uint32_t taxid)
 {
 	size_t n = r->name_len;
@@ -48,11 +86,11 @@ static char *put_header(char *to, const kh_block *blk, const kh_record *r, uint3
 	while (n > 0 && is_blank(blk->text[r->name + n - 1]))
 		n--;
 	*to++ = r->fastq ? '@' : '>';
-	memcpy(to, blk->text + r->name, n);
-	to += n;
 	if (taxid) {
-		memcpy(to, " kraken:taxid|", 14);
-		to = put_number(to + 14, taxid);
+		to = kh_put_header(to, blk->text + r->name, n, taxid);
+	} else {
+		memcpy(to, blk->text + r->name, n);
+		to += n;
 	}
 	*to++ = '\n';
 	return to;

@@ -128,7 +128,7 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 	const kh_taxonomy *tax = p->db->tax;
 	uint32_t parent = tax->parent[t];
 
-	while (parent != 0 && !kh_rank_letter(tax->rank[parent]))
+	while (parent != 0 && !tax->letter[parent])
 		parent = tax->parent[parent];
 	return (kh_profile_row) {
 		.taxon = t,
@@ -157,7 +157,7 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 	for (uint32_t t = 1; t < tax->n && !rc; t++) {
 		kh_profile_row *r = &p->row[p->n];
 
-		if (!kh_rank_letter(tax->rank[t]) ||
+		if (!tax->letter[t] ||
 		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;

@@ -199,7 +199,7 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 		return KH_ENOMEM;
 	kh_buf_string(b, header);
 	for (size_t i = 0; i < p->n; i++) {
-		const char letter = kh_rank_letter(p->db->tax->rank[p->row[i].taxon]);
+		const char letter = p->db->tax->letter[p->row[i].taxon];
 		const char *at = strchr(ranks, letter);
 
 		place[i] = (struct place) { &p->row[i], at ? (int)(at - ranks) : 8 };

@@ -126,18 +126,23 @@ static void kraken_row(struct table *t, const struct row *r)
 	kh_buf_string(t->b, "\n");
 }
 
+static char letter_of(const struct table *s, uint32_t taxon)
+{
+	return s->o->plain ? kh_rank_letter(s->tax->rank[taxon]) : s->tax->letter[taxon];
+}
+
 /* "d__Bacteria|p__...": taxa without a letter are left out. */
 static void mpa_row(struct table *s, const struct row *r)
 {
 	const kh_taxonomy *tax = s->tax;
 	const char *between = "";
 
-	if (r->taxon == 0 || !kh_rank_letter(tax->rank[r->taxon]))
+	if (r->taxon == 0 || !letter_of(s, r->taxon))
 		return;
 	for (uint32_t i = r->depth, t = r->taxon; i > 0; t = tax->parent[t])
 		s->path[i--] = t;
 	for (uint32_t i = 1; i <= r->depth; i++) {
-		const char letter = kh_rank_letter(tax->rank[s->path[i]]);
+		const char letter = letter_of(s, s->path[i]);
 
 		if (!letter)
 			continue;

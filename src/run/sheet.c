@@ -10,7 +10,7 @@
 #include "io/source.h"
 #include "taxonomy/columns.h"
 
-enum { SAMPLE, READS1, READS2, N_ROLES };
+enum { SAMPLE, READS1, READS2, FASTA, LONG, N_ROLES };
 
 void kh_sheet_clear(kh_sheet *s)
 {
@@ -108,15 +108,31 @@ static int role_of(kh_span name)
 {
 	static const char *const words[N_ROLES][6] = {
 		[SAMPLE] = { "sample" },
-		[READS1] = { "reads1", "fq1", "fastq_1", "reads_1", "fastq1" },
-		[READS2] = { "reads2", "fq2", "fastq_2", "reads_2", "fastq2" },
+		[READS1] = { "reads1", "fq1", "fastq_1", "reads_1", "fastq1", "short_reads_1" },
+		[READS2] = { "reads2", "fq2", "fastq_2", "reads_2", "fastq2", "short_reads_2" },
+		[FASTA] = { "fasta" },
+		[LONG] = { "long_reads" },
 	};
 
 	for (int i = 0; i < N_ROLES; i++)
 		for (int k = 0; k < 6 && words[i][k]; k++)
-			if (kh_span_is(name, words[i][k]))
+			if (kh_span_is_word(name, words[i][k]))
 				return i;
 	return -1;
+}
+
+/* Is a row that begins with '#' the header? */
+static bool names_columns(struct reader *r, kh_span row)
+{
+	kh_errs errs = { .v = NULL };
+	kh_err err;
+	bool sample = false;
+
+	if (kh_columns_first(&r->c, r->tsv, row, &errs, &err) == KH_OK)
+		for (int i = 0; i < r->c.n; i++)
+			sample |= role_of(r->c.v[i]) == SAMPLE;
+	kh_errs_clear(&errs);
+	return sample;
 }
 
 static int parse_header(struct reader *r, kh_span row)
@@ -134,7 +150,9 @@ static int parse_header(struct reader *r, kh_span row)
 		else if (role >= 0)
 			r->column[role] = i;
 	}
-	if (!rc && r->columns >= 0 && (r->column[SAMPLE] < 0 || r->column[READS1] < 0))
+	const bool reads = r->column[READS1] >= 0 || r->column[FASTA] >= 0 || r->column[LONG] >= 0;
+
+	if (!rc && r->columns >= 0 && (r->column[SAMPLE] < 0 || !reads))
 		rc = BAD(r, "%s:%llu: no column \"%s\" in the header; expected sample, reads1 and "
 			    "perhaps reads2, between tabs or commas", r->tsv->name, line_of(r),
 			 r->column[SAMPLE] < 0 ? "sample" : "reads1");
@@ -173,7 +191,18 @@ static kh_sheet_sample *sample_of(struct reader *r, kh_span name)
 	return x;
 }
 
-static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool *good)
+/* Where reads are expected first. */
+static int first_column(const struct reader *r)
+{
+	int role = READS1;
+
+	while (role < LONG && r->column[role] < 0)
+		role++;
+	return r->column[role] + 1;
+}
+
+/* path: by role, SAMPLE's is unused. */
+static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES], bool *good)
 {
 	const size_t before = r->errs->found;
 	int rc = KH_OK;
@@ -182,55 +211,67 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool
 		rc = BAD(r, "%s:%llu: column %d: \"%s\" cannot be the name of a sample, and so of "
 			    "files: expected no blank, no '/', and no '.' or '-' in front",
 			 r->tsv->name, line_of(r), r->column[SAMPLE] + 1, kh_span_show(name).s);
-	if (!rc && path[0].n == 0)
+	if (!rc && path[READS1].n == 0 &&
+	    (path[READS2].n > 0 || path[FASTA].n + path[LONG].n == 0))
 		rc = BAD(r, "%s:%llu: column %d: no reads; expected a file%s", r->tsv->name,
-			 line_of(r), r->column[READS1] + 1,
-			 path[1].n > 0 ? ", as there are second mates" : "");
-	for (int i = 0; i < 2 && !rc; i++)
+			 line_of(r), first_column(r),
+			 path[READS2].n > 0 ? ", as there are second mates" : "");
+	for (int i = READS1; i < N_ROLES && !rc; i++)
 		if (kh_span_is(path[i], "-") || memchr(path[i].p, 0, path[i].n))
 			rc = BAD(r, "%s:%llu: column %d: \"%s\" is not the name of a file",
-				 r->tsv->name, line_of(r), r->column[READS1 + i] + 1,
+				 r->tsv->name, line_of(r), r->column[i] + 1,
 				 kh_span_show(path[i]).s);
-	if (!rc && path[1].n > 0 && path[0].n == path[1].n &&
-	    memcmp(path[0].p, path[1].p, path[0].n) == 0)
+	if (!rc && path[READS2].n > 0 && path[READS1].n == path[READS2].n &&
+	    memcmp(path[READS1].p, path[READS2].p, path[READS1].n) == 0)
 		rc = BAD(r, "%s:%llu: column %d: \"%s\" is named for both mates", r->tsv->name,
-			 line_of(r), r->column[READS2] + 1, kh_span_show(path[1]).s);
+			 line_of(r), r->column[READS2] + 1, kh_span_show(path[READS2]).s);
 	*good = r->errs->found == before;
 	return rc;
 }
 
+/* Adds the reads of a row: pairs, or a file of single reads, from the column of that role. */
+static int add_reads(struct reader *r, kh_sheet_sample *x, const kh_span path[2], int role)
+{
+	const kh_sheet_file first = { .sample = (size_t)(x - r->s->v), .line = line_of(r),
+				      .column = r->column[role] + 1 };
+	kh_sheet_file where[2] = { first, first };
+
+	where[1].column = r->column[READS2] + 1;
+	return path[0].n > 0 ? kh_sheet_add_reads(r->s, x, path, where, r->err) : KH_OK;
+}
+
 static int parse_row(struct reader *r, kh_span row)
 {
-	kh_span path[2] = { { "", 0 }, { "", 0 } };
+	kh_span path[N_ROLES];
 	const kh_span *column = r->c.v;
 	bool good;
 	int rc = kh_columns_split(&r->c, r->tsv, row, r->errs, r->err);
 
 	if (r->c.n < 0 || rc)
 		return rc;
+	while (r->c.n > r->columns && r->c.v[r->c.n - 1].n == 0)
+		r->c.n--;
 	if (r->c.n != r->columns)
 		return BAD(r, "%s:%llu: %d columns, expected %d as in the header", r->tsv->name,
 			   line_of(r), r->c.n, r->columns);
-	for (int i = 0; i < 2; i++)
-		if (r->column[READS1 + i] >= 0)
-			path[i] = column[r->column[READS1 + i]];
+	for (int i = 0; i < N_ROLES; i++)
+		path[i] = r->column[i] >= 0 ? column[r->column[i]] : (kh_span) { "", 0 };
 	rc = check_row(r, column[r->column[SAMPLE]], path, &good);
 	if (rc || !good)
 		return rc;
 	kh_sheet_sample *x = sample_of(r, column[r->column[SAMPLE]]);
 	if (!x)
 		return KH_ENOMEM;
-	const kh_sheet_file first = { .sample = (size_t)(x - r->s->v), .line = line_of(r),
-				      .column = r->column[READS1] + 1 };
-	kh_sheet_file where[2] = { first, first };
-	where[1].column = r->column[READS2] + 1;
-	return kh_sheet_add_reads(r->s, x, path, where, r->err);
+	rc = add_reads(r, x, &path[READS1], READS1);
+	for (int role = FASTA; role <= LONG && !rc; role++)
+		rc = add_reads(r, x, (const kh_span[]) { path[role], { "", 0 } }, role);
+	return rc;
 }
 
 int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
 	struct reader r = { .s = s, .tsv = tsv, .errs = errs, .err = err,
-			    .column = { -1, -1, -1 } };
+			    .column = { -1, -1, -1, -1, -1 } };
 	const size_t before = errs->found;
 	bool header = false;
 	kh_span row;
@@ -239,7 +280,9 @@ int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 	while (!rc && (got = kh_tsv_next(tsv, &row, err)) != 0) {
 		if (got < 0)
 			rc = got;
-		else if (row.n == 0)
+		else if (kh_row_is_blank(row) || (header && kh_row_is_comment(row)))
+			continue;
+		else if (!header && kh_row_is_comment(row) && !names_columns(&r, row))
 			continue;
 		else if (header)
 			rc = parse_row(&r, row);

@@ -71,7 +71,7 @@ struct clade {
 
 static bool is_near(const kh_taxonomy *tax, uint32_t taxon)
 {
-	const char letter = kh_rank_letter(tax->rank[taxon]);
+	const char letter = tax->letter[taxon];
 
 	return letter == 'G' || letter == 'F' || letter == 'O';
 }

@@ -41,7 +41,7 @@ typedef struct kh_record {
 	uint64_t text_len; /*   to its last line's end; without the newline if at end of file */
 	uint64_t seq;           /* packed: first base (a multiple of 32) */
 	uint64_t len;           /* bases */
-	uint32_t name_len;      /* the whole header line; CR cut */
+	uint32_t name_len;      /* the header line from its first word on; CR cut */
 	uint32_t id_len;        /* its first word */
 	uint32_t flags;
 	uint32_t fastq;         /* 1: FASTQ */

@@ -99,8 +99,13 @@ int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 	b->stop = b->end - left;
 	b->parsed.text = b->pub.text = b->buf;
 	/* a name may have been kept elsewhere */
-	for (size_t i = b->first; i < b->parsed.n_rec; i++)
-		b->parsed.rec[i].name = b->parsed.rec[i].text + 1;
+	for (size_t i = b->first; i < b->parsed.n_rec; i++) {
+		kh_record *r = &b->parsed.rec[i];
+
+		r->name = r->text + 1;
+		while (r->name_len > 0 && (b->buf[r->name] == ' ' || b->buf[r->name] == '\t'))
+			r->name++;
+	}
 	return KH_OK;
 }
 

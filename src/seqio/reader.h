@@ -11,13 +11,13 @@
  * they are errors; lines without anything else are blank and may stand anywhere.
  * A file is FASTA or FASTQ by its first byte that is not blank; a UTF-8 byte order
  * mark in front of it is skipped.  FASTA: '>' at the start of a line begins a record,
- * ';' comments are refused.  FASTQ: '@' line, sequence lines, '+' line (its text is
- * not looked at), quality lines until there are as many characters as bases; if the
- * sequence is one line, so is the quality.  An empty sequence has an empty quality
- * line, or none.  Nucleotides: scan.h.  Header lines have at most 64 MiB and no NUL, '+' lines at
- * most 64 MiB, blanks at the end of a line, or alone in it, at most 1 MiB: so what is not
- * sequence takes no memory to speak of, and a line is refused when its start is wrong, even if it
- * has no end.
+ * ';' comments are refused.  A name is the first word of a header line, perhaps behind blanks.
+ * FASTQ: '@' line, sequence lines, '+' line (its text is not looked at), quality lines until there
+ * are as many characters as bases; if the sequence is one line, so is the quality.  An empty
+ * sequence has an empty quality line, or none.  Nucleotides: scan.h.  Header lines have at most
+ * 64 MiB and no NUL, '+' lines at most 64 MiB, blanks at the end of a line, or alone in it, at most
+ * 1 MiB: so what is not sequence takes no memory to speak of, and a line is refused when its start
+ * is wrong, even if it has no end.
  */
 #ifndef KH_SEQIO_READER_H
 #define KH_SEQIO_READER_H

@@ -151,17 +151,21 @@ int kh_walk_header(kh_walk *w, kh_record *rec)
 		return 0;
 	kh_walk_bom(w, &l);
 	const char *name = text + l.at + 1;
-	size_t n = l.len - 1, id = 0;
+	size_t n = l.len - 1, id = 0, blanks = 0;
 	if (memchr(name, '\0', n))
 		return kh_walk_fail(w, "a NUL byte in the header line");
 	if (memchr(name, '\r', n))
 		return kh_walk_fail(w,
 			       "a carriage return inside the header line (lines end in "
 			       "LF or CR LF)");
+	while (blanks < n && is_blank(name[blanks]))
+		blanks++;
+	name += blanks;
+	n -= blanks;
 	while (id < n && !is_blank(name[id]))
 		id++;
 	*rec = (kh_record) {
-		.name = l.at + 1, .text = l.at, .text_len = l.next - l.at,
+		.name = l.at + 1 + blanks, .text = l.at, .text_len = l.next - l.at,
 		.seq = (uint64_t)w->parsed->n_words << 5, .name_len = (uint32_t)n,
 		.id_len = (uint32_t)id, .fastq = text[l.at] == '@',
 	};

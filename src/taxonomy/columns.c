@@ -17,7 +17,7 @@ static int next_column(char between, const char **p, const char *end, kh_span *c
 		return 0;
 	}
 	to = memchr(from, between, (size_t)(end - from));
-	*column = kh_span_trim(from, to ? to : end);
+	*column = kh_row_cell((kh_span) { from, (size_t)((to ? to : end) - from) });
 	*p = (to ? to : end) + 1;
 	return 0;
 }
@@ -44,9 +44,9 @@ int kh_columns_split(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *err
 
 int kh_columns_first(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err)
 {
-	size_t skip = row.n >= 3 && memcmp(row.p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	size_t skip = 0;
 
-	while (skip < row.n && row.p[skip] == '#')
+	while (skip < row.n && (row.p[skip] == '#' || (skip > 0 && row.p[skip] == ' ')))
 		skip++;
 	c->between = memchr(row.p, '\t', row.n) ? '\t' : ',';
 	return kh_columns_split(c, tsv, (kh_span) { row.p + skip, row.n - skip }, errs, err);
@@ -56,7 +56,7 @@ int kh_columns_find(const kh_columns *c, const char *const *words)
 {
 	for (int i = 0; i < c->n; i++)
 		for (int k = 0; words[k]; k++)
-			if (kh_span_is(c->v[i], words[k]))
+			if (kh_span_is_word(c->v[i], words[k]))
 				return i;
 	return -1;
 }

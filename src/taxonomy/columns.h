@@ -18,12 +18,13 @@ typedef struct kh_columns {
 	kh_span v[KH_COLUMNS_MAX];      /* these, less blanks around them; borrowed from the row */
 } kh_columns;
 
-/* Splits the first row, which tells what stands between columns; what spreadsheets and NCBI write
- * in front of it, a byte order mark or '#', is no part of it.  What is wrong goes to `errs`. */
+/* Splits the first row, which tells what stands between columns; '#' and blanks in front of it are
+ * no part of it.  What is wrong goes to `errs`. */
 int kh_columns_first(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
-/* Another row.  Where commas are between columns, one between quotes is a character. */
+/* Another row.  Quotation marks around a column are no part of it; where commas are between
+ * columns, one between quotation marks is a character. */
 int kh_columns_split(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
-/* The first column that is one of these words, which end with NULL, or -1. */
+/* The first column that is one of these words, small or capital, which end with NULL, or -1. */
 int kh_columns_find(const kh_columns *c, const char *const *words);
 
 #endif

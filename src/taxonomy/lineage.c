@@ -71,6 +71,8 @@ static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uin
 	l->node[l->n] = *like;
 	l->node[l->n].path_len = path.n;
 	l->node[l->n].path = l->text.n;
+	l->node[l->n].name += l->text.n;
+	l->node[l->n].name_len = path.n - like->name;
 	kh_buf_add(&l->text, path.p, path.n);
 	if ((rc = kh_buf_check(&l->text, err)))
 		return rc;
@@ -87,11 +89,16 @@ static const struct {
 		 { 't', "strain" } };
 enum { N_PREFIXES = sizeof prefixes / sizeof *prefixes };
 
+/* Parts without a prefix have these ranks, and then the species. */
+static const char *const place[] = { "domain", "phylum", "class", "order", "family", "genus" };
+enum { PLACES = sizeof place / sizeof *place };
+
 struct parts {
 	kh_span part[MAX_PARTS];        /* with the prefix in front of the name */
 	uint8_t rank[MAX_PARTS];
 	size_t front[MAX_PARTS];        /* bytes in front of the name: 3 or 0 */
 	size_t n;
+	bool closed;                    /* a ';' stands behind the last one */
 };
 
 static kh_rank rank_named(const char *name)
@@ -99,12 +106,36 @@ static kh_rank rank_named(const char *name)
 	return kh_rank_find(name, strlen(name));
 }
 
-char kh_lineages_letter(kh_rank rank)
+const char *kh_lineages_letters(kh_rank rank)
 {
+	static const char letters[N_PREFIXES][3] = { "dk", "k", "p", "c", "o", "f", "g", "s", "t" };
+
 	for (int i = 0; i < N_PREFIXES && rank != KH_RANK_NONE; i++)
 		if (rank_named(prefixes[i].rank) == rank)
-			return prefixes[i].letter;
-	return 0;
+			return letters[i];
+	return "";
+}
+
+/* Greengenes and MetaPhlAn have k__ in front of what is a domain. */
+static bool is_domain(kh_span name)
+{
+	static const char *const domain[] = { "Bacteria", "Archaea", "Eukaryota", "Eukarya",
+					      "Viruses", "Viroids" };
+
+	for (size_t i = 0; i < sizeof domain / sizeof *domain; i++)
+		if (kh_span_is(name, domain[i]))
+			return true;
+	return false;
+}
+
+static kh_rank rank_of(kh_span part, int prefix, bool first)
+{
+	if (prefix < 0)
+		return KH_RANK_NONE;
+	if (first && prefixes[prefix].letter == 'k' &&
+	    is_domain((kh_span) { part.p + 3, part.n - 3 }))
+		prefix = 0;
+	return rank_named(prefixes[prefix].rank);
 }
 
 /* Which prefix a part has, or -1. */
@@ -155,14 +186,16 @@ static int split(const kh_lineage_row *row, struct parts *x, kh_errs *errs, kh_e
 		last = prefix;
 		if (s.n <= (prefix >= 0 ? 3 : 0)) {
 			all -= s.n == 0;
+			x->closed = s.n == 0;
 			continue;
 		}
 		if (x->n == MAX_PARTS) {
 			*bad = true;
 			return BAD(row, errs, err, "more than %d parts", (int)MAX_PARTS);
 		}
-		x->rank[x->n] = prefix >= 0 ? rank_named(prefixes[prefix].rank) : KH_RANK_NONE;
+		x->rank[x->n] = rank_of(s, prefix, x->n == 0);
 		x->front[x->n] = prefix >= 0 ? 3 : 0;
+		x->closed = false;
 		x->part[x->n++] = s;
 	}
 	if (rc || *bad)
@@ -175,22 +208,48 @@ static int split(const kh_lineage_row *row, struct parts *x, kh_errs *errs, kh_e
 		    : KH_OK;
 }
 
-/* Gives ranks to parts without prefixes. */
+/* Gives ranks to parts without prefixes.  Lineages that are closed may end above the species, as
+ * those of DADA2's sets do; of others the last part is one. */
 static void rank_by_place(struct parts *x)
 {
-	static const char *const place[] = { "domain", "phylum", "class", "order", "family",
-					     "genus" };
-	enum { PLACES = sizeof place / sizeof *place };
-
 	if (x->front[0] > 0)
 		return;
 	for (size_t i = 0; i < PLACES && x->n <= PLACES + 1; i++)
 		x->rank[i] = rank_named(place[i]);
 	x->rank[0] = rank_named(place[0]);
-	if (x->n > PLACES + 1)
-		x->rank[x->n - 2] = KH_RANK_GENUS;
-	if (x->n > 1)
+	if (x->n > 1 && (!x->closed || x->n > PLACES))
 		x->rank[x->n - 1] = KH_RANK_SPECIES;
+}
+
+/* Is the name of a species its epithet alone, as in Greengenes?  One word of small letters. */
+static bool is_epithet(kh_span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((s.p[i] < 'a' || s.p[i] > 'z') && s.p[i] != '-')
+			return false;
+	return s.n > 0 && s.p[0] != '-';
+}
+
+/* The name of a species whose part is an epithet begins with that of its genus. */
+static int name_species(kh_lineages *l, const struct parts *x, uint32_t number, kh_err *err)
+{
+	kh_lineage_node *species = &l->node[number];
+	kh_span genus;
+
+	if (x->rank[x->n - 1] != KH_RANK_SPECIES || x->n < 2 ||
+	    x->rank[x->n - 2] != KH_RANK_GENUS || !is_epithet(kh_lineages_name(l, species)))
+		return KH_OK;
+	const size_t at = l->text.n, name = species->name, len = species->name_len;
+
+	genus = kh_lineages_name(l, &l->node[species->parent]);
+	if (!kh_buf_reserve(&l->text, genus.n + 1 + len))
+		return kh_buf_check(&l->text, err);
+	kh_buf_add(&l->text, kh_lineages_name(l, &l->node[species->parent]).p, genus.n);
+	kh_buf_string(&l->text, " ");
+	kh_buf_add(&l->text, l->text.p + name, len);
+	species->name = at;
+	species->name_len = l->text.n - at;
+	return KH_OK;
 }
 
 /* Adds a taxon for each prefix of a lineage; *number: the last one. */
@@ -204,11 +263,16 @@ static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, k
 
 		kh_buf_string(&path, i > 0 ? ";" : "");
 		const kh_lineage_node like = { .name = path.n + x->front[i], .rank = x->rank[i],
-				    .parent = i > 0 ? *number : UINT32_MAX };
+				    .parent = i > 0 ? *number : UINT32_MAX,
+				    .by_place = x->front[i] == 0 };
 		kh_buf_add(&path, s.p, s.n);
 		if (!(rc = kh_buf_check(&path, err)))
 			rc = intern(l, (kh_span) { path.p, path.n }, &like, number, err);
+		if (!rc && i == 0 && like.by_place && x->n > PLACES + 1)
+			l->node[*number].deep = true;
 	}
+	if (!rc)
+		rc = name_species(l, x, *number, err);
 	free(path.p);
 	return rc;
 }
@@ -226,7 +290,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 	struct parts x = { .n = 0 };
 	const kh_span id = kh_lineages_plain_id(row->id);
 	kh_lineage_entry e = { .id_len = id.n, .line = row->line };
-	bool bad = id.n == 0;
+	bool bad = id.p && id.n == 0;
 	int rc;
 
 	if (bad)
@@ -235,9 +299,10 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 	rc = split(row, &x, errs, err, &bad);
 	if (rc || bad)
 		return rc;
+	x.closed |= row->closed;
 	rank_by_place(&x);
 	l->file = row->file;
-	if ((rc = intern_all(l, &x, &e.node, err)))
+	if ((rc = intern_all(l, &x, &e.node, err)) || !id.p)
 		return rc;
 	e.id = l->text.n;
 	kh_buf_add(&l->text, id.p, id.n);
@@ -248,37 +313,82 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 	return KH_OK;
 }
 
+/* --- header lines ----------------------------------------------------------------- */
+kh_span kh_lineages_in_header(kh_span s, bool *closed)
+{
+	const char *const end = s.p + s.n, *p = s.p, *semi;
+
+	while (p < end && *p != ' ' && *p != '\t')
+		p++;
+	semi = memchr(s.p, ';', (size_t)(p - s.p));
+	*closed = semi != NULL;
+	if (!semi) {
+		while (p < end && (*p == ' ' || *p == '\t'))
+			p++;
+		return (kh_span) { p, memchr(p, ';', (size_t)(end - p)) ? (size_t)(end - p) : 0 };
+	}
+	const char *bar = memrchr(s.p, '|', (size_t)(semi - s.p));
+	p = bar ? bar + 1 : s.p;
+	return (kh_span) { p, (size_t)(end - p) };
+}
+
+uint32_t kh_lineages_header_taxid(const kh_lineages *l, const char *header, size_t len)
+{
+	bool closed;
+	const kh_span s = kh_lineages_in_header((kh_span) { header, len }, &closed);
+	const char *p = s.p, *const end = s.p + s.n;
+	kh_buf path = { .n = 0 };
+	uint32_t i = KH_NO_NUMBER;
+
+	while (s.n > 0 && p <= end) {
+		const char *semi = memchr(p, ';', (size_t)(end - p));
+		const kh_span part = kh_span_trim(p, semi ? semi : end);
+
+		p = semi ? semi + 1 : end + 1;
+		if (part.n <= (prefix_of(part) >= 0 ? 3 : 0))
+			continue;
+		kh_buf_string(&path, path.n > 0 ? ";" : "");
+		kh_buf_add(&path, part.p, part.n);
+	}
+	if (path.n > 0 && !path.lost)
+		i = kh_lineages_find(l, (kh_span) { path.p, path.n });
+	free(path.p);
+	return i == KH_NO_NUMBER ? 0 : l->node[i].taxid;
+}
+
 /* --- tables ----------------------------------------------------------------------- */
 /* A table of lineages: its rows, and in which of their columns ids and lineages are. */
 struct table {
 	kh_tsv *tsv;
 	kh_columns c;
 	int id, lineage;
+	bool begun;                     /* these are known */
 };
 
 /* Without a header, rows have two columns. */
 static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, kh_err *err)
 {
 	static const char *const lineage[] = { "gtdb_taxonomy", "taxonomy", "lineage", "taxon",
-					       "classification", "Taxonomy", "Lineage", "Taxon",
-					       NULL };
+					       "classification", NULL };
 	static const char *const id[] = { "accession", "user_genome", "id", "genome", NULL };
 	int rc = kh_columns_first(&t->c, t->tsv, row, errs, err);
 
 	t->lineage = kh_columns_find(&t->c, lineage);
 	t->id = kh_columns_find(&t->c, id);
-	*header = t->lineage >= 0;
-	if (*header) {
+	*header = t->lineage >= 0 || kh_row_is_comment(row);
+	t->begun = t->lineage >= 0 || !*header;
+	if (*header) {          /* or a comment, in front of it */
 		t->id = t->id < 0 ? t->lineage == 0 : t->id;
 		return rc;
 	}
 	t->id = 0;
 	t->lineage = 1;
 	t->c.between = '\t';
-	if (!rc && t->c.n > 2)
-		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:1: %d columns, and none of them is "
+	if (!rc && t->c.n > 2 && memchr(row.p, '\t', row.n))
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: %d columns, and none of them is "
 				  "called gtdb_taxonomy, taxonomy, lineage or classification; "
-				  "expected an id, a tab and a lineage", t->tsv->name, t->c.n);
+				  "expected an id, a tab and a lineage", t->tsv->name,
+				  (unsigned long long)t->tsv->line, t->c.n);
 	return rc;
 }
 
@@ -293,7 +403,7 @@ static int table_row(kh_lineages *l, struct table *t, kh_span row, kh_errs *errs
 		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: %s, expected an id, a tab "
 				    "and a lineage", t->tsv->name, line,
 				    t->c.n == 1 ? "one column" : "too few columns");
-	const kh_lineage_row x = { t->tsv->name, line, t->c.v[t->id], t->c.v[t->lineage] };
+	const kh_lineage_row x = { t->tsv->name, line, t->c.v[t->id], t->c.v[t->lineage], false };
 	return kh_lineages_add(l, &x, errs, err);
 }
 
@@ -301,19 +411,21 @@ int kh_lineages_parse(kh_lineages *l, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
 	const size_t before = errs->found;
 	struct table t = { .tsv = tsv };
-	bool header = true;
 	kh_span row;
 	int got, rc = KH_OK;
 
 	while (!rc && (got = kh_tsv_next(tsv, &row, err)) != 0) {
+		bool header = got > 0 && (kh_row_is_blank(row) ||
+					  (t.begun && kh_row_is_comment(row)));
+
 		if (got < 0) {
 			rc = got;
-		} else if (tsv->line == 1) {
+		} else if (!header && !t.begun) {
 			rc = first_row(&t, row, &header, errs, err);
 			if (errs->found > before)
 				break;          /* no row can be read */
 		}
-		if (!rc && row.n > 0 && !(header && tsv->line == 1))
+		if (!rc && !header)
 			rc = table_row(l, &t, row, errs, err);
 	}
 	return rc;

@@ -30,16 +30,27 @@ int kh_lineages_new(kh_lineages **l, kh_err *err);
 void kh_lineages_free(kh_lineages *l);
 
 /* One lineage: parts between ';', each with the letter of its rank and two underscores in front
- * (d k p c o f g s, t for a strain), root-most rank first, or all without.  Of those without, the
- * last is the species; of up to seven the others are domain, phylum, class, order, family and
- * genus, in this order; of more the first is the domain and the last but one the genus.  A taxon
- * that lineages give two ranks has none.  What is wrong goes to `errs`. */
+ * (d k p c o f g s, t for a strain), root-most rank first, or all without.  k__ in front of the
+ * name of a domain is d__.  Of parts without letters, the last is the species, unless a ';' stands
+ * behind it; of up to seven the others are domain, phylum, class, order, family and genus, in this
+ * order; of more the first is the domain, and then all others below such a domain have no rank, in
+ * whatever lineage they are.  A taxon that lineages give two ranks has none.  A species that is
+ * called by its epithet, as s__coli, gets the name of its genus in front.  What is wrong goes to
+ * `errs`. */
 typedef struct kh_lineage_row {
 	const char *file;               /* for messages */
 	unsigned long long line;
-	kh_span id, lineage;
+	kh_span id, lineage;            /* id.p NULL: it is that of a header line */
+	bool closed;                    /* as if a ';' stood behind the last part */
 } kh_lineage_row;
 int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh_err *err);
+
+/* The lineage in the header line of a record, '>' left out, or none (n is 0), in one of the forms
+ *	ID blanks LINEAGE                       SILVA, Greengenes
+ *	NAME|...|LINEAGE                        UNITE
+ *	LINEAGE                                 sets for DADA2: *closed
+ * so it has a ';' at least. */
+kh_span kh_lineages_in_header(kh_span header, bool *closed);
 
 /* The rows of a table: id, tab, lineage; or those of its columns that its first row calls so, as
  * GTDB's tables of metadata and GTDB-Tk's results do. */
@@ -54,6 +65,8 @@ int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_er
 /* The number of the taxon of an id, or 0.  GTDB's "RS_" and "GB_" in front of an accession are
  * no part of an id. */
 uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len);
+/* The number of the taxon whose lineage a header line has, or 0. */
+uint32_t kh_lineages_header_taxid(const kh_lineages *l, const char *header, size_t len);
 /* The same taxa as a taxonomy, to be closed by kh_taxdump_close; or, if *d is the dump that they
  * were numbered beside, added to that. */
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);

@@ -8,11 +8,13 @@
 
 typedef struct kh_lineage_node {
 	size_t path, path_len;          /* in text */
-	size_t name;                    /* offset in the path, where the name begins */
+	size_t name, name_len;          /* in text: the end of the path, or a name made of it */
 	/* the number of a node; its own number: it is below the root */
 	uint32_t parent;
 	uint32_t taxid;
 	uint8_t rank;
+	bool by_place;                  /* the rank follows from the number of the part */
+	bool deep;                      /* of a first part: lineages have more parts than places */
 } kh_lineage_node;
 
 typedef struct kh_lineage_entry {
@@ -34,8 +36,8 @@ struct kh_lineages {
 uint64_t kh_lineages_hash(kh_span path);
 /* The node of a path, or KH_NO_NUMBER. */
 uint32_t kh_lineages_find(const kh_lineages *l, kh_span path);
-/* The letter in front of the names of a rank, or 0. */
-char kh_lineages_letter(kh_rank rank);
+/* The letters that names of a rank may have in front, the usual one first; "": none. */
+const char *kh_lineages_letters(kh_rank rank);
 /* An id as it is kept. */
 kh_span kh_lineages_plain_id(kh_span id);
 
@@ -46,6 +48,11 @@ int kh_lineages_compare(kh_span a, kh_span b);
 static inline kh_span kh_lineages_path(const kh_lineages *l, const kh_lineage_node *x)
 {
 	return (kh_span) { l->text.p + x->path, x->path_len };
+}
+
+static inline kh_span kh_lineages_name(const kh_lineages *l, const kh_lineage_node *x)
+{
+	return (kh_span) { l->text.p + x->name, x->name_len };
 }
 
 #endif

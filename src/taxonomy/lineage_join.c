@@ -13,14 +13,9 @@
 #include "base/mem.h"
 #include "taxonomy/taxdump.h"
 
-static kh_span name_of(const kh_lineages *l, const kh_lineage_node *x)
-{
-	return (kh_span) { l->text.p + x->path + x->name, x->path_len - x->name };
-}
-
 static bool same_rank(kh_rank a, kh_rank b)
 {
-	return a == b || (kh_rank_letter(a) && kh_rank_letter(a) == kh_rank_letter(b));
+	return a == b || (kh_rank_place(a) && kh_rank_place(a) == kh_rank_place(b));
 }
 
 static uint32_t root_most(const kh_lineages *l, uint32_t i)
@@ -34,7 +29,7 @@ static uint32_t root_most(const kh_lineages *l, uint32_t i)
 static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, uint32_t j)
 {
 	const uint32_t top = root_most(l, i);
-	const kh_span name = name_of(l, &l->node[top]);
+	const kh_span name = kh_lineages_name(l, &l->node[top]);
 
 	if (top == i)
 		return true;
@@ -56,7 +51,7 @@ static uint32_t find_path(const kh_lineages *l, const kh_numbers *by_name, const
 	while ((i = kh_numbers_next(by_name, hash, &at)) != KH_NO_NUMBER) {
 		const kh_lineage_node *x = &l->node[i];
 
-		if (x->taxid || !kh_span_is(name_of(l, x), name) ||
+		if (x->taxid || !kh_span_is(kh_lineages_name(l, x), name) ||
 		    !same_rank(x->rank, d->node[j].rank) || !lies_there(l, i, d, j))
 			continue;
 		if (best == UINT32_MAX || kh_lineages_compare(kh_lineages_path(l, x),
@@ -71,8 +66,11 @@ int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err)
 	kh_numbers by_name = { .n = 0 };
 	int rc = KH_OK;
 
-	for (uint32_t i = 0; i < l->n && !rc; i++)
-		rc = kh_numbers_add(&by_name, kh_lineages_hash(name_of(l, &l->node[i])), i, err);
+	for (uint32_t i = 0; i < l->n && !rc; i++) {
+		const kh_span name = kh_lineages_name(l, &l->node[i]);
+
+		rc = kh_numbers_add(&by_name, kh_lineages_hash(name), i, err);
+	}
 	for (uint32_t j = 1; j < d->n && !rc; j++) {
 		const uint32_t i = find_path(l, &by_name, d, j);
 

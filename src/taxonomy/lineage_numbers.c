@@ -94,10 +94,29 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 	return KH_OK;
 }
 
+/* Where a first part has lineages of more parts than there are places, as SILVA's Eukaryota do, the
+ * place says nothing of the rank of what is below it, unless that is a species. */
+static int settle_places(kh_lineages *l, kh_err *err)
+{
+	bool *deep = kh_array(l->n, sizeof *deep, err);
+
+	if (!deep)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < l->n; i++) {
+		kh_lineage_node *x = &l->node[i];
+
+		deep[i] = x->parent == UINT32_MAX ? x->deep : deep[x->parent];
+		if (x->parent != UINT32_MAX && deep[i] && x->by_place && x->rank != KH_RANK_SPECIES)
+			x->rank = KH_RANK_NONE;
+	}
+	free(deep);
+	return KH_OK;
+}
+
 int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
 {
 	struct key *key = kh_array(l->n, sizeof *key, err);
-	int rc = key ? KH_OK : KH_ENOMEM;
+	int rc = key ? settle_places(l, err) : KH_ENOMEM;
 
 	if (!rc && d)
 		rc = kh_lineages_use_numbers(l, d, err);
@@ -138,13 +157,11 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 
 	for (size_t i = 0; i < l->n && !rc; i++) {
 		const kh_lineage_node *x = &l->node[i];
-		const char *path = l->text.p + x->path;
 		const kh_taxnode node = {
 			.taxid = x->taxid, .rank = x->rank,
 			.parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid };
 
-		rc = kh_taxdump_add(*d, &node,
-				    kh_span_trim(path + x->name, path + x->path_len), err);
+		rc = kh_taxdump_add(*d, &node, kh_lineages_name(l, x), err);
 	}
 	return rc ? rc : kh_taxdump_end(*d, err);
 }
@@ -155,26 +172,55 @@ struct forms {
 	uint32_t node[2];
 };
 
-/* Finds the node of a part below the node `above`. */
-static void find_below(const kh_lineages *l, const struct forms *above, bool root, char letter,
-		       const char *name, kh_buf *path, struct forms *out)
+/* The name of a species without that of its genus, from which it was made perhaps. */
+static const char *epithet(const char *name, const char *genus)
 {
+	const size_t n = strlen(genus);
+
+	return strncmp(name, genus, n) == 0 && name[n] == ' ' ? name + n + 1 : name;
+}
+
+/* 1 + the node of a part, with that letter in front if it is not 0, below node up - 1, or below the
+ * root; 0: there is none. */
+static uint32_t find_part(const kh_lineages *l, uint32_t up, char letter, const char *name,
+			  kh_buf *path)
+{
+	path->n = 0;
+	if (up) {
+		const kh_span s = kh_lineages_path(l, &l->node[up - 1]);
+
+		kh_buf_add(path, s.p, s.n);
+		kh_buf_string(path, ";");
+	}
+	if (letter)
+		kh_buf_print(path, "%c__", letter);
+	kh_buf_string(path, name);
+	return kh_lineages_find(l, (kh_span) { path->p, path->n }) + 1;
+}
+
+/* Finds the nodes of a taxon below those of its parent. */
+static void find_below(const kh_lineages *l, const kh_taxonomy *t, uint32_t taxon,
+		       const struct forms *above, kh_buf *path, struct forms *out)
+{
+	const uint32_t parent = t->parent[taxon];
+	const char *name = t->names + t->name[taxon];
+	const char *rest = epithet(name, t->names + t->name[parent]);
+	const char *const letters = kh_lineages_letters(t->rank[taxon]);
+
 	for (int form = 0; form < 2; form++) {
 		const uint32_t up = above->node[form];
+		uint32_t *found = &out->node[form];
 
-		if ((!root && !up) || (form == 0 && !letter))
+		if (parent != 0 && !up)
 			continue;
-		path->n = 0;
-		if (!root) {
-			const kh_span s = kh_lineages_path(l, &l->node[up - 1]);
-
-			kh_buf_add(path, s.p, s.n);
-			kh_buf_string(path, ";");
+		for (const char *letter = form ? "" : letters; !*found && (form || *letter);
+		     letter++) {
+			*found = find_part(l, up, *letter, name, path);
+			if (!*found && rest != name)
+				*found = find_part(l, up, *letter, rest, path);
+			if (form)
+				break;
 		}
-		if (form == 0)
-			kh_buf_print(path, "%c__", letter);
-		kh_buf_string(path, name);
-		out->node[form] = kh_lineages_find(l, (kh_span) { path->p, path->n }) + 1;
 	}
 }
 
@@ -190,8 +236,7 @@ int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *nu
 
 		number[i] = i == 0 ? 1 : 0;
 		if (i > 0)
-			find_below(l, &at[up], up == 0, kh_lineages_letter(t->rank[i]),
-				   t->names + t->name[i], &path, &at[i]);
+			find_below(l, t, i, &at[up], &path, &at[i]);
 		/* if it is there in both forms, the one that keeps its number is meant */
 		for (int form = 0; form < 2; form++) {
 			const uint32_t n = at[i].node[form];

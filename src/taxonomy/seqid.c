@@ -1,11 +1,12 @@
 /*
  * seqid.c - which taxon a reference sequence belongs to
  *
- * A wanted id has up to three keys, best first: itself; the accession field in it, if it has
- * bars; that accession (or the id) without its version. Keys stand in one hash table, and what
- * the files say is noted at keys, not at ids: a row costs two look-ups, however many ids share a
- * key ("contig.1", "contig.2", ... do). The keys of an id are looked up only when its taxon is
- * wanted.
+ * A wanted id has up to five keys, best first: itself; the accession field in it, if it has bars;
+ * that accession (or the id) without its version; and, as RefSeq puts NZ_ in front of accessions of
+ * GenBank, the accession without that, with its version and without. Keys stand in one hash table,
+ * and what the files say is noted at keys, not at ids: a row costs two look-ups, however many ids
+ * share a key ("contig.1", "contig.2", ... do). The keys of an id are looked up only when its taxon
+ * is wanted.
  *
  * Most rows name no wanted id, and two things make these cheap. A filter of an eighth of the size
  * of the table recognises nearly all of them without a look into the table. And where every key
@@ -20,12 +21,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "taxonomy/tsv.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "io/source.h"
+#include "taxonomy/idtable.h"
 
-enum { KEYS = 3, FIRST_SLOTS = 64 };
+enum { KEYS = 5, FIRST_SLOTS = 64 };
 #define NO_KEY UINT32_MAX
 
 typedef struct key {
@@ -169,6 +170,15 @@ static kh_span strip(kh_span s)
 	return s;
 }
 
+/* The key of an accession without its version. */
+static uint32_t intern_base(kh_idmap *m, kh_span s)
+{
+	s = strip(s);
+	if (strip(s).n < s.n)
+		m->bases = false;
+	return intern(m, s);
+}
+
 /* The field behind the first tag of a sequence database, as in gi|N|ref|NC_000913.3| */
 static kh_span field(kh_span id)
 {
@@ -244,10 +254,14 @@ int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err)
 	k[1] = base.n ? intern(m, base) : NO_KEY;
 	if (base.n && strip(s).n < s.n)
 		m->bases = false;
-	base = strip(base.n ? base : s);
-	k[2] = intern(m, base);
-	if (strip(base).n < base.n)
-		m->bases = false;
+	base = base.n ? base : s;
+	k[2] = intern_base(m, base);
+	k[3] = k[4] = NO_KEY;
+	if (base.n > 3 && memcmp(base.p, "NZ_", 3) == 0) {
+		base = (kh_span) { base.p + 3, base.n - 3 };
+		k[3] = intern(m, base);
+		k[4] = intern_base(m, base);
+	}
 	return 1;
 }
 
@@ -324,17 +338,7 @@ static int check_clashes(const kh_idmap *m, const char *name, kh_err *err)
 }
 
 /* Progress is shown every so many rows: NCBI has tables of 10 GB. */
-enum { MAX_COLUMNS = 4, SHOWN = 4096 };
-
-static bool is_header(const kh_span *column, int n)
-{
-	if (n == 2)
-		return kh_span_is(column[0], "accession.version") &&
-		       kh_span_is(column[1], "taxid");
-	return n == 4 && kh_span_is(column[0], "accession") &&
-	       kh_span_is(column[1], "accession.version") &&
-	       kh_span_is(column[2], "taxid") && kh_span_is(column[3], "gi");
-}
+enum { SHOWN = 4096 };
 
 /* Whether id is base, a dot and digits. */
 static bool is_version(kh_span id, kh_span base)
@@ -342,65 +346,41 @@ static bool is_version(kh_span id, kh_span base)
 	return id.n > base.n && strip(id).n == base.n && !memcmp(id.p, base.p, base.n);
 }
 
-static int parse_row(kh_idmap *m, const kh_tsv *tsv, const kh_span *column, int n,
-		     kh_err *err)
+static int parse_row(kh_idmap *m, const kh_idrow *row, uint64_t line, kh_err *err)
 {
-	kh_span base = column[0], id = column[n / 2 - 1], number = column[n / 2];
-	uint32_t taxid;
-	key *k;
+	const bool one = row->base.p == row->id.p;
+	key *k = find(m, row->base);
 	int rc;
 
-	if (!kh_span_u32(number, &taxid))
-		return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", tsv->name,
-			       (unsigned long long)tsv->line, kh_span_show(number).s);
-	if (!id.n || !base.n)
-		return kh_fail(err, KH_EFORMAT, "%s:%llu: the sequence id is empty",
-			       tsv->name, (unsigned long long)tsv->line);
-	if (!taxid)
+	if (!row->taxid)
 		return KH_OK;
-	if ((k = find(m, base))) {
-		if ((rc = note(m, k, taxid, tsv->line, err)))
+	if (k) {
+		if ((rc = note(m, k, row->taxid, line, err)))
 			return rc;
-	} else if (n == 2 || (m->bases && is_version(id, base))) {
+	} else if (one || (m->bases && is_version(row->id, row->base))) {
 		return KH_OK;
 	}
-	if (n == 2 || !(k = find(m, id)))
+	if (one || !(k = find(m, row->id)))
 		return KH_OK;
-	return note(m, k, taxid, tsv->line, err);
+	return note(m, k, row->taxid, line, err);
 }
 
 static int parse_rows(kh_idmap *m, kh_tsv *tsv, kh_err *err)
 {
-	kh_span row, column[MAX_COLUMNS];
-	int want = 0, got, rc;
+	kh_idtable t = { .tsv = tsv };
 	const double started = kh_seconds();
+	kh_idrow row;
+	int got, rc = KH_OK;
 
-	while ((got = kh_tsv_next(tsv, &row, err)) > 0) {
+	while (!rc && (got = kh_idtable_next(&t, &row, err)) != 0) {
 		if (tsv->source && tsv->line % SHOWN == 0)
 			kh_progress(&(kh_step) { .doing = "a table of taxids:",
 						 .started = started,
 						 .done = kh_source_taken(tsv->source),
 						 .total = kh_source_size(tsv->source) });
-		if (!row.n)
-			continue;
-		int n = kh_span_split(row, column, MAX_COLUMNS);
-		if (want ? n != want : n != 2 && n != MAX_COLUMNS)
-			return kh_fail(err, KH_EFORMAT,
-				       "%s:%llu: %d%s columns, expected %s", tsv->name,
-				       (unsigned long long)tsv->line, n,
-				       n > MAX_COLUMNS ? " or more" : "",
-				       !want       ? "2 or 4"
-				       : want == 2 ? "2"
-						   : "4");
-		if (!want) {
-			want = n;
-			if (is_header(column, n))
-				continue;
-		}
-		if ((rc = parse_row(m, tsv, column, n, err)))
-			return rc;
+		rc = got < 0 ? got : parse_row(m, &row, tsv->line, err);
 	}
-	return got;
+	return rc;
 }
 
 int kh_idmap_parse(kh_idmap *m, kh_tsv *tsv, kh_err *err)

@@ -30,13 +30,12 @@ int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err);
 /* The number of a wanted id, or SIZE_MAX. */
 size_t kh_idmap_number(const kh_idmap *m, const char *id, size_t len);
 
-/* Streams a table past the set.  A file (plain or gz; "-" no) has tab-separated columns,
- * as many as its first row: four as in accession2taxid (accession, accession.version,
- * taxid, gi), or two: id, taxid.  NCBI's header lines are passed over, so are empty rows
- * and rows with taxid 0.  A row names a wanted id if its accession.version or its
+/* Streams a table past the set.  A file (plain or gz; "-" no) has the columns of idtable.h; rows
+ * with taxid 0 are passed over.  A row names a wanted id if its accession.version or its
  * accession (or the two-column id) equals, best first:
  *   the whole id; the accession field of an id such as gi|N|ref|NC_000913.3|;
- *   that field, or an id without bars, less its version (".3": any digits).
+ *   that field, or an id without bars, less its version (".3": any digits);
+ *   either of these less "NZ_" in front.
  * In a file the best match decides; what an earlier file said stands.  Bad rows fail with
  * file:line; in one file two taxids for what decides on an id do, too. After a failure
  * the map is only fit to be freed. */

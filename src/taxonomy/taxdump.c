@@ -74,7 +74,7 @@ static int parse_table(kh_taxdump *d, kh_tsv *tsv, const table *t, kh_err *err)
 	while ((got = kh_tsv_next(tsv, &row, err)) > 0) {
 		memset(column, 0, sizeof column);
 		row = trim(row.p, row.p + row.n);
-		if (!row.n)
+		if (!row.n || kh_row_is_comment(row))
 			continue;
 		int n = split(row, column, t->most);
 		if (n < t->columns)
@@ -313,13 +313,10 @@ static int finish_merged(kh_taxdump *d, const char *file, kh_err *err)
 	return KH_OK;
 }
 
-uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid)
+static const kh_taxmerge *find_merged(const kh_taxdump *d, uint32_t taxid)
 {
-	uint32_t i = find_node(d, taxid);
 	size_t lo = 0, hi = d->n_merge;
 
-	if (i != KH_NO_TAXON)
-		return i;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (d->merge[mid].from < taxid)
@@ -327,9 +324,23 @@ uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid)
 		else
 			hi = mid;
 	}
-	if (lo == d->n_merge || d->merge[lo].from != taxid)
-		return KH_NO_TAXON;
-	return find_node(d, d->merge[lo].to);
+	return lo < d->n_merge && d->merge[lo].from == taxid ? &d->merge[lo] : NULL;
+}
+
+uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid)
+{
+	uint32_t i = find_node(d, taxid);
+
+	/* what a taxid was merged into may have been merged, too; not in a circle for ever */
+	for (size_t step = 0; i == KH_NO_TAXON && step < d->n_merge; step++) {
+		const kh_taxmerge *x = find_merged(d, taxid);
+
+		if (!x)
+			break;
+		taxid = x->to;
+		i = find_node(d, taxid);
+	}
+	return i;
 }
 
 uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid)

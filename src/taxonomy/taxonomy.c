@@ -16,13 +16,14 @@
 static const struct {
 	const char *name;
 	uint8_t len;
-	char letter;
+	char letter, place;             /* place: of those without a letter, or 0 */
 } ranks[KH_RANKS] = {
-#define R(name, letter) { name, sizeof name - 1, letter }
+#define R(name, letter) { name, sizeof name - 1, letter, letter }
+#define AT(place, name) { name, sizeof name - 1, 0, place }
 	R("no rank", 0), R("clade", 0),
-	R("acellular root", 0), R("cellular root", 0),
+	AT('D', "acellular root"), R("cellular root", 0),
 	R("superkingdom", 'D'), R("domain", 'D'),
-	R("realm", 0), R("subrealm", 0),
+	AT('D', "realm"), AT('D', "subrealm"),
 	R("kingdom", 'K'), R("subkingdom", 0),
 	R("superphylum", 0), R("phylum", 'P'), R("subphylum", 0), R("infraphylum", 0),
 	R("superclass", 0), R("class", 'C'), R("subclass", 0), R("infraclass", 0),
@@ -39,6 +40,7 @@ static const struct {
 	R("serogroup", 0), R("serotype", 0), R("strain", 0), R("isolate", 0),
 	R("biotype", 0), R("genotype", 0), R("morph", 0), R("pathogroup", 0),
 #undef R
+#undef AT
 };
 
 static const char letters[] = "RDKPCOFGS";
@@ -61,13 +63,9 @@ char kh_rank_letter(kh_rank r)
 	return r < KH_RANKS ? ranks[r].letter : 0;
 }
 
-kh_rank kh_rank_with(char letter)
+char kh_rank_place(kh_rank r)
 {
-	kh_rank r = KH_RANKS - 1;
-
-	while (r > KH_RANK_NONE && (!letter || ranks[r].letter != letter))
-		r--;
-	return r;
+	return r < KH_RANKS ? ranks[r].place : 0;
 }
 
 /* --- the object ------------------------------------------------------------ */
@@ -85,6 +83,7 @@ void kh_taxonomy_free(kh_taxonomy *t)
 	free(t->genus);
 	free(t->steps);
 	free(t->level);
+	free(t->letter);
 	free(t->by_taxid);
 	free(t);
 }
@@ -107,10 +106,35 @@ kh_taxonomy *kh_taxonomy_new(uint32_t n, size_t names_len, kh_err *err)
 	    (t->genus = kh_array(n, sizeof *t->genus, err)) &&
 	    (t->steps = kh_array(n, sizeof *t->steps, err)) &&
 	    (t->level = kh_array(n, sizeof *t->level, err)) &&
+	    (t->letter = kh_array(n, sizeof *t->letter, err)) &&
 	    (t->by_taxid = kh_array(n, sizeof *t->by_taxid, err)))
 		return t;
 	kh_taxonomy_free(t);
 	return NULL;
+}
+
+static uint8_t level_of(char letter)
+{
+	return (uint8_t)(strchr(letters, letter) - letters);
+}
+
+/* Gives letters: of a lineage the root-most taxon that can have one. */
+static int give_letters(kh_taxonomy *t, kh_err *err)
+{
+	uint16_t *above = kh_array(t->n, sizeof *above, err);   /* a bit for each letter */
+
+	if (!above)
+		return KH_ENOMEM;
+	for (uint32_t i = 1; i < t->n; i++) {
+		const char place = kh_rank_place(t->rank[i]);
+		const uint16_t bit = place ? (uint16_t)(1u << level_of(place)) : 0;
+
+		above[i] = above[t->parent[i]];
+		t->letter[i] = above[i] & bit ? 0 : place;
+		above[i] |= bit;
+	}
+	free(above);
+	return KH_OK;
 }
 
 /* Parents come before children, so what is inherited needs only one pass. */
@@ -120,7 +144,7 @@ static void inherit(kh_taxonomy *t)
 	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t p = t->parent[i];
 		kh_rank r = t->rank[i];
-		char letter = kh_rank_letter(r);
+		char letter = t->kraken ? kh_rank_letter(r) : t->letter[i];
 
 		t->species[i] = r == KH_RANK_SPECIES ? i : t->species[p];
 		if (r == KH_RANK_GENUS)
@@ -129,8 +153,7 @@ static void inherit(kh_taxonomy *t)
 			t->genus[i] = t->genus[p];
 		else
 			t->genus[i] = p;
-		t->level[i] = letter ? (uint8_t)(strchr(letters, letter) - letters)
-				     : t->level[p];
+		t->level[i] = letter ? level_of(letter) : t->level[p];
 		t->steps[i] = letter ? 0 : t->steps[p] + 1;
 	}
 }
@@ -158,6 +181,10 @@ static int order_taxids(kh_taxonomy *t, kh_err *err)
 
 int kh_taxonomy_derive(kh_taxonomy *t, kh_err *err)
 {
+	const int rc = give_letters(t, err);
+
+	if (rc)
+		return rc;
 	inherit(t);
 	return order_taxids(t, err);
 }

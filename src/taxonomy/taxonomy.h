@@ -31,10 +31,12 @@ enum {
 };
 const char *kh_rank_name(kh_rank r);                    /* "species", ... */
 kh_rank kh_rank_find(const char *name, size_t len);
-/* 'D' 'K' 'P' 'C' 'O' 'F' 'G' 'S' (superkingdom and domain: 'D'), or 0. */
+/* 'D' 'K' 'P' 'C' 'O' 'F' 'G' 'S' (superkingdom and domain: 'D'), or 0: by the rank alone, as
+ * Kraken 2 has it. */
 char kh_rank_letter(kh_rank r);
-/* A rank with that letter, or KH_RANK_NONE. */
-kh_rank kh_rank_with(char letter);
+/* The letter that a taxon of this rank has if none above it has the same: 'D' for the acellular
+ * root and for realms, too, which are the root-most ranks of viruses; others as above. */
+char kh_rank_place(kh_rank r);
 
 /* --- the dump ------------------------------------------------------------- */
 typedef struct kh_taxdump kh_taxdump;
@@ -42,7 +44,8 @@ typedef struct kh_taxdump kh_taxdump;
 /* Parses nodes.dmp, names.dmp (scientific names) and, if it exists, merged.dmp in
  * `dir`.  Fails with file:line for: a missing parent, a cycle, a second root, a
  * duplicate taxid, a malformed row, a node without a scientific name.  Columns end in
- * "\t|"; blanks around them, CRLF and empty rows are allowed.  Of several scientific
+ * "\t|"; blanks around them, CRLF, empty rows and comments that begin with '#' are allowed.  Taxa
+ * that were merged into one that was merged are followed.  Of several scientific
  * names of a taxon the first counts; names of taxa without a node are passed over, and
  * so are merged taxa whose new taxid has no node. */
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err);
@@ -84,11 +87,13 @@ struct kh_taxonomy {
 	uint32_t *name;         /* n, offset in names of a NUL-terminated string */
 	char *names;
 	size_t names_len;
+	bool kraken;            /* to be set first: steps and level by kh_rank_letter */
 	/* derived from the above: not in database files */
 	uint32_t *species;      /* n, the nearest self-or-ancestor of that rank, or KH_NO_TAXON */
 	uint32_t *genus;        /* n, see above, or KH_NO_TAXON */
 	uint32_t *steps;        /* n, distance to the nearest self-or-ancestor with a letter */
 	uint8_t *level;         /* n, its index in "RDKPCOFGS"; the root counts as 'R' */
+	char *letter;           /* n, kh_rank_place, or 0 if a taxon above has the same */
 	uint32_t *by_taxid;     /* n, the numbers in ascending order of their taxids */
 };
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "io/source.h"
@@ -61,11 +62,28 @@ static int refill(kh_tsv *tsv, kh_err *err)
 	return KH_OK;
 }
 
+/* Passes over a byte order mark. */
+static int begin(kh_tsv *tsv, kh_err *err)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	int rc = KH_OK;
+
+	while (tsv->end < 3 && !tsv->eof && !rc && (tsv->end == 0 || tsv->buf[0] == mark[0]))
+		rc = refill(tsv, err);
+	tsv->begun = true;
+	if (!rc && tsv->end >= 3 && memcmp(tsv->buf, mark, 3) == 0)
+		tsv->pos = 3;
+	return rc;
+}
+
 int kh_tsv_next(kh_tsv *tsv, kh_span *row, kh_err *err)
 {
 	size_t seen = 0;
 	char *nl = NULL;
-	int rc;
+	int rc = tsv->begun ? KH_OK : begin(tsv, err);
+
+	if (rc)
+		return rc;
 
 	while (seen == tsv->end - tsv->pos ||
 	       !(nl = memchr(tsv->buf + tsv->pos + seen, '\n', tsv->end - tsv->pos - seen))) {
@@ -93,7 +111,7 @@ int kh_tsv_next(kh_tsv *tsv, kh_span *row, kh_err *err)
 int kh_tsv_begins(kh_tsv *tsv, const char *with, kh_err *err)
 {
 	const size_t n = strlen(with);
-	int rc = KH_OK;
+	int rc = tsv->begun ? KH_OK : begin(tsv, err);
 
 	while (tsv->end - tsv->pos < n && !tsv->eof && !rc)
 		rc = refill(tsv, err);
@@ -151,6 +169,11 @@ bool kh_span_is(kh_span s, const char *word)
 	return s.n == strlen(word) && !memcmp(s.p, word, s.n);
 }
 
+bool kh_span_is_word(kh_span s, const char *word)
+{
+	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+}
+
 int kh_span_split(kh_span row, kh_span *column, int max)
 {
 	const char *p = row.p, *end = row.p + row.n;
@@ -173,6 +196,22 @@ kh_span kh_span_trim(const char *p, const char *end)
 	while (p < end && end[-1] == ' ')
 		end--;
 	return (kh_span) { p, (size_t)(end - p) };
+}
+
+bool kh_row_is_blank(kh_span row)
+{
+	for (size_t i = 0; i < row.n; i++)
+		if (row.p[i] != ' ' && row.p[i] != '\t' && row.p[i] != ',')
+			return false;
+	return true;
+}
+
+kh_span kh_row_cell(kh_span row)
+{
+	const kh_span s = kh_span_trim(row.p, row.p + row.n);
+	const bool quoted = s.n > 1 && s.p[0] == '"' && s.p[s.n - 1] == '"';
+
+	return quoted ? (kh_span) { s.p + 1, s.n - 2 } : s;
 }
 
 kh_shown kh_span_show(kh_span s)

@@ -33,7 +33,7 @@ typedef struct kh_tsv {
 	void *arg;
 	char *buf;
 	size_t cap, pos, end;   /* buf[pos, end) is not yet given */
-	bool eof;
+	bool eof, begun;
 	struct kh_source *source;       /* opened by kh_tsv_open, or NULL */
 	/* the last row may lack its line end, for lists that people write */
 	bool any_end;
@@ -46,14 +46,26 @@ void kh_tsv_clear(kh_tsv *tsv);
 /* Does the text, of which nothing was given yet, begin so?  1, 0, < 0 */
 int kh_tsv_begins(kh_tsv *tsv, const char *with, kh_err *err);
 /* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
- * end; < 0: an error.  A last row without its end is one, as the table may have been cut off
- * inside a number, unless any_end is set. */
+ * end; < 0: an error.  A byte order mark in front of the first row is no part of it.  A last row
+ * without its end is an error, as the table may have been cut off inside a number, unless any_end
+ * is set. */
 int kh_tsv_next(kh_tsv *tsv, kh_span *row, kh_err *err);
 
 /* Decimal digits only, at least one, and the value below 2^32, or 2^64. */
 bool kh_span_u32(kh_span s, uint32_t *v);
 bool kh_span_u64(kh_span s, uint64_t *v);
 bool kh_span_is(kh_span s, const char *word);
+/* The same, whether letters are small or capital. */
+bool kh_span_is_word(kh_span s, const char *word);
+/* Has a row nothing but what may stand between columns?  Spreadsheets write such rows. */
+bool kh_row_is_blank(kh_span row);
+/* Does it begin with '#'?  So do comments, and some headers. */
+static inline bool kh_row_is_comment(kh_span row)
+{
+	return row.n > 0 && row.p[0] == '#';
+}
+/* A row that is one column, as of lists: without blanks and quotation marks around it. */
+kh_span kh_row_cell(kh_span row);
 /* The columns between tabs, of which there is room for max; returns how many there are, max + 1 if
  * more than max. */
 int kh_span_split(kh_span row, kh_span *column, int max);

@@ -10,8 +10,8 @@
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_kernels test_backend test_census test_exchange test_gpu_comm test_gpu_encode test_gpu_seeds test_gpu_shard
-	test_comm make_kraken kmerhash_faults preload_fail.so library_check library_example"
+units="test_kernels test_backend test_gpu_comm test_gpu_seeds test_gpu_shard test_comm make_kraken kmerhash_faults preload_fail.so
+	library_check library_example"
 ! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi"
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"

@@ -1,6 +1,6 @@
 /*
- * main.c - kmerhash-bench: the stages of a build and of a run one by one; look-ups by where the
- * index lies; the GPU hash tables of the literature
+ * main.c - kmerhash-bench: the stages of a build and of a run one by one; the GPU hash tables of
+ * the literature
  */
 #include <config.h>
 
@@ -28,22 +28,21 @@ struct row {
 };
 #define AT(field) offsetof(struct values, field)
 static const struct row rows[] = {
-	{ "db", "FILE", "a database: for pipeline's stages of classify, for placement", AT(db), 0,
-	  0 },
-	{ "device", "NAME", "auto, cpu, cuda or cuda:0,2 [auto; placement, build: cuda]",
+	{ "db", "FILE", "a database: for pipeline's stages of classify", AT(db), 0, 0 },
+	{ "device", "NAME", "auto, cpu, cuda or cuda:0,2 [auto; build: cuda]",
 	  AT(device), 0, 0 },
 	{ "dir", "DIR", "pipeline: where files are written [TMPDIR, or /tmp]", AT(dir), 0, 0 },
 	{ "experiment", "NAME", "tables: only this experiment [all]", AT(experiment), 0, 0 },
 	{ "log2n", "N", "tables: 2^N pairs a case [each experiment's own]", AT(log2n), 10, 30 },
 	{ "repeat", "N", "runs a case; the median counts [5]", AT(repeat), 1, KH_BENCH_RUNS },
 	{ "table", "NAME", "tables: only this table [all]", AT(table), 0, 0 },
-	{ "threads", "N", "pipeline, placement, build: workers [all CPUs]", AT(threads), 1, 1024 },
+	{ "threads", "N", "pipeline, build: workers [all CPUs]", AT(threads), 1, 1024 },
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
 static void usage(void)
 {
-	printf("Usage: kmerhash-bench [options] tables | placement | pipeline REFERENCE.fa... | "
+	printf("Usage: kmerhash-bench [options] tables | pipeline REFERENCE.fa... | "
 	       "build REFERENCE.fa...\n"
 	       "measure the stages of kmerhash, or the GPU hash tables\n\nOptions:\n");
 	for (size_t i = 0; i < N_ROWS; i++) {
@@ -140,18 +139,6 @@ static int build(const struct values *v, kh_err *err)
 	return rc ? rc : kh_bench_packed(&o, stdout, err);
 }
 
-static int placement(const struct values *v, kh_err *err)
-{
-	kh_choice choice;
-	kh_bench_placement_options o = {
-		.choice = &choice, .db = v->db, .threads = threads(v), .repeat = (int)v->repeat
-	};
-	int rc = v->db ? gpus(&choice, v, err)
-		       : kh_fail(err, KH_EUSAGE, "placement needs --db FILE");
-
-	return rc ? rc : kh_bench_placement(&o, stdout, err);
-}
-
 static int tables(const struct values *v, kh_err *err)
 {
 	const kh_bench_tables_options o = { .experiment = v->experiment,
@@ -170,7 +157,6 @@ static int run(int argc, char **argv, kh_err *err)
 		int (*run)(const struct values *v, kh_err *err);
 	} what[] = { { "pipeline", true, pipeline },
 		     { "build", true, build },
-		     { "placement", false, placement },
 		     { "tables", false, tables } };
 	struct values v = { .repeat = 5 };
 	int first = parse(argc, argv, &v, err);
@@ -182,8 +168,8 @@ static int run(int argc, char **argv, kh_err *err)
 	for (size_t i = 0; i < sizeof what / sizeof what[0] && first < argc; i++)
 		if (strcmp(argv[first], what[i].name) == 0 && what[i].refs == (v.n_refs > 0))
 			return what[i].run(&v, err);
-	return kh_fail(err, KH_EUSAGE, "what to measure must be named: tables, placement, or "
-				       "pipeline or build and references");
+	return kh_fail(err, KH_EUSAGE, "what to measure must be named: tables, or pipeline or "
+				       "build and references");
 }
 
 int main(int argc, char **argv)

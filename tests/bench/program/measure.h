@@ -36,17 +36,6 @@ typedef struct kh_bench_packed_options {
  * on the device that took longest for it. */
 int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err);
 
-typedef struct kh_bench_placement_options {
-	const kh_choice *choice;        /* the devices; 1, 2, 4 ... of them are used, then all */
-	const char *db;
-	unsigned threads;
-	int repeat;
-} kh_bench_placement_options;
-
-/* Look-ups in an index that lies on several GPUs.  A line for each number of devices and
- * placement: the time to load, and look-ups a second of each GPU while all look up. */
-int kh_bench_placement(const kh_bench_placement_options *o, FILE *out, kh_err *err);
-
 /* --- with the library of cuda/tables; KH_ENODEV without it -------------------------- */
 typedef struct kh_bench_tables_options {
 	const char *experiment;         /* limits, targets ... (kht_bench_list); NULL: all */

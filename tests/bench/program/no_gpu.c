@@ -9,13 +9,6 @@ int kh_bench_cuda(kh_bench *b, kh_err *err)
 	return kh_fail(err, KH_ENODEV, "pipeline: built without CUDA");
 }
 
-int kh_bench_placement(const kh_bench_placement_options *o, FILE *out, kh_err *err)
-{
-	(void)o;
-	(void)out;
-	return kh_fail(err, KH_ENODEV, "placement: built without CUDA");
-}
-
 int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
 {
 	(void)o;

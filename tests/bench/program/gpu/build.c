@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "build/refs.h"
 
-static const kh_sampling sampling = { KH_SYNCMER, 22, 16, 112, 0, 1 };
+static const kh_sampling sampling = { KH_SYNCMER, 22, 12, 32, 0, 1 };
 
 struct worker {
 	kh_pieces pieces;
@@ -154,7 +154,8 @@ static int finish(struct bench *b, kh_err *err)
 	const size_t n = b->refs.n;
 	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
 	uint32_t zero = 0, one = 1;
-	const kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon };
+	const kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon,
+			       .n_targets = (uint32_t)n, .bits = 31, .places = 1 };
 	const kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
 	const kh_finish f = { .bins = &bins,
 			      .tax = &tax,
@@ -202,7 +203,8 @@ static void print(const struct bench *b, FILE *out, double added, double ready)
 
 static int run(struct bench *b, FILE *out, kh_err *err)
 {
-	const kh_builder_options bo = { .sampling = sampling,
+	const kh_builder_options bo = { .text = true,
+					.sampling = sampling,
 					.on = { .choice = *b->o->choice,
 						.threads = b->o->threads },
 					.block_size = kh_backend_cuda.block_size,

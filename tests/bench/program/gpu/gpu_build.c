@@ -13,6 +13,7 @@
 #include "cuda/kernels/builder.h"
 #include "base/mem.h"
 #include "build/refs.h"
+#include "index/seeds.h"
 
 /* --- kernels ------------------------------------------------------------------------ */
 struct sampling {
@@ -36,7 +37,7 @@ static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sampling *ru
 	const uint32_t words = 1 << 23;
 	const size_t bytes = (size_t)words << 2;
 	const uint64_t bases = 32 * (uint64_t)words;
-	kh_gpu_piece p = { 0, bases - rule->k + 1, bases, 0, 0, 0, 0 };
+	kh_gpu_piece p = { 0, bases - rule->k + 1, 0, 0 };
 	char *in = g->x.p, *out = g->y.p;
 	struct sampling x = {
 		g,
@@ -47,13 +48,11 @@ static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sampling *ru
 		  .n_pieces = 1,
 		  .n_words = words,
 		  .n_windows = (p.starts + rule->stride - 1) / rule->stride,
-		  .n_summed = (p.bases + rule->stride - 1) / rule->stride,
 		  .scratch = g->z.p,
 		  .scratch_bytes = g->z.bytes,
 		  .key = (uint64_t *)out,
 		  .bin = (uint32_t *)(out + 4 * KH_BENCH_ROOM),
-		  .count = (uint32_t *)(out + 6 * KH_BENCH_ROOM),
-		  .digest = (uint64_t *)(out + 6 * KH_BENCH_ROOM) + 1 }
+		  .count = (uint32_t *)(out + 6 * KH_BENCH_ROOM) }
 	};
 	const kh_bench_stage s = { name,
 				   &kh_unit_bases,
@@ -112,7 +111,7 @@ static kh_bench_limit sorting(const kh_gpu_bench *g)
 
 int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err)
 {
-	static const kh_sampling syncmer = { KH_SYNCMER, 22, 16, 112, 0, 1 },
+	static const kh_sampling syncmer = { KH_SYNCMER, 22, 12, 32, 0, 1 },
 			       minhash = { KH_MINHASH, 16, 16, 112, 0, 1 };
 	const kh_bench_stage s = { "build: sort by 48 bits", &kh_unit_pairs, (double)SORTED,
 				   sorting(g),               sort,            g,
@@ -193,16 +192,16 @@ static void is_ready(void *arg)
 static int take_image(void *arg, const kh_image *im, kh_err *err)
 {
 	struct build *u = arg;
-	const size_t bytes = (size_t)kh_range_bytes(&im->range, 32),
-		     buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
+	const size_t bytes = (size_t)kh_seed_bytes(&im->seeds),
+		     lines = (size_t)kh_seed_line_bytes(&im->seeds);
 	char *to = u->g->b->room + u->kept;
 
 	(void)err;
 	u->bytes += (double)bytes;
 	if (u->kept + bytes > KH_BENCH_ROOM)
 		return KH_OK;
-	memcpy(to, im->bucket, buckets);
-	memcpy(to + buckets, im->loc, (size_t)im->range.n_locs * sizeof *im->loc);
+	memcpy(to, im->bucket, lines);
+	memcpy(to + lines, im->loc, bytes - lines);
 	u->kept += bytes;
 	return KH_OK;
 }
@@ -213,7 +212,8 @@ static int finish(struct build *u, kh_err *err)
 	const size_t n = u->refs.n;
 	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
 	uint32_t zero = 0, one = 1;
-	kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon };
+	kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon,
+			 .n_targets = (uint32_t)n, .bits = 31, .places = 1 };
 	kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
 	kh_finish f = { .bins = &bins,
 			.tax = &tax,
@@ -234,7 +234,7 @@ static int finish(struct build *u, kh_err *err)
 static int open_build(struct build *u, kh_err *err)
 {
 	const kh_bench_pipeline_options *o = u->g->b->o;
-	const kh_sampling rule = { KH_SYNCMER, 22, 16, 112, 0, 1 };
+	const kh_sampling rule = { KH_SYNCMER, 22, 12, 32, 0, 1 };
 	const kh_feed_options fo = { .path = { o->refs },
 				     .n_path = { o->n_refs },
 				     .pieces = true,
@@ -243,7 +243,8 @@ static int open_build(struct build *u, kh_err *err)
 				     .front = kh_refs_front(&rule),
 				     .committed = number_records,
 				     .arg = u };
-	const kh_builder_options bo = { .sampling = rule,
+	const kh_builder_options bo = { .text = true,
+					.sampling = rule,
 					.on = { .choice = { .device = { u->g->device }, .n = 1 },
 						.threads = o->threads },
 					.block_size = kh_backend_cuda.block_size,

@@ -1,8 +1,5 @@
 /*
  * gpu_classify.c - `kmerhash-bench pipeline` on a GPU: the stages of classify
- *
- * There are versions of the classification kernel that stop earlier; the time of a part is the
- * difference of two versions.
  */
 #include <config.h>
 #include "tests/bench/program/gpu/gpu_in.h"
@@ -16,9 +13,7 @@ struct classify {
 	kh_db *db;
 	kh_engine *e;
 	kh_bench_reads reads;
-	kh_bench_work work;
 	kh_task_queue *l;
-	uint64_t keys, blocks;          /* looked up in the index of so many blocks */
 };
 
 /* --- load --------------------------------------------------------------------------- */
@@ -56,132 +51,39 @@ static int load_stage(struct classify *c, kh_err *err)
 
 	if (rc)
 		return rc;
-	s.amount = (double)c->db->h->section[KH_SEC_INDEX].bytes;
+	s.amount = (double)kh_cuda_extent(c->db).bytes;
 	return kh_bench_measure(c->g->b, &s, NULL, err);
 }
 
-/* --- look-ups by themselves --------------------------------------------------------- */
-static int random_reads(void *arg, kh_bench_pass *p, kh_err *err)
+/* --- the kernels -------------------------------------------------------------------- */
+static int compare(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	const struct classify *c = arg;
-	int rc = kh_gpu_bench_start(c->g, err);
-
-	if (!rc)
-		rc = kh_gpu_check(kh_gpu_bench_random_reads(c->e->copy[0].ix.image, c->blocks,
-							    c->keys, c->g->z.p, c->g->stream),
-				  "reads", err);
-	return rc ? rc : kh_gpu_bench_stop(c->g, p, err);
-}
-
-static int look_up(void *arg, kh_bench_pass *p, kh_err *err)
-{
-	const struct classify *c = arg;
-	int rc = kh_gpu_bench_start(c->g, err);
-
-	if (!rc)
-		rc = kh_gpu_check(kh_gpu_bench_look_up(&c->e->copy[0].ix, c->g->x.p, c->keys, NULL,
-						       c->g->stream), "look-up kernel", err);
-	return rc ? rc : kh_gpu_bench_stop(c->g, p, err);
-}
-
-static int look_ups(struct classify *c, kh_err *err)
-{
-	static const kh_bench_unit unit = { "G/s", 1e-9 };
-	kh_gpu_bench *g = c->g;
-	kh_bench *b = g->b;
-	uint64_t *key = g->host.p;
-	int rc;
-
-	c->keys = KH_BENCH_ROOM / 8;
-	c->blocks = c->db->h->section[KH_SEC_INDEX].bytes / 64;
-	for (uint64_t i = 0; i < c->keys; i++)
-		key[i] = kh_fmix64(i + 77) >> 16;
-	const kh_bench_stage limit = { "limit: random 64 bytes", &unit,	       (double)c->keys,
-				       { 0, NULL },		  random_reads, c,
-				       true };
-	rc = KH_GPU(cudaMemcpyAsync(g->x.p, key, c->keys * 8, cudaMemcpyHostToDevice,
-				    g->stream),
-		    err);
-	if (!rc)
-		rc = kh_bench_measure(b, &limit, &b->random.rate, err);
-	b->random.of = "random 64 bytes";
-	const kh_bench_stage found = { "classify: look up, random keys",
-				       &kh_unit_keys,
-				       (double)c->keys,
-				       b->random,
-				       look_up,
-				       c,
-				       true };
-	return rc ? rc : kh_bench_measure(b, &found, NULL, err);
-}
-
-/* --- the parts of the kernel -------------------------------------------------------- */
-struct part {
-	struct classify *c;
-	enum kh_gpu_bench_upto upto;
-	int without;                    /* the version whose time is taken off; -1: none */
-};
-
-static int all_jobs(const struct classify *c, enum kh_gpu_bench_upto upto, double *seconds,
-		    kh_err *err)
-{
 	int rc = KH_OK;
 
-	*seconds = 0;
+	p->seconds = 0;
 	for (size_t i = 0; i < c->reads.n && !rc; i++) {
 		double s;
 
-		rc = kh_gpu_bench_query(c->e, &c->reads.job[i], upto, &s, err);
-		*seconds += s;
+		rc = kh_gpu_bench_query(c->e, &c->reads.job[i], &s, err);
+		p->seconds += s;
 	}
 	return rc;
 }
 
-static int part(void *arg, kh_bench_pass *p, kh_err *err)
+/* No read can be compared before its bases and masks have come to the device. */
+static int compare_stage(struct classify *c, kh_err *err)
 {
-	const struct part *x = arg;
-	double before = 0;
-	int rc = all_jobs(x->c, x->upto, &p->seconds, err);
+	const double reads = c->reads.reads;
+	double bytes = 0;
 
-	if (!rc && x->without >= 0)
-		rc = all_jobs(x->c, (enum kh_gpu_bench_upto)x->without, &before, err);
-	before = p->seconds - before;
-	p->seconds = before > p->seconds / 100 ? before : p->seconds / 100;
-	return rc;
-}
+	for (size_t i = 0; i < c->reads.n_block; i++)
+		bytes += 12.0 * (double)c->reads.block[i]->n_words;
+	const kh_bench_limit come = { c->g->copy.rate * reads / bytes, c->g->copy.of };
+	const kh_bench_stage s = { "classify: compare", &kh_unit_reads, reads, come, compare, c,
+				   true };
 
-static int parts(struct classify *c, kh_err *err)
-{
-	const kh_bench_work *w = &c->work;
-	const double n = c->reads.reads, rate = c->g->b->random.rate;
-	const char *of = c->g->b->random.of;
-	struct part x[] = { { c, KH_GPU_BENCH_SAMPLE, -1 },
-			    { c, KH_GPU_BENCH_LOOK_UP, KH_GPU_BENCH_SAMPLE },
-			    { c, KH_GPU_BENCH_CANDIDATES, KH_GPU_BENCH_LOOK_UP },
-			    { c, KH_GPU_BENCH_WHOLE, KH_GPU_BENCH_CANDIDATES },
-			    { c, KH_GPU_BENCH_WHOLE, -1 },
-			    { c, KH_GPU_BENCH_BLOCKS, -1 } };
-	const kh_bench_limit packed = { c->g->memory.rate / 0.375, c->g->memory.of },
-			     lists = { rate / (w->blocks / n), of },
-			     all = { rate / ((w->features + w->blocks) / n), of };
-	const kh_bench_stage stage[] = {
-		{ "classify: sample", &kh_unit_bases, w->bases, packed, part, &x[0], true },
-		{ "classify: look up", &kh_unit_keys, w->features, c->g->b->random, part,
-		  &x[1], true },
-		{ "classify: candidates", &kh_unit_reads, n, lists, part, &x[2], true },
-		/* at least one taxon has to be looked at */
-		{ "classify: decide", &kh_unit_reads, n, { rate, of }, part, &x[3],
-		  true },
-		{ "classify: sample to decision", &kh_unit_reads, n, all, part, &x[4],
-		  true },
-		{ "the same, blocks of threads", &kh_unit_reads, n, all, part, &x[5],
-		  true },
-	};
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < sizeof stage / sizeof *stage && !rc; i++)
-		rc = kh_bench_measure(c->g->b, &stage[i], NULL, err);
-	return rc;
+	return kh_bench_measure(c->g->b, &s, NULL, err);
 }
 
 /* --- all ---------------------------------------------------------------------------- */
@@ -209,12 +111,10 @@ static int stages(struct classify *c, const kh_bench_refs *refs, kh_err *err)
 	if (rc || (rc = kh_bench_reads_open(r, refs, 2 * KH_BENCH_FILE, err)) ||
 	    (rc = kh_bench_read(b, &r->file, err)) ||
 	    (rc = kh_bench_parse(b, &r->file, kh_backend_cuda.block_size, err)) ||
-	    (rc = kh_bench_work_of(r, c->db, &c->work, err)) ||
 	    (rc = kh_cuda_queue_open(&c->l, c->e, 0, 0, err)) || (rc = call_all(c, err)))
 		return rc;
-	if ((rc = look_ups(c, err)) || (rc = parts(c, err)))
-		return rc;
-	return kh_bench_lines_run(r, c->db, err);
+	rc = compare_stage(c, err);
+	return rc ? rc : kh_bench_lines_run(r, c->db, err);
 }
 
 int kh_gpu_bench_classify(kh_gpu_bench *g, kh_err *err)

@@ -3,7 +3,6 @@
 #define KH_CUDA_BENCH_GPU_IN_H
 
 #include "tests/bench/program/bench_in.h"
-#include "tests/bench/program/gpu/kernels.h"
 #include "cuda/gpu/gpu.h"
 
 typedef struct kh_gpu_bench {
@@ -30,7 +29,6 @@ int kh_gpu_bench_build(kh_gpu_bench *g, kh_err *err);
 int kh_gpu_bench_classify(kh_gpu_bench *g, kh_err *err);
 /* query_time.c: seconds that the kernels take for a job, on the first device of the engine, which
  * must be the current one. */
-int kh_gpu_bench_query(const kh_engine *e, const kh_job *j, enum kh_gpu_bench_upto upto,
-		       double *seconds, kh_err *err);
+int kh_gpu_bench_query(const kh_engine *e, const kh_job *j, double *seconds, kh_err *err);
 
 #endif

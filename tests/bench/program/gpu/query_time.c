@@ -1,9 +1,7 @@
-/* query_time.c - how long the classification kernels take for a job, whole or up to a part */
+/* query_time.c - how long the kernels that classify take for a job */
 #include <config.h>
 #include "tests/bench/program/gpu/gpu_in.h"
 
-#include <stdlib.h>
-#include "base/mem.h"
 #include "cuda/engine/engine_in.h"
 
 enum { RUNS = 10, COUNTS = KH_GPU_QUERY_COUNTS };
@@ -11,9 +9,7 @@ enum { RUNS = 10, COUNTS = KH_GPU_QUERY_COUNTS };
 struct timing {
 	cudaStream_t stream;
 	cudaEvent_t from, to;
-	kh_gpu_buf in, din, dout;
-	kh_cuda_between between;
-	kh_cuda_scratch scratch;
+	KH_GPU_BUFS(all, in, din, dout, mark, fragments, part);
 	kh_gpu_query q;
 };
 
@@ -21,11 +17,7 @@ static void close_timing(struct timing *t)
 {
 	if (t->stream)
 		cudaStreamSynchronize(t->stream);
-	kh_gpu_drop(&t->in);
-	kh_gpu_drop(&t->din);
-	kh_gpu_drop(&t->dout);
-	kh_cuda_between_drop(&t->between);
-	kh_cuda_scratch_close(&t->scratch);
+	KH_GPU_DROP(t->all);
 	if (t->from)
 		cudaEventDestroy(t->from);
 	if (t->to)
@@ -34,26 +26,11 @@ static void close_timing(struct timing *t)
 		cudaStreamDestroy(t->stream);
 }
 
-/* Writes the numbers of all fragments to `left`, as if none had fitted into the room of a warp. */
-static int leave_all(struct timing *t, kh_err *err)
-{
-	uint32_t *all = kh_array(t->q.n, sizeof *all, err);
-	int rc = all ? KH_OK : KH_ENOMEM;
-
-	for (uint32_t i = 0; i < t->q.n && !rc; i++)
-		all[i] = i;
-	if (!rc)
-		rc = KH_GPU(cudaMemcpy(t->q.left, all, t->q.n * sizeof *all,
-				       cudaMemcpyHostToDevice), err);
-	free(all);
-	return rc;
-}
-
 static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh_err *err)
 {
 	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
 	kh_cuda_layout lay = kh_cuda_lay_out((size_t)(s[0].to - s[0].from + s[1].to - s[1].from),
-					     s[0].n + s[1].n, &e->rule);
+					     s[0].n + s[1].n, true);
 	int rc;
 
 	if ((rc = KH_GPU(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking), err)) ||
@@ -65,42 +42,33 @@ static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh
 	if (!kh_cuda_stage(t->in.p, &lay, j, s))
 		return kh_fail(err, KH_EUSAGE, "a read of more than 4 Gbp");
 	if ((rc = kh_gpu_room(&t->dout, COUNTS + j->n * sizeof(kh_call), err)) ||
-	    (rc = kh_cuda_between_room(&t->between, &lay, j->n, err)) ||
-	    (rc = kh_cuda_scratch_open(&t->scratch, e, t->stream, err)))
+	    (rc = kh_gpu_room(&t->mark, (lay.words + 1) * sizeof(uint32_t), err)) ||
+	    (rc = kh_gpu_room(&t->fragments, 2 * j->n * sizeof(uint32_t), err)) ||
+	    (rc = kh_gpu_room(&t->part, lay.n_slices * sizeof(kh_gpu_part) + 1, err)))
 		return rc;
-	t->q = (kh_gpu_query) { .ix = e->copy[0].ix,
+	t->q = (kh_gpu_query) { .text = e->copy[0].text,
 				.rule = e->rule,
 				.counts = t->dout.p,
 				.call = (kh_call *)((char *)t->dout.p + COUNTS),
-				.scratch = t->scratch.list.p,
-				.n_scratch = t->scratch.n };
+				.mark = t->mark.p,
+				.again = t->fragments.p,
+				.rest = (uint32_t *)t->fragments.p + j->n,
+				.part = t->part.p };
 	kh_cuda_query_input(&t->q, j, &lay, t->din.p);
-	kh_cuda_query_between(&t->q, &t->between);
-	rc = KH_GPU(cudaMemcpyAsync(t->din.p, t->in.p, lay.bytes, cudaMemcpyHostToDevice,
-				    t->stream), err);
-	return rc ? rc : leave_all(t, err);
+	return KH_GPU(cudaMemcpyAsync(t->din.p, t->in.p, lay.bytes, cudaMemcpyHostToDevice,
+				      t->stream), err);
 }
 
-static int launch(const struct timing *t, enum kh_gpu_bench_upto upto, kh_err *err)
+static int launch(const struct timing *t, kh_err *err)
 {
 	const kh_gpu_query *q = &t->q;
-	int rc = KH_GPU(cudaMemsetAsync(q->counts, 0, COUNTS, t->stream), err);
+	const int rc = KH_GPU(cudaMemsetAsync(q->counts, 0, COUNTS, t->stream), err);
 
-	if (rc)
-		return rc;
-	if (upto == KH_GPU_BENCH_WHOLE)
-		return kh_gpu_check(kh_gpu_query_run(q, t->stream), "classification kernels", err);
-	if (upto != KH_GPU_BENCH_BLOCKS)
-		return kh_gpu_check(kh_gpu_bench_run_upto(q, upto, t->stream),
-				    "classification kernels", err);
-	rc = KH_GPU(cudaMemcpyAsync(q->counts, &q->n, sizeof q->n, cudaMemcpyHostToDevice,
-				    t->stream), err);
-	return rc ? rc : kh_gpu_check(kh_gpu_query_left(q, t->stream), "classification kernels",
-				      err);
+	return rc ? rc : kh_gpu_check(kh_gpu_queries_run(&q, 1, t->stream),
+				      "classification kernels", err);
 }
 
-int kh_gpu_bench_query(const kh_engine *e, const kh_job *j, enum kh_gpu_bench_upto upto,
-		       double *seconds, kh_err *err)
+int kh_gpu_bench_query(const kh_engine *e, const kh_job *j, double *seconds, kh_err *err)
 {
 	struct timing t = { .stream = NULL };
 	float ms = 0;
@@ -111,7 +79,7 @@ int kh_gpu_bench_query(const kh_engine *e, const kh_job *j, enum kh_gpu_bench_up
 		if (i == 1)
 			rc = KH_GPU(cudaEventRecord(t.from, t.stream), err);
 		if (!rc)
-			rc = launch(&t, upto, err);
+			rc = launch(&t, err);
 	}
 	if (!rc && !(rc = KH_GPU(cudaEventRecord(t.to, t.stream), err)) &&
 	    !(rc = KH_GPU(cudaStreamSynchronize(t.stream), err)))
