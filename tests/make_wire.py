@@ -41,7 +41,6 @@ FILES = {
     'job-none': job(fragments=0), 'job-both': job(words=(2, 2), inter=1, paired=1),
     'job-mates-missing': job(records=(1, 0), paired=1),
     'calls': calls(), 'calls-taxon': calls(taxon=11),
-    'calls-hits': calls(hits=10), 'calls-found': calls(found=10),
     'cand': cand(), 'cand-full': cand(species=(2, 5, 9), drop=(3, 0, 1), at=10), 'cand-none': cand((), (), NONE),
     'cand-bin-end': cand(at=2**32 - 2), 'cand-bin-gap': cand(at=11),
     'cand-bin-last': cand(at=7), 'cand-bin-behind': cand(at=8), 'cand-strain': cand(species=(3,)),

@@ -54,7 +54,6 @@ static void assert_place(const kh_class_of *of, const kh_call *call, const kh_ca
 {
 	assert_int_equal(of->index == KH_NO_CLASS,
 			 call->features < 8 || call->hits < 2 ||
-			 (call->features < 16 && call->hits < 3) ||
 			 cand->species[0] == KH_NO_TAXON);
 }
 
@@ -70,10 +69,10 @@ struct counted {
 /* Counts all fragments at a time, and one by one. */
 static void count(struct counted *s)
 {
-	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
-	const kh_bins bins = { .n = 2, .first = first, .taxon = taxon, .votes = KH_NO_BIN };
+	static const uint32_t first[] = { 0, 100, 200 }, taxon[] = { 3, 7 };
+	const kh_bins bins = { .n_targets = 2, .first = first, .taxon = taxon };
 	const kh_tree tree = { .n = N_TAXA, .species = species };
-	const kh_rule rule = { .minima = { 0, 0, 0, 3 } };
+	const kh_rule rule = { .confidence = 0 };
 	const kh_class_rule r = { &rule, &bins, &tree };
 	kh_class_of at;
 	kh_err err;
@@ -152,41 +151,6 @@ static void test_classes(void **state)
 	clear(s);
 }
 
-/* Segments of long fragments: without a place, in a target of the species that is best alone, and
- * in another one's; of a class in which two are best, none has a place. */
-static void test_segments(void **state)
-{
-	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
-	const kh_bins bins = { .n = 2, .first = first, .taxon = taxon, .votes = KH_NO_BIN };
-	const kh_tree tree = { .n = N_TAXA, .species = species };
-	const kh_class_rule r = { NULL, &bins, &tree };
-	kh_class k[] = {
-		{ .species = { 2, 4, KH_NO_TAXON }, .drop = { 0, 1 }, .many = 1 },
-		{ .species = { 2, 4, KH_NO_TAXON }, .many = 1 },
-	};
-	const kh_classes c[] = { { .at = k, .n = 2 }, { .at = k, .n = 2 } };
-	uint32_t target = 9;
-
-	(void)state;
-	assert_false(kh_classes_place(&k[0], &r, KH_NO_BIN, &target));
-	assert_false(kh_classes_place(&k[0], &r, 120, &target));
-	assert_true(kh_classes_place(&k[0], &r, 99, &target));
-	assert_int_equal(target, 0);
-	assert_false(kh_classes_place(&k[1], &r, 99, &target));
-	assert_int_equal(k[0].segments, 3);
-	assert_int_equal(k[0].placed, 1);
-	assert_int_equal(k[1].segments, 1);
-	assert_int_equal(k[1].placed, 0);
-	kh_classes sum = joined(c, 2, 1);
-	const int one = sum.at[0].placed == 0;
-
-	assert_int_equal(sum.n, 2);
-	assert_int_equal(sum.at[one].segments, 6);
-	assert_int_equal(sum.at[one].placed, 2);
-	assert_int_equal(sum.at[1 - one].segments, 2);
-	kh_classes_clear(&sum);
-}
-
 /* The same classes over and over, of which there are few, and none at all. */
 static void test_few_classes(void **state)
 {
@@ -241,7 +205,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_few_classes),
 		cmocka_unit_test(test_ties),
 	};

@@ -310,7 +310,7 @@ static kh_db *wide_db(void)
 	t = (kh_taxonomy) { .n = MANY, .taxid = calloc(MANY, 4), .parent = calloc(MANY, 4),
 			    .end = calloc(MANY, 4), .rank = calloc(MANY, 1),
 			    .species = calloc(MANY, 4), .genus = calloc(MANY, 4) };
-	h = (kh_db_header) { .max_span = 1008, .n_targets = SPECIES };
+	h = (kh_db_header) { .n_targets = SPECIES };
 	kh_db_set_sampling(&h, &syncmer);
 	t.end[0] = MANY;
 	t.species[0] = t.genus[0] = KH_NO_TAXON;
