@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """check_inspect.py DATABASE TEXT - what `kmerhash inspect --json` (standard input) and `kmerhash inspect` (TEXT) say
-that a database with text has, against an independent reader of it"""
+that a database has, against an independent reader of it"""
 import json
 import sys
 

@@ -3,8 +3,7 @@
 
     edit_dbs.py GOOD.khdb FOLDER SEED
 
-writes FOLDER/NUMBER-FIELD.khdb: each field of the header, of a record of each section, of a bucket, of the words of lists and of
-the keys in turn, with a value at a limit of its type, near to the one that it had, or any. Whether the
+writes FOLDER/NUMBER-FIELD.khdb: each field of the header, of a record of each section, of lines and of the words of lists in turn, with a value at a limit of its type, near to the one that it had, or any. Whether the
 result departs from kmerhash-db(5) is for others to say: run_db.sh asks the program and oracle_db.py.
 """
 import os
@@ -12,23 +11,11 @@ import random
 import struct
 import sys
 
-from make_bad_dbs import HEADER, SECTIONS, extent, repaired
+from make_bad_dbs import HEADER, SECTIONS, extent, place_of, repaired
 
 WIDTH = {"B": 1, "H": 2, "I": 4, "Q": 8}
-WIDE = "magic byte_order file_bytes bins locations features entries over bases sequences unmapped unmapped_bases digest max_bytes".split()
-MORE = {"bases": 96, "sequences": 104, "unmapped": 112, "unmapped_bases": 120, "digest": 128}
-
-
-def buckets(data, rng):
-    directory, _ = extent(data, "directory")
-    index, _ = extent(data, "index")
-    first, loc, n_locs, buckets = struct.unpack_from("<QQQI", data, directory + 40 * rng.randrange(256))
-    bucket = index + 64 * (first + rng.randrange(buckets + 1))
-    yield "bucket-base", "B", bucket + rng.randrange(6)
-    yield "bucket-flags", "B", bucket + 6
-    yield "bucket-length", "B", bucket + 7 + rng.randrange(19)
-    yield "bucket-tag", "H", bucket + 26 + 2 * rng.randrange(19)
-    yield "word", "H", index + 4 * loc + 2 * rng.randrange(max(1, n_locs // 2))
+WIDE = "magic byte_order file_bytes bins locations features over bases sequences unmapped unmapped_bases digest max_bytes".split()
+MORE = {"bases": 88, "sequences": 96, "unmapped": 104, "unmapped_bases": 112, "digest": 120}
 
 
 def seeds(data, rng):
@@ -45,15 +32,14 @@ def seeds(data, rng):
 def fields(data, rng):
     """(name, type, offset) of each"""
     for name, at in {**HEADER, **MORE}.items():
-        if name not in ("section", "minima", "tool", "sums", "zero"):
+        if name not in ("section", "tool", "sums"):
             yield name, "Q" if name in WIDE else "I", at
-    yield "minima", "I", 144 + 4 * rng.randrange(32)
-    yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((472, 511, 608, 4087))
-    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept", "translated", "excerpts"]):
-        place = {"keys": 512, "told": 528, "text": 544, "kept": 560, "translated": 576, "excerpts": 592}.get(name, 272 + 16 * i)
-        yield "at-" + name, "Q", place
-        yield "size-" + name, "Q", place + 8
+    yield "tool", "B", HEADER["tool"] + rng.randrange(32)
+    yield "zeros", "B", rng.choice((448, 4087))
+    yield "section", "Q", HEADER["section"] + 16 * len(SECTIONS)
+    for name in SECTIONS:
+        yield "at-" + name, "Q", place_of(name)
+        yield "size-" + name, "Q", place_of(name) + 8
 
     def record(section, size, kinds):
         at, n = extent(data, section)
@@ -61,10 +47,8 @@ def fields(data, rng):
         for number, kind in enumerate(kinds):
             yield "%s-%d" % (section, number), kind, at
             at += WIDTH[kind]
-    text = extent(data, "text")[1] > 0
-    yield from record("directory", *((64, "QQ" + 12 * "I") if text else (40, "QQQIIII")))
-    if text:
-        yield from record("kept", 16, "IIII")
+    yield from record("directory", 64, "QQ" + 12 * "I")
+    yield from record("kept", 20, "IIIII")
     yield from record("taxa", 24, "IIIIQ")
     yield from record("targets", 32, "IIQQQ")
     for section in ("names", "ids", "unmapped"):
@@ -72,21 +56,12 @@ def fields(data, rng):
         if size:
             yield section, "B", at + rng.randrange(size)
             yield section + "-end", "B", at + size - 1
-    yield from (seeds if text else buckets)(data, rng)
-    at, size = extent(data, "keys")
-    if size:
-        yield "keys-count", "Q", at + 8 * rng.randrange(256)
-        yield "keys-word", "I", at + 2048 + 4 * rng.randrange((size - 2048) // 4)
-    at, size = struct.unpack_from("<QQ", data, 592)
-    if size:
-        at += 144 * rng.randrange(size // 144)
-        yield from (("excerpt-seq", "Q", at), ("excerpt-number", "I", at + 8), ("excerpt-known", "I", at + 12))
+    yield from seeds(data, rng)
     at, size = extent(data, "text")
-    if size:
-        stride, _, gap = struct.unpack_from("<III", data, 44)
-        second, = struct.unpack_from("<I", data, extent(data, "targets")[0] + 32)
-        yield "text-word", "I", at + 4 * rng.randrange(size // 4)
-        yield "text-gap", "I", at + 4 * (stride // 16 * second - 1 - rng.randrange(stride // 16 * gap))
+    stride, = struct.unpack_from("<I", data, HEADER["stride"])
+    second, = struct.unpack_from("<I", data, extent(data, "kept")[0] + 20 + 8)
+    yield "text-word", "I", at + 4 * rng.randrange(size // 4)
+    yield "text-gap", "I", at + 4 * (stride // 16 * second - 1 - rng.randrange(stride // 16))
     at, size = extent(data, "translated")
     if size:
         genera, lines = struct.unpack_from("<II", data, at + 4)

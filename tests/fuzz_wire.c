@@ -2,10 +2,9 @@
  * fuzz_wire.c - any bytes as a message of another process
  *
  * The first byte says what the message is taken for; what is accepted must be usable: records lie
- * in their blocks, calls have taxa that exist, candidates are species and bins of targets, as are
- * places of segments, lists end where the message does.
- *	j  a job         c  calls of 3 fragments    d  counts of distinct features
- *	k  calls with candidates and places         l  lists (the next byte: of how many keys)
+ * in their blocks, calls have taxa that exist, candidates are species and bins of targets.
+ *	j  a job                 c  calls of 3 fragments
+ *	k  calls with candidates d  (else) counts of distinct features
  */
 #include <config.h>
 
@@ -14,29 +13,31 @@
 #include "fuzz.h"
 #include "classify/class.h"
 #include "classify/classify.h"
-#include "index/index.h"
 #include "kmer/kmer.h"
 #include "remote/remote_in.h"
 
-enum { N_TAXA = 11, N_TARGETS = 2, STRIDE = 112 };
+enum { N_TAXA = 11, N_TARGETS = 2, STRIDE = 128 };
 
 /* Messages of another length are refused by it, before a field is looked at. */
 _Static_assert(sizeof(kh_candidates) == 64, "the corpus has 64 bytes of candidates a fragment");
 static const uint64_t stretch[N_TARGETS + 1] = { 0, 2, 3 };
 
 /* A database with a root, a genus, and species 2, 5 and 9 with strains; two targets, of 1000 and of
- * 200 bases, with the bins 0 to 8 and 20 to 21, and two species with the bins 30 and 40. */
+ * 200 bases, with the bins 0 to 7 and 9 to 10, all of which are kept. */
 static const kh_db *made_db(void)
 {
 	static uint32_t species[N_TAXA] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 2, 5, 5, 5, 5, 9, 9 };
-	static const uint32_t first[] = { 0, 20, 30, 40 }, taxon[] = { 3, 10, 2, 9 };
+	static const uint32_t first[] = { 0, 9, 12 }, taxon[] = { 3, 10, 2, 9 };
 	static const kh_db_target target[N_TARGETS] = { { .first_bin = 0, .bases = 1000 },
-							{ .first_bin = 20, .bases = 200 } };
+							{ .first_bin = 9, .bases = 200 } };
+	static const kh_db_kept kept[N_TARGETS] = { { 0, 0, 0, 8, 0 }, { 1, 0, 9, 2, 0 } };
+	static kh_text_stretch text[N_TARGETS] = { { .end = 1000 }, { .end = 9 * STRIDE + 200 } };
 	static const kh_db_header h = { .sampling = { .stride = STRIDE }, .n_targets = N_TARGETS };
 	static kh_taxonomy tax = { .n = N_TAXA, .species = species };
-	static kh_db db = { .h = &h, .tax = &tax, .target = target,
-			    .bins = { .n = 4, .first = first, .taxon = taxon,
-				      .n_targets = N_TARGETS, .votes = 30 } };
+	static kh_db db = { .h = &h, .tax = &tax, .target = target, .kept = kept,
+			    .n_kept = N_TARGETS, .stretch = text,
+			    .bins = { .first = first, .taxon = taxon,
+				      .n_targets = N_TARGETS, .n_species = 2 } };
 
 	return &db;
 }
@@ -128,24 +129,12 @@ static void candidates(const kh_candidates *c)
 	place(c->bin);
 }
 
-/* The same of segments, each of one of 3 fragments. */
-static void segments(const kh_places *p)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		REQUIRE(p->at[i].fragment < 3);
-		REQUIRE(i == 0 || p->at[i].fragment >= p->at[i - 1].fragment);
-		place(p->at[i].bin);
-	}
-}
-
 static void calls(const uint8_t *data, size_t n, bool with)
 {
 	kh_call call[3] = { { 0 } };
 	kh_candidates cand[3] = { kh_candidates_none() };
 	const kh_job of = { .n = 3 };
-	kh_places places = { .n = 0 };
-	const kh_task t = { .job = &of, .call = call, .candidates = with ? cand : NULL,
-			    .places = with ? &places : NULL };
+	const kh_task t = { .job = &of, .call = call, .candidates = with ? cand : NULL };
 	kh_message m = message(data, n);
 	uint64_t id = 0;
 
@@ -153,7 +142,6 @@ static void calls(const uint8_t *data, size_t n, bool with)
 
 	if (!kh_remote_number(&m, &id, NULL) &&
 	    !kh_remote_unpack_calls(&t, &m, made_db(), &rule, NULL)) {
-		segments(&places);
 		for (int i = 0; i < 3; i++) {
 			REQUIRE(call[i].taxon < N_TAXA || call[i].taxon == KH_NO_TAXON);
 			REQUIRE(call[i].hits <= call[i].features &&
@@ -162,7 +150,6 @@ static void calls(const uint8_t *data, size_t n, bool with)
 				candidates(&cand[i]);
 		}
 	}
-	free(places.at);
 	free(m.p);
 }
 
@@ -179,21 +166,6 @@ static void counts(const uint8_t *data, size_t n)
 	free(m.p);
 }
 
-static void lists(const uint8_t *data, size_t n)
-{
-	const size_t keys = n > 0 ? data[0] : 0;
-	kh_message m = message(data + (n > 0), n - (n > 0));
-	kh_answer a;
-	size_t words = 0;
-
-	if (!kh_answer_read(&a, m.p, m.n, keys, NULL)) {
-		for (size_t i = 0; i < keys; i++)
-			words += kh_list_words(a.len[i]);
-		REQUIRE((const char *)(a.word + words) == (const char *)m.p + m.n);
-	}
-	free(m.p);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size == 0)
@@ -206,11 +178,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 'k':
 		calls(data + 1, size - 1, data[0] == 'k');
 		break;
-	case 'd':
-		counts(data + 1, size - 1);
-		break;
 	default:
-		lists(data + 1, size - 1);
+		counts(data + 1, size - 1);
 	}
 	return 0;
 }

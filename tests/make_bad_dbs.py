@@ -15,25 +15,20 @@ try:
 except ImportError:
     xxh3 = None
 
-SECTIONS = "index directory taxa names targets ids unmapped checksums".split()
+SECTIONS = "index directory text kept taxa names targets ids unmapped translated checksums".split()
 HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_bytes": 24, "scheme": 32,
-          "k": 36, "s": 40, "stride": 44, "max_span": 48, "gap": 52, "bins": 56, "locations": 64,
-          "features": 72, "entries": 80, "over": 88, "n_targets": 136, "n_taxa": 140, "minima": 144,
-          "section": 272, "tool": 400, "sums": 432, "max_locations": 440, "n_species": 444,
-          "word_bits": 448, "least": 452, "max_bytes": 456, "no_repeats": 464,
-          "runs": 468, "zero": 472}
+          "k": 36, "s": 40, "stride": 44, "least": 48, "no_repeats": 52, "bins": 56, "locations": 64, "features": 72,
+          "over": 80, "max_bytes": 128, "n_targets": 136, "n_taxa": 140, "word_bits": 144, "zero": 148,
+          "tool": 152, "section": 184, "sums": 440}
+
+
+def place_of(name):
+    """Where the header says where a section is"""
+    return HEADER["section"] + 16 * SECTIONS.index(name)
 
 
 def extent(data, name):
-    if name == "keys":
-        return struct.unpack_from("<QQ", data, 512)
-    if name == "kept":
-        return struct.unpack_from("<QQ", data, 560)
-    if name == "translated":
-        return struct.unpack_from("<QQ", data, 576)
-    if name == "text":
-        return struct.unpack_from("<QQ", data, 544)
-    return struct.unpack_from("<QQ", data, 272 + 16 * SECTIONS.index(name))
+    return struct.unpack_from("<QQ", data, place_of(name))
 
 
 def repaired(data):
@@ -45,7 +40,7 @@ def repaired(data):
         for i, begin in enumerate(blocks):
             if 8 * i + 8 <= size:
                 struct.pack_into("<Q", data, at + 8 * i, xxh3(bytes(data[begin:min(begin + (1 << 24), at)])))
-        struct.pack_into("<Q", data, 432, xxh3(bytes(data[at:at + size])))
+        struct.pack_into("<Q", data, HEADER["sums"], xxh3(bytes(data[at:at + size])))
     struct.pack_into("<Q", data, 4088, xxh3(bytes(data[:4088])))
     return data
 
@@ -79,9 +74,9 @@ def flips(good):
 def plain(good):
     yield "magic", b"KHDB" + good[4:], "does not begin"
     yield "zeros", bytes(len(good)), "never completed"
-    for version in (0, 1, 4, 4294967295):
+    for version in (0, 1, 2, 3, 5, 4294967295):
         yield "version-%d" % version, good[:8] + struct.pack("<I", version) + good[12:], \
-            "version %d, this program reads versions 2 and 3: build it anew from its references .kmerhash build" % version
+            "a database of format %d, and this program reads format 4: build it again from its references .kmerhash build" % version
     yield from truncations(good)
     yield from flips(good)
 
@@ -97,49 +92,23 @@ def headers(good):
     for field, fmt, values in (
             ("header_bytes", "I", (0, 8192)), ("byte_order", "Q", (0x0807060504030201,)),
             ("file_bytes", "Q", (0, huge64)), ("scheme", "I", (2, huge32)), ("k", "I", (0, 7, 32, huge32)),
-            ("s", "I", (0, 1, 31, huge32)), ("stride", "I", (0, 1, 111, 113, huge32)),
-            ("max_span", "I", (0, 111, 1 << 21, huge32)), ("gap", "I", (0, 9, huge32)),
-            ("bins", "Q", (0, 1, 1 << 32, huge64)), ("features", "Q", (0, huge64)),
-            ("entries", "Q", (0, huge64)), ("over", "Q", (1, huge64)),
-            ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("minima", "I", (0,)),
-            ("max_locations", "I", (0, 255, huge32)), ("n_species", "I", (0, 1, 3, huge32)), ("word_bits", "I", (0, 8, 10, 32, huge32)),
-            ("least", "I", (1, huge32)), ("max_bytes", "Q", (1,)), ("no_repeats", "I", (2, huge32)), ("runs", "I", (2, huge32)), ("zero", "I", (1, 1 << 31))):
+            ("s", "I", (0, 1, 31, huge32)), ("stride", "I", (0, 1, 111, 112, 1024, huge32)),
+            ("bins", "Q", (0, 1, 1 << 32, huge64)), ("features", "Q", (0, huge64)), ("over", "Q", (1, huge64)),
+            ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("word_bits", "I", (0, 8, 22, 24, 32, huge32)),
+            ("least", "I", (1, huge32)), ("max_bytes", "Q", (1,)), ("no_repeats", "I", (2, huge32)), ("zero", "I", (1, 1 << 31))):
         for value in values:
             yield "%s-%d" % (field, value), put(good, fmt, HEADER[field], value), ""
-    yield "tool", put(good, "32s", 400, b"x" * 32), ""
-    for i, name in enumerate(SECTIONS):
+    yield "tool", put(good, "32s", HEADER["tool"], b"x" * 32), ""
+    yield "sections", put(good, "Q", HEADER["section"] + 16 * len(SECTIONS), 4096), "sections that this program does not know"
+    yield "zeros", put(good, "B", 4087, 1), "must be zero"
+    for name in SECTIONS:
         at, size = extent(good, name)
         for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("at-huge", (huge64 - 4095, size)),
                            ("size-huge", (at, huge64)), ("size-wraps", (at, huge64 - at + 1)),
                            ("size-less", (at, size - 1)), ("size-0", (at, 0)), ("behind", (len(good) + 4096, size)),
                            ("overlaps", (extent(good, "taxa" if name != "taxa" else "ids")[0], size))):
             if size > 0:
-                yield "%s-%s" % (name, what), put(good, "QQ", 272 + 16 * i, *pair), ""
-
-
-def directories(good):
-    """of a database of version 2"""
-    if extent(good, "text")[1]:
-        return
-    at, _ = extent(good, "directory")
-    index, image = extent(good, "index")
-    record = struct.unpack_from("<QQQIIII", good, at + 40 * 7)
-    for field, values in ((0, (record[0] + 1, record[0] + (1 << 58), (1 << 64) - 1)),
-                          (1, (record[1] + 1, record[1] + (1 << 62), (1 << 64) - 1)),
-                          (2, (record[2] + 1, 1 << 62, (1 << 64) - 1, (1 << 64) - 16, 0)),
-                          (3, (0, record[3] + 1, 1 << 24, (1 << 32) - 1)), (4, (0, (1 << 32) - 1)),
-                          (5, (0, record[5] + 1, (1 << 32) - 1)), (6, (1, (1 << 32) - 1))):
-        for value in values:
-            changed = record[:field] + (value,) + record[field + 1:]
-            yield "range-%d-%d" % (field, value), put(good, "QQQIIII", at + 40 * 7, *changed), ""
-    bucket, words = index + 64 * record[0], index + 4 * record[1]
-    yield "bucket-base", put(good, "B", bucket + 5, 255), "range 7, bucket 0: a bucket's base"
-    yield "bucket-flags", put(good, "B", bucket + 6, 64), "range 7, bucket 0: a bucket's flags"
-    yield "bucket-carried", put(good, "B", bucket + 6, 19), "range 7, bucket 0: a bucket's flags"
-    yield "bucket-length", put(good, "B", bucket + 7, 254), "range 7, bucket"
-    yield "bucket-tags", put(good, "HH", bucket + 26, 2, 1), "range 7, bucket 0: tags"
-    yield "bin-huge", put(good, "I", words, (1 << 32) - 1), "range 7, bucket .*locations"
-    yield "last-bucket", put(good, "B", bucket + 64 * record[3] + 7, 1), "range 7, bucket"
+                yield "%s-%s" % (name, what), put(good, "QQ", place_of(name), *pair), ""
 
 
 def trees(good):
@@ -164,24 +133,15 @@ def trees(good):
 
 
 def text(good):
-    """of a database of version 3"""
     at, size = extent(good, "text")
-    if size == 0:
-        return
     huge = (1 << 64) - 1
-    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("at-huge", (huge - 4095, size)),
-                       ("size-0", (at, 0)), ("size-less", (at, size - 4)), ("size-odd", (at, size - 1)),
-                       ("size-more", (at, size + 4)), ("behind", (len(good) + 4096, size)),
-                       ("overlaps", (extent(good, "taxa")[0], size)), ("none", (0, 0))):
-        yield "text-" + what, put(good, "QQ", 544, *pair), ""
-    yield "text-version-2", put(good, "I", 8, 2), "version does not say whether it has text"
-    yield "text-keys", put(good, "QQ", 512, extent(good, "taxa")[0], 0), ""
+    for what, pair in (("size-less", (at, size - 4)), ("size-more", (at, size + 4)), ("none", (0, 0))):
+        yield "text-" + what, put(good, "QQ", place_of("text"), *pair), ""
     stride = struct.unpack_from("<I", good, HEADER["stride"])[0]
     second = struct.unpack_from("<I", good, extent(good, "targets")[0] + 32)[0]
     at_kept, size_kept = extent(good, "kept")
-    for what, pair in (("at-odd", (at_kept + 1, size_kept)), ("at-0", (0, size_kept)), ("size-less", (at_kept, size_kept - 20)),
-                       ("size-odd", (at_kept, size_kept - 1)), ("overlaps", (at, size_kept)), ("none", (0, 0))):
-        yield "text-kept-" + what, put(good, "QQ", 560, *pair), ""
+    for what, pair in (("size-less", (at_kept, size_kept - 20)), ("none", (0, 0))):
+        yield "text-kept-" + what, put(good, "QQ", place_of("kept"), *pair), ""
     target, begins, first, bins, _ = struct.unpack_from("<5I", good, at_kept + 20)
     alleles = [(i, of[3]) for i, of in enumerate(struct.iter_unpack("<5I", good[at_kept:at_kept + size_kept])) if of[4]]
     for what, offset, values in (("target", 0, (huge >> 32, target + 1, 0)), ("begins", 4, (huge >> 32, begins + 1 << 20)),
@@ -195,7 +155,7 @@ def text(good):
     few = at + 4 * (behind + (with_alleles * stride // 16 + 64 if alleles else 0))
     for i, kind, value in [x for x in ((4, "B", 0), (4, "I", 4 * stride + 1), (0, "I", huge >> 32)) if few < at + size]:
         yield "text-few-%d-%d" % (i, value), put(good, kind, few + i, value), "alleles are damaged"
-    for name, word in (("gap", second * stride // 16 - 1), ("species", behind - 1)):
+    for name, word in (("gap", second * stride // 16 - 1), ("behind", behind - 1)):
         yield "text-" + name, put(good, "I", at + 4 * word, 1), "text goes on behind a target"
     bases = struct.unpack_from("<Q", good, extent(good, "targets")[0] + 8)[0]
     if bases % 16:
@@ -203,9 +163,7 @@ def text(good):
 
 
 def seeds(good):
-    """of a database of version 3"""
-    if extent(good, "text")[1] == 0:
-        return
+    """of a database that has lists"""
     directory, index = extent(good, "directory")[0], extent(good, "index")[0]
     bits = struct.unpack_from("<I", good, HEADER["word_bits"])[0]
     lists = [struct.unpack_from("<I", good, directory + 64 * r + 20)[0] for r in range(256)]
@@ -239,53 +197,6 @@ def seeds(good):
     yield "seeds-end", put(good, "I", end, struct.unpack_from("<I", good, end)[0] | 1 << 31), "no end"
 
 
-def keys(good):
-    """of a database that genomes can be added to"""
-    at, size = extent(good, "keys")
-    if size == 0:
-        return
-    directory, _ = extent(good, "directory")
-    huge = (1 << 64) - 1
-    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("at-huge", (huge - 4095, size)),
-                       ("size-0", (at, 0)), ("size-less", (at, size - 4)), ("size-odd", (at, size - 1)), ("behind", (len(good) + 4096, size)),
-                       ("overlaps", (extent(good, "taxa")[0], size))):
-        yield "keys-" + what, put(good, "QQ", 512, *pair), ""
-    counts = struct.unpack_from("<256Q", good, at)
-    for value in (counts[7] + 1, huge, 1 << 62):
-        yield "keys-count-%d" % value, put(good, "Q", at + 56, value), "keys are not as many"
-    first = at + 2048 + 4 * struct.unpack_from("<Q", good, 112)[0]
-    for r in range(256):
-        buckets, _, entries = struct.unpack_from("<III", good, directory + 40 * r + 24)
-        rests = -(-entries * max(1, (-(-(1 << 24) // buckets) - 1).bit_length()) // 32)
-        if r == 7:
-            yield "keys-rest", put(good, "Q", first, huge), "the keys of range 7: they are not in order"
-        if counts[r]:
-            full = first + 4 * rests
-            number, n = struct.unpack_from("<II", good, full)
-            for name, offset, value in (("number", 0, entries), ("number-less", 0, number - 1), ("count", 4, n + 1), ("count-0", 4, 0),
-                                        ("count-1", 4, 1), ("rest", 8, 1 << 24), ("rest-huge", 8, (1 << 32) - 1), ("length-0", 12, 0),
-                                        ("length", 12, (1 << 32) - 1), ("bin", 16, (1 << 32) - 1)):
-                yield "keys-full-" + name, put(good, "I", full + offset, value % (1 << 32)), "the keys of range %d: " % r
-            counts = (0,) * 256 if r > 7 else counts[:r] + (0,) + counts[r + 1:]
-        first += 4 * rests + 4 * struct.unpack_from("<Q", good, at + 8 * r)[0]
-
-
-def excerpts(good):
-    """of a database that genomes can be added to"""
-    at, size = struct.unpack_from("<QQ", good, 592)
-    if size < 2 * 144:
-        return
-    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("size-less", (at, size - 8)),
-                       ("behind", (len(good) + 4096, size)), ("overlaps", (extent(good, "taxa")[0], size))):
-        yield "excerpts-" + what, put(good, "QQ", 592, *pair), ""
-    yield "excerpts-alone", put(put(good, "QQ", 512, 0, 0), "QQ", 528, 0, 0), "without keys"
-    yield "excerpts-untold", put(good, "QQ", 528, 0, 0), "without keys, or nothing is told"
-    sequences, = struct.unpack_from("<Q", good, 104)
-    for what, fmt, offset, value in (("seq", "Q", 0, sequences), ("seq-huge", "Q", size - 144, (1 << 64) - 1), ("known", "I", 12, 511),
-                                     ("order", "Q", 0, 1), ("number", "I", 144 + 8, struct.unpack_from("<I", good, at + 8)[0])):
-        yield "excerpts-" + what, put(good, fmt, at + offset, value), "excerpts are damaged"
-
-
 def translated(good):
     """of a database with translated seeds"""
     at, size = extent(good, "translated")
@@ -293,7 +204,7 @@ def translated(good):
         return
     for what, pair in (("at-0", (0, size)), ("size-0", (at, 0)), ("size-less", (at, size - 4)),
                        ("overlaps", (extent(good, "taxa")[0], size))):
-        yield "translated-" + what, put(good, "QQ", 576, *pair), ""
+        yield "translated-" + what, put(good, "QQ", place_of("translated"), *pair), ""
     genera, lines, behind = struct.unpack_from("<III", good, at + 4)
     places, codons, width = struct.unpack_from("<QQI", good, at + 16)
     for what, fmt, offset, value in (("k", "I", 0, 9), ("genera", "I", 4, genera + 4), ("lines", "I", 8, lines + 1),
@@ -315,7 +226,7 @@ def main(path, folder, only=""):
     with open(path, "rb") as f:
         good = f.read()
     made = [] if only else [("bad-" + name, data, want) for name, data, want in plain(good)]
-    makers = [make for make in (headers, directories, trees, keys, excerpts, text, seeds, translated) if only in ("", make.__name__)]
+    makers = [make for make in (headers, trees, text, seeds, translated) if only in ("", make.__name__)]
     if xxh3:
         for name, data, want in (case for make in makers for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))

@@ -42,9 +42,9 @@ FILES = {
     'job-mates-missing': job(records=(1, 0), paired=1),
     'calls': calls(), 'calls-taxon': calls(taxon=11),
     'calls-hits': calls(hits=10), 'calls-found': calls(found=10),
-    'cand': cand(), 'cand-full': cand(species=(2, 5, 9), drop=(3, 0, 1), at=21), 'cand-none': cand((), (), NONE),
-    'cand-bin-species': cand(at=30), 'cand-bin-end': cand(at=2**32 - 2), 'cand-bin-gap': cand(at=19),
-    'cand-bin-last': cand(at=8), 'cand-bin-behind': cand(at=9), 'cand-strain': cand(species=(3,)),
+    'cand': cand(), 'cand-full': cand(species=(2, 5, 9), drop=(3, 0, 1), at=10), 'cand-none': cand((), (), NONE),
+    'cand-bin-end': cand(at=2**32 - 2), 'cand-bin-gap': cand(at=11),
+    'cand-bin-last': cand(at=7), 'cand-bin-behind': cand(at=8), 'cand-strain': cand(species=(3,)),
     'cand-root': cand(species=(0,)), 'cand-taxon': cand(species=(11,)),
     'cand-order': cand(species=(5, 2)), 'cand-twice': cand(species=(5, 5)),
     'cand-hole': cand(species=(2, NONE, 5)), 'cand-drop': cand(drop=(4,)), 'cand-drop-none': cand(drop=(0, 1)),
@@ -54,10 +54,6 @@ FILES = {
     'counts-taxon': b'd' + struct.pack('<2Q', 11, 5) + bytes(4096),
     'counts-register': b'd' + struct.pack('<2Q', 3, 5) + bytes([54] * 4096),
     'counts-cut': b'd' + struct.pack('<2Q', 3, 5) + bytes(4095),
-    'lists': b'l\x03' + bytes([1, 0, 2, 0]) + struct.pack('<3I', 1, 2, 3),
-    'lists-over': b'l\x01' + bytes([255, 0, 0, 0]) + struct.pack('<I', 1),
-    'lists-short': b'l\x03' + bytes([1, 0, 2, 0]) + struct.pack('<2I', 1, 2),
-    'lists-none': b'l\x09',
 }
 for name, data in FILES.items():
     with open(os.path.join(sys.argv[1], name), 'wb') as f:

@@ -14,8 +14,8 @@ import math
 import sys
 from collections import Counter, defaultdict
 
-from oracle_classify import Classifier, Rule, TextClassifier, line_of, reverse_complement
-from oracle_db import Database
+from oracle_classify import Classifier, Rule, line_of, reverse_complement
+from oracle_db import PLACES, Database
 from oracle_sampling import fmix64, records
 
 T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
@@ -51,13 +51,6 @@ def pw(y):
 
 
 # --- shapes -------------------------------------------------------------------------
-def counted(db):
-    """Bases of what a call counts, c of them begin in a bases; and which are left out"""
-    if db.version == 3:
-        return TextClassifier.COUNTED
-    return (db.k, db.k - db.s + 1, 1, db.least) if db.scheme == 1 else (db.k, db.stride, db.s, db.least)
-
-
 class Shapes:
     def __init__(self, db, many):
         self.db = db
@@ -76,23 +69,18 @@ class Shapes:
                     self.f[x][32 * size + j] = max(1, min(65535, f))
 
     def chances_of(self, d, a):
-        k = counted(self.db)[0]
         ts = range(1, 81, 2)
         y = [(a * t * 94548 - 16 * (a - 1000) * (lb(t) - 262144)) // 16000 for t in ts]
         sums = [0] * 64
         for t, yt in zip(ts, y):
             for e, weight in ((3, 89), (20, 8), (40, 3)):
-                p = pw(k * (lb(16000000) - lb((16000 - min(d * t, 12000)) * (1000 - e))))
+                p = pw(Rule.KMER * (lb(16000000) - lb((16000 - min(d * t, 12000)) * (1000 - e))))
                 sums[min(63, p >> 18)] += pw(yt - min(y)) * weight
         return [x * 2 ** 24 // sum(sums) for x in sums]
 
     def steps(self):
         """Parts of a feature, and the weights of the next one 0, 1 and 2 parts further"""
-        k, a, c, least = counted(self.db)
-        most = k << 17
-        b = min(most, (a << 16) // c)
-        if least:
-            b = min(most, (b << 32) // (2**32 - least))
+        most, b = Rule.KMER << 17, Rule.STEP << 16
         m = min(4, most // b)
         v = (b * m << 16) // most
         two = v * v >> 16
@@ -100,8 +88,8 @@ class Shapes:
         return m, (65536 - one - two, one, two)
 
     def seeds(self, m):
-        """With text: parts of a seed, and the logarithm of the chance that none ends in a part"""
-        db, k = self.db, counted(self.db)[0]
+        """Parts of a seed, and the logarithm of the chance that none ends in a part"""
+        db, k = self.db, Rule.KMER
         a, c = (db.k - db.s + 1, 1) if db.scheme == 1 else (db.stride, db.s)
         b = (a << 48) // c // (2**32 - db.least)
         return min(12, -(-db.k * m // k)), (lb(b) - lb(max(1, b - 65536))) * k // m
@@ -109,8 +97,6 @@ class Shapes:
     def walks(self, most):
         """[n][g][h]: h features of n found"""
         m, steps = self.steps()
-        if self.db.version != 3:
-            return self.walk(most, m, steps, m, lambda run, grown: 2**24)
         run, none = self.seeds(m)
         seen = self.walk(most, m, steps, max(m, run), lambda *_: 2**24)
         missed = self.walk(most, m, steps, max(m, run), lambda j, t: pw(none * min(t, max(0, j - run + 1))))
@@ -205,9 +191,9 @@ def nearest(k, best, share):
 class Fit:
     by_long = False
 
-    def __init__(self, f, cells, text):
+    def __init__(self, f, cells):
         self.n, self.long = sum(cells.values()), sum(x for cell, x in cells.items() if cell >= 128)
-        self.short, self.own_short, self.own_long = self.n - self.long, 65536, 65536
+        self.short, self.own_long = self.n - self.long, 65536
         self.few = self.short < 1280
         if self.few:
             self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
@@ -238,7 +224,7 @@ class Fit:
         def better(m, other, each):
             return m.like - other.like > 242044895 + each * self.short
         pair = False
-        for kind, each in ("wide", 1701 if text else 567), ("even", 189):
+        for kind, each in ("wide", 1701), ("even", 189):
             mine = two[kind]
             enough = mine.weights[0] >= 104850 or (not alone and self.short * mine.weights[0] >> 20 >= 5120)
             if enough and better(mine, one, 4727 if near else each) and better(mine, even, 189) and \
@@ -275,7 +261,7 @@ class Fit:
     def own(self):
         near = self.long * self.weights[0] >> 20 if self.by_long else self.long
         short = self.short * self.weights[0] >> 20
-        return (short * self.own_short + near * self.own_long) >> 16 if self.stands else 0
+        return short + (near * self.own_long >> 16) if self.stands else 0
 
     def parts(self, f, cell):
         """o and r"""
@@ -290,18 +276,15 @@ class Fit:
 class Sample:
     def __init__(self, db, change):
         self.db, self.change = db, change
-        if db.version == 3:
-            db.minima = [0] * 32
-        self.rule = Rule(db, 0)
-        self.classifier = TextClassifier(db, 0) if db.version == 3 else Classifier(db, self.rule)
+        self.classifier = Classifier(db, 0)
         self.tree = self.classifier.tree
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.seldom, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
-        self.told, self.alone = {}, {}
+        self.told = {}
         self.errors_leave = 0
-        self.parts, self.segments, self.placed = defaultdict(Counter), Counter(), Counter()
+        self.parts, self.placed = defaultdict(Counter), Counter()
 
     def candidates(self, whole, h):
         """Species and how far they are behind: by mismatches, or by parts that they fit best"""
@@ -319,29 +302,13 @@ class Sample:
             best[species] = min(best.get(species, behind[s]), behind[s])
         return tuple(sorted(best.items())) if len(best) <= 12 else None
 
-    def by_text(self, mates):
-        """(n, h1, call, whether it is one segment, h of candidates, bin, bins of several segments)"""
+    def call(self, mates):
+        """(n, h1, call, whether it is one segment, h of candidates, bin)"""
         n, whole, call, hits, h, at = self.classifier.fragment(mates, self.classifier.rule.NEARBY)
-        return n, hits, call, whole, h, at, []
-
-    def by_features(self, mates):
-        segments = list(self.classifier.segments(mates))
-        n = sum(s.n for s in segments)
-        h, over = self.classifier.votes(segments)
-        h1 = min(n, max(h.values(), default=0))
-        call = self.classifier.decide(h, n, segments)
-        if call is not None and over and self.tree.species[call] is not None:
-            call = self.tree.species[call]
-        if not any(s.hits or s.votes for s in segments):
-            return n, h1, call, False, {}, None, []
-        whole = len(segments) == 1
-        most = segments[0].best_window(self.classifier.taxon_of)[0] if whole else None
-        places = [] if whole else [s.place() for s in segments]
-        return n, h1, call, whole, h, None if most in self.db.voters else most, places
+        return n, hits, call, whole, h, at
 
     def add(self, name, mates):
-        n, h1, call, whole, h, most, places = \
-            self.by_text(mates) if self.db.version == 3 else self.by_features(mates)
+        n, h1, call, whole, h, most = self.call(mates)
         found = self.candidates(whole, h) if h else None
         key = None
         if found and n >= 8 and h1 >= 2:
@@ -353,37 +320,28 @@ class Sample:
             key = (found, cell, call, best == [there], enough)
             self.classes[key] += 1
             self.many[n if n < 128 else 0] += 1
-            self.segments[key] += len(places)
-            last = None
-            for bin in [most] if best == [there] else places:
-                there = None if bin is None else self.tree.species[self.db.targets[self.db.target_of(bin)][1]]
-                if best == [there]:
-                    self.placed[key] += 1
-                    last = self.mark(key, bin, there, last)
+            if best == [there]:
+                self.placed[key] += 1
+                self.mark(key, most, there)
         elif call is not None:
             self.direct[call] += 1
         self.fragments.append((name, mates, n, h1, call, key))
         self.bases_called[call] += sum(map(len, mates))
         self.all_bases += sum(map(len, mates))
 
-    def mark(self, key, bin, species, last):
-        """One of its own that begins in this bin; last: the part of the coverage of the one before it"""
+    def mark(self, key, bin, species):
+        """One of its own that begins in this bin"""
         (_, cell, call, *_), (target, behind) = key, self.locate(bin)
         self.places[target, behind // 8].add(cell % 32)
-        part = target, self.part(target, behind)
-        if call is not None and self.tree.species[call] == species and part != last:
-            self.parts[target][part[1]] += 1
-        return part
+        if call is not None and self.tree.species[call] == species:
+            self.parts[target][self.part(target, behind)] += 1
 
     def n_parts(self, target):
         return min(100, self.db.targets[target][2] // (8 * self.db.stride) + 1)
 
     def locate(self, number):
         """target of a bin, and how far behind its beginning"""
-        target = self.db.target_of(number)
-        if self.db.version != 3:
-            return target, number - self.db.targets[target][0]
-        _, at, first, *_ = self.db.kept[self.db.stretch_of(number)]
+        target, at, first, *_ = self.db.kept[self.db.stretch_of(number)]
         return target, at + number - first
 
     def part(self, target, behind):
@@ -418,7 +376,7 @@ class Sample:
                 if len(text) >= 1000:
                     qualities = [min(93, max(0, c - 33)) for c in text[::16]]
                     e = sum(CHANCE[q % 10] // 10 ** (q // 10) for q in qualities) // len(qualities)
-                    shares.append(pw(counted(self.db)[0] * ((24 << 16) - lb((1 << 24) - e))) if e < 1 << 24 else 0)
+                    shares.append(pw(Rule.KMER * ((24 << 16) - lb((1 << 24) - e))) if e < 1 << 24 else 0)
                     seen.add(e)
         self.errors_leave = sum(shares) // len(shares) if len(seen) > 1 else 0
 
@@ -448,11 +406,9 @@ class Sample:
     def tell(self):
         """Which species are told too seldom, how many of their long fragments are their own, and what that a
         fragment is told says of it"""
-        by_text = self.db.version == 3
-        numbers = self.probe() if by_text and self.cells else self.db.told
-        if not numbers:
+        if not self.cells:
             return
-        keep = 27307 if by_text else 10923
+        numbers, keep = self.probe(), 27307
         long, alone, expected = Counter(), Counter(), Counter()
         for (found, cell, call, _, _), many in self.classes.items():
             species = None if call is None else self.tree.species[call]
@@ -463,20 +419,16 @@ class Sample:
                 alone[species] += many if len(found) == 1 else 0
         self.costs, self.seldom = {}, set()
         for s in {s for found, *_ in self.classes for s, _ in found}:
-            cells = self.cells[s] if self.cells else {}
+            cells = self.cells[s]
             seldom = expected[s] >> 8 >= 1280 and alone[s] << 16 < 47186 * (expected[s] >> 16)
-            self.alone[s] = 0
-            if expected[s] >> 8 >= 5120 and not by_text:
-                self.alone[s] = min(65536, (alone[s] << 16) // (expected[s] >> 16))
             self.costs[s] = [[self.costs_of(number or 32768)] * 2 for number in numbers[s][:4]]
             share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s],
                                    numbers[s][4:6], keep)
             self.told[s] = [*numbers[s][:4], share]
             self.costs[s].append([self.costs_of(share or 32768), self.costs_of(keep if share else 32768)])
-            if cells:
-                fit = self.fits[s]
-                fit.own_long = self.own_long[s]
-            most = bool(cells) and 2 * fit.long > fit.n and fit.long >= 1280
+            fit = self.fits[s]
+            fit.own_long = self.own_long[s]
+            most = 2 * fit.long > fit.n and fit.long >= 1280
             if seldom or (most and self.own_long[s] < 10923):
                 self.seldom.add(s)
 
@@ -494,7 +446,7 @@ class Sample:
         return [1048576 - lb(min(63488, max(2048, x))) for x in (share, 65536 - share)]
 
     def probe(self):
-        """What a database with text says of reads that are made of the text of a species"""
+        """What the database says of reads that are made of the text of a species"""
         numbers, lie = defaultdict(lambda: [0] * 10), defaultdict(list)
         for i, text in enumerate(self.classifier.texts):
             if len(text) >= 2048:
@@ -520,7 +472,7 @@ class Sample:
 
     def ask(self, s, mates):
         """Is it told, and "alone" if nothing else is near?"""
-        _, _, call, whole, h, _, _ = self.by_text(mates)
+        _, _, call, whole, h, _ = self.call(mates)
         if call is None or self.tree.species[call] != s:
             return None
         found = self.candidates(whole, h) if h else None
@@ -563,13 +515,6 @@ class Sample:
                 self.own_long[s] = max(0, (mine << 16) // share - keep << 16) // (65536 - keep)
         return share
 
-    def find_ties(self):
-        """How many of a species' short fragments are its own, where most that are not called it are another's"""
-        for s, f in self.fits.items() if self.told else ():
-            own, called = (self.all_of(s, 4) >> 8) * self.alone[s] >> 8, sum(self.called[s, size] for size in range(4))
-            if 0 < own << 16 < 55705 * f.short and 2 * own < f.short + called:
-                f.own_short = (own << 16) // f.short
-
     def all_of(self, s, sizes=5):
         """The fragments of a species, by those that are called it where it is known how many of all these are"""
         total = 0
@@ -605,7 +550,7 @@ class Sample:
             if i % 6 == 0:
                 self.tell()
             self.cells = self.share_out(i == 0)
-            self.fits = {s: Fit(self.shapes.f, c, self.db.version == 3) for s, c in sorted(self.cells.items())}
+            self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
             for s, share in self.own_long.items():
                 self.fits[s].own_long = share
         self.judge_long()
@@ -613,14 +558,13 @@ class Sample:
                         "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
         self.breadth()
         self.refute()
-        self.find_ties()
 
     def judge_long(self):
         """How near species are whose fragments are nearly all long"""
         spectra = {s: [c.get(128 + j, 0) for j in range(32)] for s, c in self.cells.items()}
         lows = [at_rank(x, max(0, sum(x) // 2 - math.isqrt(256 * sum(x)))) for s, x in spectra.items()
                 if sum(x) >= 1280 and self.fits[s].stands and s not in self.seldom]
-        k = counted(self.db)[0]
+        k = Rule.KMER
         errors = 8192 * self.errors_leave >> 24, 8192 * pw(k * (lb(1000) - lb(900))) >> 24
         best = max(*errors, *lows)
         for s, x in spectra.items():
@@ -644,7 +588,7 @@ class Sample:
         own, every, strains, as_fragments = {}, Counter(), {}, Counter()
         for s, f in self.fits.items():
             own[s] = set()
-            strains[s] = self.bases[s] // (8 * self.db.stride) > self.db.max_locations * self.lengths[s]
+            strains[s] = self.bases[s] // (8 * self.db.stride) > PLACES * self.lengths[s]
             for j in range(32):
                 cells = [(self.cells[s].get(32 * i + j, 0), f.parts(self.shapes.f, 32 * i + j)) for i in range(5)]
                 if 2 * sum(x for x, (o, r) in cells if o > r) > sum(x for x, _ in cells):
@@ -654,7 +598,7 @@ class Sample:
             best, placed = [s for s, drop in key[0] if drop == 0], self.placed[key]
             if len(best) == 1 and key[1] % 32 in own[best[0]]:
                 self.counted[best[0]] += placed
-                as_fragments[best[0]] += many * (256 if key[3] else placed and 256 * placed // self.segments[key])
+                as_fragments[best[0]] += 256 * many if key[3] else 0
                 self.lone[best[0]] += many if placed or strains[best[0]] else 0
         for (target, _), shares in self.places.items():
             s = self.tree.species[self.db.targets[target][1]]
@@ -708,7 +652,7 @@ class Sample:
     def near(self):
         """Fragments called each species, and those of them that are near"""
         called, near = Counter(), Counter()
-        least = pw(counted(self.db)[0] * (lb(1000) - lb(980))) * 32 >> 24
+        least = pw(Rule.KMER * (lb(1000) - lb(980))) * 32 >> 24
         for (found, cell, call, _, _), many in self.classes.items():
             s = None if call is None else self.tree.species[call]
             called[s] += many
@@ -751,7 +695,7 @@ class Sample:
         at = own.index(max(own))
         best, now = found[at][0], None if call is None else self.tree.species[call]
         sure = own[at] and sum(own) << 16 >= 55705 * total and 2 * own[at] >= sum(own)
-        if sure and best != now and (now is not None or enough) and (cell >= 128 or self.fits[best].own_short == 65536):
+        if sure and best != now and (now is not None or enough):
             return best
         mine = sum(x for x, (s, _) in zip(own, found) if s == now)
         return call if now is None or (mine and mine << 16 >= 10923 * total) else self.up(call)
@@ -928,7 +872,7 @@ def check_page(sample, path):
     have = data["samples"][0].get("coverage", {})
     if have != want or not want:
         sys.exit("coverage is\n%s\nand should be\n%s" % (have, want))
-    k = counted(sample.db)[0]
+    k = Rule.KMER
     if any(abs(x - (i / 32) ** (1 / k)) > 1e-5 for i, x in enumerate(data["identities"])):
         sys.exit("borders of identity are %s" % data["identities"])
 

@@ -80,9 +80,8 @@ def score(read, text, at, begin, end):
 
 class Section:
     def __init__(self, db):
-        start, self.bytes = struct.unpack_from("<QQ", db.data, 576)
-        self.data = data = db.data[start:start + self.bytes]
-        self.k, n, self.lines, behind, places, self.codons, width = struct.unpack_from("<IIIIQQI", data)
+        self.data = data = db.section("translated")
+        self.k, n, self.lines, behind, places, _, width = struct.unpack_from("<IIIIQQI", data)
         up = lambda x: -(-x // 64) * 64
         self.genera = [g for g in struct.iter_unpack("<IIII", data[64:64 + 16 * n])]
         at = 64 + up(16 * n)
@@ -90,15 +89,10 @@ class Section:
         at += 64 * (self.lines + behind)
         text = at + up(-(-places * width // 8))
         self.place = list(packed_numbers(int.from_bytes(data[at:text], "little"), places, width))
-        self.own = not db.seeded
-        words = struct.unpack_from("<%dI" % (3 * self.codons // 16), data, text)
-        firsts = [3 * g[1] for g in self.genera] + [3 * self.codons]
-        self.parts = [(*ends, i) for i, ends in enumerate(zip(firsts, firsts[1:]))]
-        if db.seeded:
-            words = struct.unpack("<%dI" % (db.at["text"][1] // 4), db.section("text"))[:db.stride // 16 * db.bins]
-            number = {g[0]: i for i, g in enumerate(self.genera)}
-            self.parts = [(first * db.stride, first * db.stride + bases, number.get(counts_as(db, taxon)))
-                          for first, taxon, bases in db.stretches]
+        words = struct.unpack_from("<%dI" % (db.stride // 16 * db.bins), db.section("text"))
+        number = {g[0]: i for i, g in enumerate(self.genera)}
+        self.parts = [(first * db.stride, first * db.stride + bases, number.get(counts_as(db, taxon)))
+                      for first, taxon, bases in db.stretches]
         self.text = "".join("ACGT"[w >> 2 * i & 3] for w in words for i in range(16))
         self.begins = [part[0] for part in self.parts]
 
@@ -115,7 +109,7 @@ class Section:
 
     def lay(self, place, pos, size):
         """(part, does the other strand lie there, base) of a read of that size whose key at `pos` is there"""
-        base, down = (3 * place, 0) if self.own else (place // 2, place % 2)
+        base, down = divmod(place, 2)
         part = self.parts[bisect.bisect_right(self.begins, base) - 1]
         return part, down, base - (size - 1 - pos if down else pos)
 
@@ -199,9 +193,7 @@ def lines_of(keys):
 
 
 def targets(db, refs):
-    """(taxon, bases, where these begin in the database's text) of each target, or of what of it is kept"""
-    if not db.seeded:
-        return [(target[1], seq, 0) for target, (_, seq) in zip(db.targets, refs)]
+    """(taxon, bases, where these begin in the database's text) of each stretch that is kept"""
     return [(db.targets[of][1], refs[of][1][at * db.stride:(at + n) * db.stride], first * db.stride)
             for of, at, first, n, _ in db.kept]
 
@@ -233,14 +225,10 @@ def make(db, refs, k, called, code_of):
     raise_thresholds(genera, places, text, k)
     own = {mix: at[0][1] for mix, at in places.items() if len({genus for genus, _ in at}) == 1}
     count, lines = lines_of(sorted(own))
-    if db.seeded:
-        own = {key: in_db[codon] for key, codon in own.items()}
-        for genus in genera:
-            genus[1] = 0
-        text = ""
-    width = max(1, ((2 * db.bins * db.stride if db.seeded else len(text) // 3) - 1).bit_length())
-    data = struct.pack("<IIIIQQI28x", k, len(genera), count, len(lines) - count, len(own), len(text) // 3, width)
-    data += b"".join(struct.pack("<IIII", *g[:3], g[0] if g[2] >= NEAR else called[g[0]]) for g in genera)
+    own = {key: in_db[codon] for key, codon in own.items()}
+    width = max(1, (2 * db.bins * db.stride - 1).bit_length())
+    data = struct.pack("<IIIIQQI28x", k, len(genera), count, len(lines) - count, len(own), 0, width)
+    data += b"".join(struct.pack("<IIII", g[0], 0, g[2], g[0] if g[2] >= NEAR else called[g[0]]) for g in genera)
     data += bytes(-len(data) % 64)
     base = 0
     for at, line in enumerate(lines):
@@ -250,10 +238,7 @@ def make(db, refs, k, called, code_of):
         base += len(line)
     packed = sum(own[key] << width * i for i, key in enumerate(sorted(own)))
     data += packed.to_bytes(-(-len(own) * width // 8), "little")
-    data += bytes(-len(data) % 64)
-    codes = ["ACGT".index(base) for base in text]
-    words = [sum(code << 2 * i for i, code in enumerate(codes[w:w + 16])) for w in range(0, len(codes), 16)]
-    return data + struct.pack("<%dI" % len(words), *words) + bytes(256)
+    return data + bytes(-len(data) % 64 + 256)
 
 
 def exact(tile, text, at):

@@ -62,13 +62,6 @@ foretold "a few genomes" a.khdb
 : >empty.fa
 build --dry-run --db x.khdb "$data"/genomes/*.gz empty.fa >plan
 foretold "a file without sequences" a.khdb
-build --dry-run --device cpu --db x.khdb --text "$data"/genomes/*.gz >plan
-"$real" build -q --device cpu --db text.khdb --text --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz
-foretold "with text" text.khdb
-rm text.khdb
-said_of_text() { "$real" build "$@" --device cpu --db x.khdb --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz 2>&1 | grep -c "of so many bases --text makes"; }
-check "a hint at --text: many bases" test "$(said_of_text --set total-bases=1G) $(said_of_text --dry-run --set total-bases=1G)" = "1 1"
-check "no hint: few bases, or there it is" test "$(said_of_text) $(said_of_text --set total-bases=1G --text) $(said_of_text --set total-bases=1G --growable)" = "0 0 0"
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	# 30 strains of each of 2 species of 400 kbp, at one base in a hundred
 	"$PYTHON3" -c 'import random
@@ -80,7 +73,7 @@ with open("strains.fa", "w") as f, open("strains.map", "w") as m:
             strain = [random.choice("ACGT") if random.random() < .01 else c for c in species]
             print(">s%d.%d\n%s" % (taxid, n, "".join(strain)), file=f)
             print("s%d.%d\t%d" % (taxid, n, taxid), file=m)'
-	for o in "" "--growable" "--set scheme=minhash" "--set max-locations=254" "--device cpu --text"; do
+	for o in "" "--set scheme=minhash" "--set keep-all"; do
 		set -- -q --taxonomy "$data/taxonomy" --seqid2taxid strains.map $o --db strains.khdb strains.fa
 		"$real" build --dry-run "$@" >plan; "$real" build "$@"
 		foretold "strains ${o:-as usual}" strains.khdb

@@ -71,16 +71,13 @@ run classify --db refs.khdb --report - --output long genomes.fa
 show long
 golden long
 
-# --- with text -------------------------------------------------------------------------------
-run build --device cpu --db text.khdb --text $taxa data/genomes/*
-show text.khdb
+# --- alignments ------------------------------------------------------------------------------
 gzip -dc $real1 | head -n 160 >few_1.fq; gzip -dc $real2 | head -n 160 >few_2.fq
-run classify --device cpu --db text.khdb --paired --prefix out --write lines,paf.gz \
+run classify --device cpu --db refs.khdb --paired --prefix out --write lines,paf.gz \
 	--set identity few_1.fq few_2.fq
 show out.tsv out.paf.gz
-run classify --device cpu --db refs.khdb --paf o few_1.fq
-run classify --device cpu --db text.khdb --sample-pass --set identity few_1.fq
-golden text
+run classify --device cpu --db refs.khdb --sample-pass --set identity few_1.fq
+golden alignments
 
 # --- errors ----------------------------------------------------------------------------------
 head -c 5000 $sim1 >cut.fq.gz

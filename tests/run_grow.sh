@@ -19,176 +19,13 @@ genome() {
 }
 genome u1 5 1 0; genome a1 1 11 60; genome a2 1 12 60; genome b1 2 21 150; genome u2 6 2 1
 genome a3 1 13 0; genome b2 2 22 0; genome c1 3 31 3; genome a4 1 14 150; genome n1 4 41 0
-all="u1.fa a1.fa a2.fa b1.fa u2.fa a3.fa b2.fa c1.fa a4.fa n1.fa"
 printf '%s\t%s\n' a1 1011 a2 1012 a3 1013 a4 1014 b1 1021 b2 1022 c1 201 n1 202 >map
 row() { printf '%s\t|\t%s\t|\t%s\t|\n' $1 $2 $3 >>$tax/nodes.dmp; printf '%s\t|\ttaxon %s\t|\t\t|\tscientific name\t|\n' $1 $1 >>$tax/names.dmp; }
 mkdir tax; tax=tax
 row 1 1 no_rank; row 2 1 family; row 10 2 genus; row 20 2 genus; row 101 10 species; row 102 10 species
 row 201 20 species; row 202 20 species; row 1021 102 strain; row 1022 102 strain
 for i in 1011 1012 1013 1014; do row $i 101 strain; done
-b() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy $tax --seqid2taxid map --max-unmapped 1 "$@"; }
-whole() { db=all.khdb; b --growable "$@"; }
-first() { db=old.khdb; b --growable "$@"; }
-add() { db=new.khdb; b --base old.khdb "$@"; }
-inspect() { "$kmerhash" inspect "$1" | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }
 
-# split NAME N OPTION...: the first N references, then the others
-split() {
-	what="$1, $2 of 10"; few=$2; shift 2
-	set -- "$@" --
-	old=; new=; i=0
-	for f in $all; do i=$((i + 1)); if [ $i -le $few ]; then old="$old $f"; else new="$new $f"; fi; done
-	while [ "$1" != -- ]; do set -- "$@" "$1"; shift; done
-	shift
-	first "$@" $old && add $new && cmp all.khdb new.khdb
-}
-for o in "-k 12" "-k 12 --set scheme=minhash" "-k 12 --set keep-repeats" "-k 9 --set stride=16 --set max-locations=1" "-k 13 --set smer-len=9 --set stride=16 --set max-locations=254"; do
-	check "$o: of all" whole $o $all
-	for i in 1 2 4 5 9; do check "$o, $i of 10" split "$o" $i $o; done
-done
-# The shared stretch: 120 places in species a and 150 in b are more than 254 words; 150 more in a are
-# a vote for it.
-few=$(inspect all.khdb overpopulated)
-first -k 13 --set smer-len=9 --set stride=16 --set max-locations=254 u1.fa a1.fa a2.fa b1.fa
-many=$(inspect old.khdb overpopulated)
-check "lists that were overpopulated ($many) and are not any more ($few)" test "$many" -gt "$few"
-# Keys that share an entry, and stop to when there are more buckets.
-set -- "$data"/genomes/*.gz; one=$1 two=$2; shift 2
-build --growable -k 14 --db all.khdb "$one" "$two" "$@" && build --growable -k 14 --db old.khdb "$one" "$two"
-shared=$(($(inspect old.khdb features) - $(inspect old.khdb entries)))
-check "$shared keys that share an entry" test $shared -gt 0
-build --base old.khdb --db new.khdb "$@"; same all.khdb new.khdb "real genomes"
-# --- databases of limited size: the same limit, a first or a lower one for NEW ---------------------
-genomes=$(echo "$data"/genomes/*.gz); set -- $genomes; n_all=$#
-size=$(wc -c <all.khdb)
-# limited NAME N OPTION...: of all, and added to the first N; $was is the limit of OLD, $limit that of all
-limited() {
-	what=$1; few=$2; shift 2
-	some=; more=; i=0
-	for f in $genomes; do i=$((i + 1)); if [ $i -le $few ]; then some="$some $f"; else more="$more $f"; fi; done
-	again=; [ "$was" = "$limit" ] || again="--max-db-size $limit"
-	rm -f all.khdb old.khdb new.khdb
-	build --growable "$@" --max-db-size $limit --db all.khdb $genomes &&
-		build --growable "$@" ${was:+--max-db-size $was} --db old.khdb $some &&
-		build --base old.khdb $again --db new.khdb $more && cmp all.khdb new.khdb &&
-		test "$(wc -c <new.khdb)" -le $limit
-}
-share() { inspect "$1" "share of features"; }
-for scheme in syncmer minhash; do
-	for part in 90 50 35; do
-		was=$((size * part / 100)) limit=$((size * part / 100))
-		check "$scheme, $part % of the size, 2 of $n_all" limited "" 2 -k 14 --set scheme=$scheme
-		[ $part = 90 ] || check "... in which some are left out ($(share old.khdb)), and then more ($(share new.khdb))" \
-			sh -c 'awk -v a=$1 -v b=$2 "BEGIN { exit !(b < a && b > .1) }"' - "$(share old.khdb)" "$(share new.khdb)"
-	done
-	was= limit=$((size / 2)); check "$scheme, a limit when it is added to" limited "" 4 -k 14 --set scheme=$scheme
-	was=$((size * 3 / 5)) limit=$((size / 2)); check "$scheme, a lower limit then" limited "" 4 -k 14 --set scheme=$scheme
-	check "... it is sound" "$kmerhash" verify -q new.khdb
-done
-set -- $genomes; limit=$((size * 35 / 100))
-rm -f *.khdb; build --growable -k 14 --max-db-size $limit --db old.khdb "$1" "$2" "$3" "$4"; shift 4
-"$kmerhash" build --dry-run --db x.khdb --base old.khdb --taxonomy "$data/taxonomy" \
-	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@" >plan
-check "a dry run, limited: database" grep -q "^database	$limit	" plan
-expect 0 "old.khdb has [0-9.]* % of the features, and no more can be taken from it" "a greater limit then" \
-	"$kmerhash" build --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" \
-	--base old.khdb --db new.khdb --max-db-size $((size * 2)) "$@"
-check "... has what there is" test "$(share new.khdb)" = "$(share old.khdb)"
-check "... and is sound" "$kmerhash" verify -q new.khdb
-cat "$@" | build --base old.khdb --db x.khdb --max-db-size $((size * 2)) -; same new.khdb x.khdb "... from a pipe"; rm -f x.khdb
-whole -k 12 $all
-first -k 12 u1.fa a1.fa; add a2.fa b1.fa u2.fa; mv new.khdb old.khdb; add a3.fa b2.fa c1.fa; mv new.khdb old.khdb
-add a4.fa n1.fa; same all.khdb new.khdb "added to three times"
-first -k 12 u1.fa a1.fa a2.fa b1.fa u2.fa
-for o in "--threads 1" "--threads 8" "--memory 1" "--set block-size=100"; do add $o a3.fa b2.fa c1.fa a4.fa n1.fa; same all.khdb new.khdb "$o"; done
-gzip -c a3.fa >a3.fa.gz; printf '%s\n' b2.fa c1.fa a4.fa n1.fa >list
-add --list list a3.fa.gz; same all.khdb new.khdb "gz, and a list"
-cat a3.fa b2.fa c1.fa a4.fa n1.fa | add -; same all.khdb new.khdb "standard input"
-check "it is sound" "$kmerhash" verify -q new.khdb
-check "inspect says that it can be added to" test "$(inspect new.khdb "genomes can be added")" = yes
-"$kmerhash" inspect --targets new.khdb | cut -f1,2 >targets
-check "inspect --targets: in the order of reading" sh -c 'sort -k1,1 map | cmp - .sorted' - "$(sort -k1,1 targets >.sorted)"
-"$kmerhash" inspect --taxa new.khdb >taxa
-check "inspect --taxa: the new species" grep -Eq "	S	202	 *taxon 202" taxa
-db=plain.khdb; b -k 12 $all
-check "the index is that of a database without --growable" sh -c '
-	"$1" inspect plain.khdb | grep -v "^database\|^name\|^date\|^bytes\|^genomes" >a; "$1" inspect all.khdb | grep -v "^database\|^name\|^date\|^bytes\|^genomes" | cmp a -' - "$kmerhash"
-cat $all | awk '/^>/ { print; next } { for (i = 1; i + 150 < 1800; i += 70) print (i > 1 ? ">r" i "\n" : "") substr($0, i, 150) }' >reads.fa
-"$kmerhash" classify -q --db plain.khdb reads.fa >calls; "$kmerhash" classify -q --db new.khdb reads.fa >x.calls
-same calls x.calls "the same calls"
-expect 0 "" "a dry run" "$kmerhash" build --dry-run --max-unmapped .5 --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map a3.fa
-nothing_left "a dry run" y.khdb
-
-# --- a newer taxonomy: the bytes of a build from all references with it ------------------------
-change() { rm -rf newer; cp -r tax newer; tax=newer; }
-edit() { sed "$1" newer/$2 >newer/x && mv newer/x newer/$2; }
-rest="a3.fa b2.fa c1.fa a4.fa n1.fa"
-# changed NAME "MESSAGE": what change and edit have made of it
-changed() {
-	db=all.khdb; expect 0 "" "$1: of all" b --growable -k 12 $all
-	db=new.khdb; rm -f new.khdb
-	expect 0 "$2" "$1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --max-unmapped 1 --base old.khdb $rest
-	same all.khdb new.khdb "$1: same bytes"
-	tax=tax
-}
-first -k 12 u1.fa a1.fa a2.fa b1.fa u2.fa
-change; edit 's/taxon 102/renamed/' names.dmp; edit 's/taxon 1011/renamed, too/' names.dmp
-changed "renamed" "of 8 taxa of old.khdb the taxonomy has 0 no more, 0 as others .merged., 3 under another name"
-change; edit 's/^102	|	10	/102	|	20	/' nodes.dmp; changed "a species in another genus" " 1 under another parent"
-change; edit '/^102	/d' nodes.dmp; edit '/^102	/d' names.dmp; edit 's/|	102	|/|	101	|/' nodes.dmp
-printf '102\t|\t101\t|\n' >newer/merged.dmp; changed "two species as one" "0 no more, 1 as others"
-change; edit '/^1021	/d' nodes.dmp; edit '/^1021	/d' names.dmp
-changed "a strain, all that the species had, is removed" "1 of the 3 targets of old.khdb have no taxon any more"
-change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp; changed "a species is removed" "2 no more"
-change; edit '/^101/d' nodes.dmp; edit '/^101/d' names.dmp; changed "a species with votes is removed" "3 no more"
-size=$(($(wc -c <new.khdb) * 4 / 5))
-change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp
-db=all.khdb; b --growable -k 12 --max-db-size $size $all; add --max-db-size $size $rest
-same all.khdb new.khdb "a species is removed, and a limit set"
-tax=tax
-change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp
-expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "a species is split" \
-	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --max-unmapped .5 --base old.khdb $rest
-nothing_left "a species is split" x.khdb
-tax=tax; first -k 12 --set max-locations=254 u1.fa a1.fa a2.fa b1.fa u2.fa; tax=newer
-db=all.khdb; b --growable -k 12 --set max-locations=254 $all; add $rest; same all.khdb new.khdb "a species is split, whose lists are whole"
-tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
-
-# --- lineages ----------------------------------------------------------------------------------
-# The number of a path is a hash, and of two paths with one number the lesser keeps it: P402708 has
-# another one where P289938 is known, too (run_references.sh), and so have species and strains.
-printf '%s\t%s\n' a1 "d__Bacteria;p__P402708" b1 "d__Bacteria;p__Q;c__C;o__O;f__F;g__B;s__b" >few.tsv
-{ cat few.tsv; printf '%s\t%s\n' a2 "d__Bacteria;p__P289938" c1 "d__Bacteria;p__P289938;c__C"; } >more.tsv
-# lineage TABLE OPTION...: into $db
-lineage() { rm -f "$db"; "$kmerhash" build -q --db $db --lineage "$@"; }
-calls() { "$kmerhash" classify -q --db $1 --use-names a1.fa a2.fa | cut -f 3; }
-db=old.khdb; lineage few.tsv --growable -k 12 a1.fa b1.fa
-db=all.khdb; lineage more.tsv --growable -k 12 a1.fa b1.fa a2.fa c1.fa
-db=new.khdb; expect 0 "" "two paths of one number: added" lineage more.tsv --base old.khdb a2.fa c1.fa
-same all.khdb new.khdb "two paths of one number: the bytes of a build from all"
-calls new.khdb >.got; check "two paths of one number: the phylum of each" grep -q "^P402708 (taxid 1227881109)$" .got
-# Without letters in front of the names, and with an empty rank.
-sed 's/[dpcofgs]__//g; s/;F;B;b/;F;;B;b/' few.tsv >plain.few.tsv; sed 's/[dpcofgs]__//g; s/;F;B;b/;F;;B;b/' more.tsv >plain.more.tsv
-db=old.khdb; lineage plain.few.tsv --growable -k 12 a1.fa b1.fa
-db=all.khdb; lineage plain.more.tsv --growable -k 12 a1.fa b1.fa a2.fa c1.fa
-db=new.khdb; expect 0 "" "names without letters: added" lineage plain.more.tsv --base old.khdb a2.fa c1.fa
-same all.khdb new.khdb "names without letters: the bytes of a build from all"
-# A taxonomy of another kind has none of the old taxa.
-mix="a2.fa a3.fa b2.fa c1.fa n1.fa"
-tax=tax; first -k 12 a1.fa b1.fa
-printf '%s\td__Z;s__%s\n' a2 x a3 x b2 y c1 y n1 y >other.tsv
-db=x.khdb; expect 1 "2 of the 2 targets of old.khdb have no taxon in this taxonomy.*same kind" "lineages for a dump" \
-	lineage other.tsv --base old.khdb $mix
-nothing_left "lineages for a dump" x.khdb
-db=old.khdb; lineage more.tsv --growable -k 12 a1.fa b1.fa a2.fa
-db=x.khdb; expect 1 "3 of the 3 targets of old.khdb have no taxon in this taxonomy" "a dump for lineages" \
-	"$kmerhash" build -q --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb a3.fa a4.fa b2.fa c1.fa n1.fa
-{ cat few.tsv; printf 'b2\td__Bacteria;p__Q\n'; } >lost.tsv
-expect 1 "1 of the 3 targets.*allows$" "a table without an old genome" lineage lost.tsv --max-unmapped .3 --base old.khdb b2.fa
-nothing_left "a dump for lineages" x.khdb
-tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
-
-# --- with text: what was left out is not there, and what is kept is sampled again ----------------
 # strain FROM NAME SEED: one base in 60 is another one, a stretch is gone, and one is unknown
 strain() {
 	awk -v name="$2" -v seed="$3" '
@@ -202,72 +39,120 @@ strain() {
 }
 for i in 1 2 3 4 5; do strain a1 s$i 7$i; strain b1 t$i 8$i; printf 's%s\t1011\nt%s\t1021\n' $i $i >>map; done
 mix="u1.fa a1.fa s1.fa t1.fa b1.fa s2.fa u2.fa a2.fa s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa s5.fa t4.fa n1.fa t5.fa"
+
+b() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy $tax --seqid2taxid map --max-unmapped 1 "$@"; }
 whole() { db=all.khdb; b "$@"; }
 first() { db=old.khdb; b "$@"; }
-# text NAME N OPTION...: the first N references, then the others
-text() {
-	few=$2; shift 2; old=; new=; i=0
+add() { db=new.khdb; b --base old.khdb "$@"; }
+inspect() { "$kmerhash" inspect "$1" | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }
+
+# split N OPTION...: the first N references, then the others
+split() {
+	few=$1; shift; old=; new=; i=0
 	for f in $mix; do i=$((i + 1)); if [ $i -le $few ]; then old="$old $f"; else new="$new $f"; fi; done
-	first --text "$@" $old && case $* in *keep-all*) add --set keep-all $new;; *) add $new;; esac && cmp all.khdb new.khdb
+	first "$@" $old && case $* in *keep-all*) add --set keep-all $new;; *) add $new;; esac && cmp all.khdb new.khdb
 }
-for o in "-k 12" "-k 14 --set stride=64" "-k 12 --set stride=256" "-k 12 --set keep-all" "-k 12 --max-db-size 120K" "-k 13 --set smer-len=9 --set max-locations=1"; do
+for o in "-k 12" "-k 12 --set scheme=minhash" "-k 14 --set stride=64" "-k 12 --set stride=256" "-k 12 --set keep-all" "-k 12 --set keep-repeats" \
+	"-k 12 --max-db-size 120K" "-k 13 --set smer-len=9"; do
 	# what is chosen by the number of bases is told
 	o="$o --set total-bases=50K"
-	check "text, $o: of all" whole --text $o $mix
-	for i in 1 2 4 5 9 13 17; do check "text, $o, $i of 18" text "" $i $o; done
+	check "$o: of all" whole $o $mix
+	for i in 1 2 4 5 9 13 17; do check "$o, $i of 18" split $i $o; done
 done
+# another limit for NEW: the bytes of a build from all with that, whatever the old one was
+o="-k 12 --set total-bases=50K"
+check "a limit: of all" whole $o --max-db-size 110K $mix
+for was in "" "--max-db-size 60K" "--max-db-size 120K"; do
+	first $o $was u1.fa a1.fa s1.fa t1.fa b1.fa
+	check "a limit ${was:+beside $was}: added" add --max-db-size 110K s2.fa u2.fa a2.fa s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa s5.fa t4.fa n1.fa t5.fa
+	same all.khdb new.khdb "a limit ${was:+beside $was}: the same"
+done
+check "a limit: it is kept" test "$(wc -c <new.khdb)" -le 112640
 # one base in a thousand that differs is an allele that reads do not ask for, but references that are added do
 once() {
 	awk -v name="$2" -v at="$3" '/^>/ { print ">" name }
 		!/^>/ { print substr($0, 1, at - 1) (substr($0, at, 1) == "A" ? "C" : "A") substr($0, at + 1) }' "$1.fa" >"$2.fa"
 	printf '%s\t1011\n' "$2" >>map
 }
-once a1 v1 900; once a1 v2 1200; few="--text --set total-bases=50K -k 12"
-whole $few a1.fa v1.fa v2.fa; first $few a1.fa v1.fa; add v2.fa; same all.khdb new.khdb "text: few alleles, and one more"
-first $few a1.fa; add v1.fa; mv new.khdb old.khdb; add v2.fa s1.fa; whole $few a1.fa v1.fa v2.fa s1.fa; same all.khdb new.khdb "text: few alleles, and many more"
-whole --text --set total-bases=50K -k 12 $mix
-db=x.khdb; b --text --set keep-all --set total-bases=50K -k 12 $mix
-of_text() { od -An -tu8 -j552 -N8 $1 | tr -d ' '; }     # its bytes, by kmerhash-db(5)
-check "text: much of the strains is left out ($(of_text all.khdb) of $(of_text x.khdb) bytes)" test $(($(of_text all.khdb) * 3)) -lt $(($(of_text x.khdb) * 2))
+once a1 v1 900; once a1 v2 1200; few="--set total-bases=50K -k 12"
+whole $few a1.fa v1.fa v2.fa; first $few a1.fa v1.fa; add v2.fa; same all.khdb new.khdb "few alleles, and one more"
+first $few a1.fa; add v1.fa; mv new.khdb old.khdb; add v2.fa s1.fa; whole $few a1.fa v1.fa v2.fa s1.fa; same all.khdb new.khdb "few alleles, and many more"
+whole --set total-bases=50K -k 12 $mix
+db=x.khdb; b --set keep-all --set total-bases=50K -k 12 $mix
+size_of_text() { od -An -tu8 -j224 -N8 $1 | tr -d ' '; }     # its bytes, by kmerhash-db(5)
+check "much of the strains is left out ($(size_of_text all.khdb) of $(size_of_text x.khdb) bytes)" test $(($(size_of_text all.khdb) * 3)) -lt $(($(size_of_text x.khdb) * 2))
 rm -f x.khdb
 rest="s5.fa t4.fa n1.fa t5.fa"; start=${mix%" $rest"}
-first --text --set total-bases=50K -k 12 u1.fa a1.fa s1.fa; add t1.fa b1.fa s2.fa u2.fa a2.fa; mv new.khdb old.khdb
-add s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa; mv new.khdb old.khdb; add $rest; same all.khdb new.khdb "text: added to three times"
-for o in "--threads 1" "--threads 8" "--memory 1" "--set block-size=100"; do add $o $rest; same all.khdb new.khdb "text, $o"; done
-cat $rest | add -; same all.khdb new.khdb "text: standard input"
-check "text: it is sound" "$kmerhash" verify -q new.khdb
-check "text: inspect says that it can be added to" test "$(inspect new.khdb "genomes can be added")" = yes
-expect 0 "" "text: a dry run" "$kmerhash" build --dry-run --max-unmapped .5 --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map $rest
-nothing_left "text: a dry run" y.khdb
-# text_changed NAME "MESSAGE": with another taxonomy
-text_changed() {
-	db=all.khdb; expect 0 "" "text, $1: of all" b --text --set total-bases=50K -k 12 $mix
+first --set total-bases=50K -k 12 u1.fa a1.fa s1.fa; add t1.fa b1.fa s2.fa u2.fa a2.fa; mv new.khdb old.khdb
+add s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa; mv new.khdb old.khdb; add $rest; same all.khdb new.khdb "added to three times"
+for o in "--threads 1" "--threads 8" "--memory 1" "--set block-size=100"; do add $o $rest; same all.khdb new.khdb "$o"; done
+cat $rest | add -; same all.khdb new.khdb "standard input"
+check "it is sound" "$kmerhash" verify -q new.khdb
+expect 0 "" "a dry run" "$kmerhash" build --dry-run --max-unmapped .5 --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map $rest
+nothing_left "a dry run" y.khdb
+
+# --- a newer taxonomy: the bytes of a build from all references with it ------------------------
+change() { rm -rf newer; cp -r tax newer; tax=newer; }
+edit() { sed "$1" newer/$2 >newer/x && mv newer/x newer/$2; }
+# changed NAME "MESSAGE": with another taxonomy
+changed() {
+	db=all.khdb; expect 0 "" "$1: of all" b --set total-bases=50K -k 12 $mix
 	db=new.khdb; rm -f new.khdb
-	expect 0 "$2" "text, $1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --max-unmapped 1 --base old.khdb $rest
-	same all.khdb new.khdb "text, $1: same bytes"
+	expect 0 "$2" "$1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --max-unmapped 1 --base old.khdb $rest
+	same all.khdb new.khdb "$1: same bytes"
 	tax=tax
 }
-first --text --set total-bases=50K -k 12 $start
-change; edit 's/taxon 102/renamed/' names.dmp; text_changed "renamed" "under another name"
-change; edit 's/^102	|	10	/102	|	20	/' nodes.dmp; text_changed "a species in another genus" " 1 under another parent"
+first --set total-bases=50K -k 12 $start
+change; edit 's/taxon 102/renamed/' names.dmp; changed "renamed" "under another name"
+change; edit 's/^102	|	10	/102	|	20	/' nodes.dmp; changed "a species in another genus" " 1 under another parent"
 # The order of ids without a taxon is not known of the old ones, so there are none here.
 change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp
-all_of="$mix"; mix=$(echo $mix | sed 's/u[12].fa//g'); tax=tax; first --text --set total-bases=50K -k 12 ${mix%"$rest"}
-tax=newer; text_changed "a species is removed" "3 no more"; mix=$all_of; first --text --set total-bases=50K -k 12 $start
+all_of="$mix"; mix=$(echo $mix | sed 's/u[12].fa//g'); tax=tax; first --set total-bases=50K -k 12 ${mix%"$rest"}
+tax=newer; changed "a species is removed" "3 no more"; mix=$all_of; first --set total-bases=50K -k 12 $start
 change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp; tax=tax
-expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "text: a species is split" \
+expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "a species is split" \
 	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --max-unmapped .5 --base old.khdb $rest
-nothing_left "text: a species is split" x.khdb
-whole() { db=all.khdb; tax=newer; b "$@"; tax=tax; }
-first --text --set keep-all --set total-bases=50K -k 12 $start; whole --text --set keep-all --set total-bases=50K -k 12 $mix
-tax=newer; add --set keep-all $rest; tax=tax; same all.khdb new.khdb "text: a species is split, of which all was kept"
-expect 2 "growable has no meaning with --text" "text: growable" "$kmerhash" build --db x.khdb --taxonomy tax --text --growable a1.fa
-db=old.khdb; b --text --translated --set total-bases=50K -k 12 $start
-expect 2 "nothing can be added to it, as it has translated seeds" "text: translated seeds" \
+nothing_left "a species is split" x.khdb
+first --set keep-all --set total-bases=50K -k 12 $start; tax=newer; whole --set keep-all --set total-bases=50K -k 12 $mix
+add --set keep-all $rest; tax=tax; same all.khdb new.khdb "a species is split, of which all was kept"
+db=old.khdb; b --translated --set total-bases=50K -k 12 $start
+expect 2 "nothing can be added to it, as it has translated seeds" "translated seeds" \
 	"$kmerhash" build --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb $rest
-nothing_left "text: translated seeds" x.khdb
-first() { db=old.khdb; b --growable "$@"; }
-first -k 12 u1.fa a1.fa u2.fa b1.fa
+nothing_left "translated seeds" x.khdb
+
+# --- lineages ----------------------------------------------------------------------------------
+# The number of a path is a hash, and of two paths with one number the lesser keeps it: P402708 has
+# another one where P289938 is known, too (run_references.sh), and so have species and strains.
+printf '%s\t%s\n' a1 "d__Bacteria;p__P402708" b1 "d__Bacteria;p__Q;c__C;o__O;f__F;g__B;s__b" >few.tsv
+{ cat few.tsv; printf '%s\t%s\n' a2 "d__Bacteria;p__P289938" c1 "d__Bacteria;p__P289938;c__C"; } >more.tsv
+# lineage TABLE OPTION...: into $db
+lineage() { rm -f "$db"; "$kmerhash" build -q --db $db --lineage "$@"; }
+calls() { "$kmerhash" classify -q --db $1 --use-names a1.fa a2.fa | cut -f 3; }
+db=old.khdb; lineage few.tsv -k 12 a1.fa b1.fa
+db=all.khdb; lineage more.tsv -k 12 a1.fa b1.fa a2.fa c1.fa
+db=new.khdb; expect 0 "" "two paths of one number: added" lineage more.tsv --base old.khdb a2.fa c1.fa
+same all.khdb new.khdb "two paths of one number: the bytes of a build from all"
+calls new.khdb >.got; check "two paths of one number: the phylum of each" grep -q "^P402708 (taxid 1227881109)$" .got
+# Without letters in front of the names, and with an empty rank.
+sed 's/[dpcofgs]__//g; s/;F;B;b/;F;;B;b/' few.tsv >plain.few.tsv; sed 's/[dpcofgs]__//g; s/;F;B;b/;F;;B;b/' more.tsv >plain.more.tsv
+db=old.khdb; lineage plain.few.tsv -k 12 a1.fa b1.fa
+db=all.khdb; lineage plain.more.tsv -k 12 a1.fa b1.fa a2.fa c1.fa
+db=new.khdb; expect 0 "" "names without letters: added" lineage plain.more.tsv --base old.khdb a2.fa c1.fa
+same all.khdb new.khdb "names without letters: the bytes of a build from all"
+# A taxonomy of another kind has none of the old taxa.
+five="a2.fa a3.fa b2.fa c1.fa n1.fa"
+tax=tax; first -k 12 a1.fa b1.fa
+printf '%s\td__Z;s__%s\n' a2 x a3 x b2 y c1 y n1 y >other.tsv
+db=x.khdb; expect 1 "2 of the 2 targets of old.khdb have no taxon in this taxonomy.*same kind" "lineages for a dump" \
+	lineage other.tsv --base old.khdb $five
+nothing_left "lineages for a dump" x.khdb
+db=old.khdb; lineage more.tsv -k 12 a1.fa b1.fa a2.fa
+db=x.khdb; expect 1 "3 of the 3 targets of old.khdb have no taxon in this taxonomy" "a dump for lineages" \
+	"$kmerhash" build -q --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb a3.fa a4.fa b2.fa c1.fa n1.fa
+{ cat few.tsv; printf 'b2\td__Bacteria;p__Q\n'; } >lost.tsv
+expect 1 "1 of the 3 targets.*allows$" "a table without an old genome" lineage lost.tsv --max-unmapped .3 --base old.khdb b2.fa
+nothing_left "a dump for lineages" x.khdb
+tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
 
 # --- what is refused ---------------------------------------------------------------------------
 # no STATUS "MESSAGE" NAME ARGUMENT...
@@ -280,11 +165,9 @@ no 1 "a1.fa: sequence 'a1' is in old.khdb already" "an id again" --base old.khdb
 no 1 "u1.fa: sequence 'u1' is in old.khdb already" "an id without a taxon again" --base old.khdb u1.fa
 no 1 "sequence 'a2' occurs for the second time" "a new id twice" --base old.khdb a2.fa a2.fa
 db=x.khdb; expect 0 "" "--set allow-duplicates" b --base old.khdb --set allow-duplicates a1.fa; rm -f x.khdb
-db=plain.khdb; b -k 12 a1.fa
-no 2 "plain.khdb: nothing can be added to it.*build it anew" "a database that is not growable" --base plain.khdb a2.fa
 no 1 "none.khdb: No such file" "none" --base none.khdb a2.fa
 no 2 "no references are named" "nothing to add" --base old.khdb
-for o in "-k 12" "--set scheme=syncmer" "--set smer-len=8" "--set features=4" "--set stride=112" "--set max-span=1008" "--set max-locations=2" "--set keep-repeats" "--set total-bases=1M"; do
+for o in "-k 12" "--set scheme=syncmer" "--set smer-len=8" "--set features=4" "--set stride=64" "--translated" "--set keep-repeats" "--set total-bases=1M"; do
 	no 2 "are those of --base" "$o" --base old.khdb $o a2.fa
 done
 cp old.khdb copy.khdb; ln -s copy.khdb link.khdb; ln copy.khdb hard.khdb
@@ -292,10 +175,10 @@ for name in copy.khdb link.khdb ./copy.khdb hard.khdb; do
 	expect 2 "" "--db $name" "$kmerhash" build --db $name --taxonomy tax --seqid2taxid map --base copy.khdb a2.fa
 	same old.khdb copy.khdb "--db $name: it is as it was"
 done
-printf '\001' >one; printf '\001\000\000\000' >version
+printf '\001' >one; printf '\002\000\000\000' >version
 damage() { cp old.khdb bad.khdb; dd if="$1" of=bad.khdb bs=1 seek="$2" conv=notrunc 2>.err; }
 size=$(wc -c <old.khdb)
-damage version 8; no 1 "version 1, this program reads versions 2 and 3: build it anew" "version 1" --base bad.khdb a2.fa
+damage version 8; no 1 "a database of format 2, and this program reads format 4: build it again" "format 2" --base bad.khdb a2.fa
 damage one 100; no 1 "header" "a damaged header" --base bad.khdb a2.fa
 for at in 4096 5000 9999 $((size / 2)) $((size - 9000)) $((size - 5000)); do
 	damage one $at; ! cmp -s old.khdb bad.khdb || { printf '\002' >two; damage two $at; }

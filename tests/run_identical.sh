@@ -163,22 +163,12 @@ same plain.khdb linked.khdb "a database written through a symbolic link"
 check "the same k-mers, another count of files: digest" sh -c '
 	a=$("$1" inspect ref.khdb | grep ^digest); b=$("$1" inspect minhash.khdb | grep ^digest); [ "$a" = "$b" ]' - "$kmerhash"
 
-# --- text ---------------------------------------------------------------------------------
-rm -f ref.khdb
-check "text: build" build --db ref.khdb --device cpu --threads 1 --text $genomes
-is_db "text: 2 threads, gz" --db x.khdb --threads 2 --text $genomes_gz
-is_db "text: blocks of 100" --db x.khdb --threads 2 --set block-size=100 --text all.fa
-is_db "text: 1 byte of memory, blocks of 4099" --db x.khdb --threads 2 --memory 1 --set block-size=4099 --text all.fa
-if [ -n "${KH_DEVICE:-}" ]; then skip "text: calls" "alignments are made on the CPU"; else
-	db=ref.khdb; s=
-	first_run $r1
-	variants "" "$r1" "$r1.gz"
-	s=#; first_run --paired $r1 $r2
-	is_run "text, pairs: 3 threads, blocks of 900" --threads 3 --set block-size=900 --paired $r1 $r2
+# --- alignments -----------------------------------------------------------------------------
+if [ -n "${KH_DEVICE:-}" ]; then skip "alignments" "they are made on the CPU"; else
 	classify --db ref.khdb --threads 1 --output o.tsv --paf one.paf --set identity --paired $r1 $r2
 	classify --db ref.khdb --threads 3 --set block-size=900 --output x.tsv --paf x.paf.gz --set identity --paired $r1 $r2
 	gzip -dc x.paf.gz >x.paf
-	same one.paf x.paf "text, alignments: 3 threads, blocks of 900, gz"
-	same o.tsv x.tsv "text, identity: 3 threads, blocks of 900"
+	same one.paf x.paf "alignments: 3 threads, blocks of 900, gz"
+	same o.tsv x.tsv "identity: 3 threads, blocks of 900"
 fi
 plan

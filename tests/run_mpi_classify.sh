@@ -1,5 +1,5 @@
-# run_mpi_classify.sh - classify by several processes: the bytes that one makes, each process with its
-# part of the index, and errors that all processes end with; speaks TAP
+# run_mpi_classify.sh - classify by several processes: the bytes that one makes, and errors that all
+# processes end with; speaks TAP
 build=$PWD
 . "$KH_SRCDIR/tests/mpi.sh"
 export SOURCE_DATE_EPOCH=86400  # what a page says of today
@@ -22,21 +22,19 @@ cat pieces.fa >>long.fa
 run_in() {
 	folder=$1; shift
 	rm -rf "$folder"; mkdir "$folder"
-	(cd "$folder" && "$@" ${database--d ../a.khdb} --json json >lines) 2>.err || return
+	(cd "$folder" && "$@" -d ../a.khdb --json json >lines) 2>.err || return
 	sed '/"run"/,$d' "$folder/json" >.json; mv .json "$folder/json"
 	[ ! -e "$folder/html" ] || sed -i 's/"label":"Command","value":"[^"]*"//' "$folder/html"
 }
-# compare NAME "RANKS..." OPTIONS...: what one process makes; by so many, the index in parts or not
+# compare NAME "RANKS..." OPTIONS...: what one process makes, by so many
 compare() {
 	name=$1; sizes=$2; shift 2
 	run_in want "$kmerhash" classify -q "$@" || { not_ok "$name: by one process"; return; }
 	for size in $sizes; do
 		if few_gpus "$size"; then skip "$name: $size processes" "not so many GPUs"; continue; fi
-		for where in ${placements:-replicate shard}; do
-			if run_in got processes_apart "$size" "$real" classify $device -q -p 2 --set placement=$where "$@" &&
-				diff -r want got >.err 2>&1; then ok "$name: $size processes, $where"
-			else not_ok "$name: $size processes, $where"; fi
-		done
+		if run_in got processes_apart "$size" "$real" classify $device -q -p 2 "$@" && diff -r want got >.err 2>&1; then
+			ok "$name: $size processes"
+		else not_ok "$name: $size processes"; fi
 	done
 }
 compare "single" "2 3 4" --set block-size=20K --use-names -r report ../1.fq
@@ -54,20 +52,11 @@ compare "sample pass and profile" "2 3" --set block-size=20K -P --sample-pass --
 compare "sample pass and profile of long reads" "3" --set block-size=5K --sample-pass --profile p.tsv --html html ../long.fa
 compare "no reads" "3" -r report --set distinct /dev/null
 
-# with text, each process has all of it
-build --db t.khdb --text "$data"/genomes/*.gz
-database="-d ../t.khdb" placements=replicate
-compare "text, single" "2 3" --set block-size=20K -r report ../1.fq
-compare "text, pairs, distinct features" "3" --set block-size=20K -P --set distinct -r report ../1.fq ../2.fq
-compare "text, long reads" "3" --set block-size=5K --set distinct -r report ../long.fa
-compare "text, sample pass and profile" "2" --set block-size=20K -P --sample-pass --profile p.tsv --html html -r report \
-	../ten_1.fq ../ten_2.fq
-compare "text, sample pass and profile of long reads" "3" --set block-size=5K --sample-pass --profile p.tsv ../long.fa
-unset database placements
-expect 2 "not divided among processes" "text: a part each" processes 2 "$real" classify -q -p 2 --set placement=shard -d t.khdb -o - 1.fq
-expect 2 "and one process" "text: alignments" processes 2 "$real" classify -q -p 2 -d t.khdb -o - --paf a.paf 1.fq
+expect 2 "made by one process, not by 2" "build" processes 2 "$real" build -q --db x.khdb --taxonomy "$data/taxonomy" "$data"/genomes/*.gz
+nothing_left "build" x.khdb
+expect 2 "and one process" "alignments" processes 2 "$real" classify -q -p 2 -d a.khdb -o - --paf a.paf 1.fq
 
-# --- a part each ---------------------------------------------------------------------------------
+# --- faults ----------------------------------------------------------------------------------------
 # Reads for ever, by a FIFO: a run that is in the midst of it.  pid of process N to .pidN, mpirun's to .mpirun
 start() {
 	rm -f in .pid*; mkfifo in; : >.log
@@ -87,42 +76,14 @@ finish() {
 	until_true left r o.tsv; nothing_left "$1" r o.tsv
 }
 named() { if grep -Eq -e "$1" .log; then ok "$2"; else cp .log .err; not_ok "$2"; fi; }
-# Bytes of the database that a process has mapped.
-mapped() {
-	awk '/a[.]khdb$/ { split($1, a, "-"); print a[1], a[2] }' "/proc/$(cat ".pid$1")/maps" |
-		while read -r from to; do echo $((0x$to - 0x$from)); done | awk '{ s += $1 } END { print s + 0 }'
-}
-whole=$(wc -c <a.khdb)
 patience=$patient
-start --set placement=shard
+start
 patience=
-for r in 0 1 2; do
-	who="process $r: "; [ $r -gt 0 ] || who=
-	part=$(sed -n "s/^kmerhash: ${who}a part of the index on cpu: .* \([0-9]*\) bytes$/\1/p" .log); has=$(mapped $r)
-	echo "process $r has $has bytes mapped, says $part, the file is of $whole" >.err
-	if [ "$has" -ge "${part:-$whole}" ] && [ "$has" -lt $((whole * 55 / 100)) ] &&
-		[ "$part" -gt $((whole / 5)) ]; then ok "process $r maps its part only"
-	else not_ok "process $r maps its part only"; fi
-done
-
-# auto: all of it, unless half of the memory of one host is less than the file
-small_host() {
-	processes 3 sh -c '[ $OMPI_COMM_WORLD_RANK != 1 ] || { LD_PRELOAD=$0; KH_PAGES='$1'; export LD_PRELOAD KH_PAGES; }
-		exec "$@"' "$lib" "$real" classify --device cpu -v -p 1 -d a.khdb -o - 1.fq
-}
-lib=$build/tests/preload_fail.so
-if [ -f "$lib" ]; then
-	pages=$((($(wc -c <a.khdb) + 4095) / 4096))
-	expect 0 "process 2: all of the index on cpu" "auto: it fits" small_host $((2 * pages + 3))
-	expect 0 "process 2: a part of the index on cpu" "auto: it does not fit on one host" small_host $((2 * pages - 8))
-else skip "auto" "no preload library in this build"; fi
-
-# --- faults ----------------------------------------------------------------------------------------
 kill -KILL "$(cat .pid1)"
 finish "a process is killed"
 named "rank 1 .*(signal 9|Killed)|process 1 (failed|does not)" "a process is killed: it is named"
 KH_COMM_TIMEOUT=4; export KH_COMM_TIMEOUT
-start --set placement=shard
+start
 kill -STOP "$(cat .pid2)"
 finish "a process stops answering"
 named "process 2 does not answer: nothing heard of it for 4 s" "a process stops answering: it is named"
@@ -132,7 +93,7 @@ kill -KILL "$(cat .pid2)" 2>/dev/null
 patience="--mca orte_enable_recovery 1"
 for r in 1 0; do
 	what="process $r is killed, and mpirun lets the others be"
-	start --set placement=shard
+	start
 	kill -KILL "$(cat .pid$r)"
 	wait $run; status=$?
 	kill $feeder 2>/dev/null; wait $feeder 2>/dev/null
@@ -153,9 +114,9 @@ expect 1 "process 2 has another database than process 0 \(digest" "another datab
 rm 2.khdb
 expect 1 "process 2 failed: 2.khdb: No such file" "a database that is not there" one_db_each
 cp a.khdb 2.khdb; printf x | dd of=2.khdb bs=1 seek=5000 conv=notrunc 2>/dev/null
-expect 1 "process 2 failed: 2.khdb: damaged" "a damaged database" one_db_each --set placement=shard
+expect 1 "process 2 failed: 2.khdb: damaged" "a damaged database" one_db_each
 cp a.khdb 2.khdb
-expect 0 "" "copies of one database" one_db_each --set placement=shard
+expect 0 "" "copies of one database" one_db_each
 expect 2 "process 1 was started with other options than process 0" "other options" processes 2 sh -c \
 	'exec "$@" -d $OMPI_COMM_WORLD_RANK.khdb -c 0.$OMPI_COMM_WORLD_RANK' sh "$real" classify --device cpu -q -o o.tsv 1.fq
 rm -f r o.tsv
@@ -175,10 +136,7 @@ nothing_left "an output that is full" r
 if [ -n "$PYTHON3" ] && "$PYTHON3" "$tests/make_genes.py" world; then
 	check "translated seeds: build" "$real" build -q --device cpu --translated -d t.khdb -t world/taxonomy world/refs.fa
 	check "translated seeds: one process" "$real" classify $device -q -d t.khdb -o one.tsv --paired world/pairs_1.fq world/pairs_2.fq
-	for placement in replicate shard; do
-		check "translated seeds, $placement" processes 2 "$real" classify $device -q -p 2 -d t.khdb --set placement=$placement -o o.tsv --paired \
-			world/pairs_1.fq world/pairs_2.fq
-		same one.tsv o.tsv "translated seeds, $placement: the same lines"
-	done
+	check "translated seeds" processes 2 "$real" classify $device -q -p 2 -d t.khdb -o o.tsv --paired world/pairs_1.fq world/pairs_2.fq
+	same one.tsv o.tsv "translated seeds: the same lines"
 else skip "translated seeds" "no python3"; fi
 plan

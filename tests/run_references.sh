@@ -244,9 +244,9 @@ check "classify --extract: numbers of the NCBI" test "$(grep -c '^@' sars.fq)" =
 "$kmerhash" inspect --targets beside.khdb | cut -f 1-2 >by_seq
 made "the taxonomy that was written, with its numbers" --taxonomy dump -m by_seq flat
 same beside.khdb x.khdb "the taxonomy that was written: the same database"
-made "a part of them, growable" -k 14 --growable -L some.tsv $taxa "$t7" "$t3"; mv x.khdb part.khdb
+made "a part of them" --set total-bases=192055 -L some.tsv $taxa "$t7" "$t3"; mv x.khdb part.khdb
 made "added to" --base part.khdb -L some.tsv $taxa $(ls flat/* | grep -v "$t7\|$t3"); mv x.khdb grown.khdb
-made "of all" -k 14 --growable -L some.tsv $taxa "$t7" "$t3" $(ls flat/* | grep -v "$t7\|$t3")
+made "of all" --set total-bases=192055 -L some.tsv $taxa "$t7" "$t3" $(ls flat/* | grep -v "$t7\|$t3")
 same x.khdb grown.khdb "lineages beside a taxonomy, added to: the same"
 # a name that another domain has, too, is no match; one that the table puts below a new domain is none either
 sed 's/d__Viruses/d__Others/' some.tsv >other.tsv
@@ -277,12 +277,12 @@ same s.khdb x.khdb "SILVA's headers, on standard input: the same"
 
 # --- streams ------------------------------------------------------------------------------
 cat flat/*.gz >all.fa.gz
-check "standard input without -k" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb $2 -' - "$kmerhash" "$taxa"
-same want.khdb y.khdb "standard input without -k: the same"
+check "standard input" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb $2 -' - "$kmerhash" "$taxa"
+same want.khdb y.khdb "standard input: the same"
 mkfifo fifo
 (cat all.fa.gz >fifo) &
-check "a FIFO without -k" build --db z.khdb fifo
-same want.khdb z.khdb "a FIFO without -k: the same"
+check "a FIFO" build --db z.khdb fifo
+same want.khdb z.khdb "a FIFO: the same"
 wait
 nothing_left "streams"
 rm -f y.khdb; check "standard input and --set total-bases" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb --set total-bases=190K $2 -' - "$kmerhash" "$taxa"
@@ -293,14 +293,13 @@ follows() {
 	"$kmerhash" inspect y.khdb >y.txt
 	check "$1 bases: k, s and stride are $2" test "$2" = "$(awk -F '\t' '$1 == "k" || $1 == "s-mer" || $1 == "stride" { printf "%s%s", c, $2; c = " " }' y.txt)"
 }
-follows 33554432 "17 13 112"
-follows 33554433 "18 14 112"
-follows 10000000000 "18 14 112"
-follows 10000000001 "20 16 112"
-follows 200000000001 "22 16 112"
-follows 420000000000 "22 16 224"
-follows 1T "22 16 336"
-bad 2 "span of 1008 bases is less than a bin of 4032: use a greater --set max-span" "bins that no span has room for" --set total-bases=100T $taxa flat
+follows 33554432 "17 9 16"
+follows 33554433 "18 10 16"
+follows 130000000 "18 10 32"
+follows 1G "18 10 64"
+follows 8000000000 "18 8 64"
+follows 100000000001 "20 10 64"
+follows 1T "20 10 512"
 
 # --- texts by gzip --------------------------------------------------------------------------
 classify --db want.khdb --output o.tsv --report o.kreport --json o.json "$sim"

@@ -88,9 +88,9 @@ rm "$s"
 
 # --- the same of text: its blocks of 16 MiB are checked by themselves ------------------------
 { echo ">NC_001422.1"; head -c 144000000 /dev/urandom | LC_ALL=C tr '\000-\377' '[A*64][C*64][G*64][T*64]' | fold -w 80; } >large.fa
-check "text" build --db text.khdb --text large.fa
+check "text" build --db text.khdb large.fa
 rm large.fa
-set -- $(od -An -tu8 -j 544 -N 16 text.khdb)           # where it begins, its bytes
+set -- $(od -An -tu8 -j 216 -N 16 text.khdb)           # where it begins, its bytes
 check "text: of more than two blocks" test "$2" -gt 33554432
 t() { "$kmerhash" classify -v --db text.khdb --output o.tsv "$@" "$sim"; }
 settle

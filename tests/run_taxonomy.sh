@@ -85,7 +85,7 @@ b 2 "unknown option '--frobnicate'" "an unknown option" --taxonomy "$data/taxono
 b 2 "kmer-len: 40" "k too large" --taxonomy "$data/taxonomy" -k 40 $phix
 b 2 "s-mers of" "s-mers that do not fit" --taxonomy "$data/taxonomy" --set smer-len=15 $phix
 b 2 "scheme: 'x'" "an unknown scheme" --taxonomy "$data/taxonomy" --set scheme=x $phix
-b 2 "max-span must" "a span below the stride" --taxonomy "$data/taxonomy" --set stride=200 --set max-span=100 $phix
+b 2 "a stride is 16, 32, 64, 128, 256 or 512" "a stride that is none" --taxonomy "$data/taxonomy" --set stride=200 $phix
 for size in 5Q -5 ' -5' +5 '5 ' ' 5' '5K ' 5KB 0x5 1.5G 99999999999G ''; do
 	b 2 "memory: '[^']*' is not a size" "a size that is none, '$size'" --taxonomy "$data/taxonomy" --memory "$size" $phix
 done

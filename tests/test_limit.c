@@ -15,7 +15,7 @@ struct world {
 	unsigned words;                 /* bits of the lists of a feature */
 };
 
-/* What a share of them takes: every range its buckets and lists, some with more buckets.  The
+/* What a share of them takes: every range its lines and lists, some with more lines.  The
  * same whenever it is asked for. */
 static kh_limit_size build(const struct world *w, uint64_t share)
 {
@@ -25,17 +25,17 @@ static kh_limit_size build(const struct world *w, uint64_t share)
 
 	test_state += w->features ^ share << 7;
 	for (unsigned i = 0; i < KH_RANGES; i++) {
-		uint64_t here = n / KH_RANGES, vary = 1, buckets;
+		uint64_t here = n / KH_RANGES, vary = 1, lines;
 
 		while (vary * vary < here)
 			vary++;
 		here += test_rand() % (2 * vary + 1);
 		here -= here < vary ? here : vary;
-		buckets = (here + KH_BUCKET_LOAD - 1) / KH_BUCKET_LOAD + 1;
+		lines = here / 14 + 1;
 		if (test_rand() % 20 == 0)
-			buckets += buckets / 16;
+			lines += lines / 16;
 		x.features += here;
-		x.index += (buckets * sizeof(kh_bucket) + here * w->words / 8 + 63) / 64 * 64;
+		x.index += (lines * 64 + here * w->words / 8 + 63) / 64 * 64;
 	}
 	x.file = x.index + w->rest;
 	test_state = state;
@@ -118,7 +118,7 @@ static void test_estimates(void **state)
 		f = g = (kh_limit) { .bytes = whole / 2, .most = KH_LIMIT_ALL };
 		kh_limit_start(&f, 0);
 		kh_limit_start(&g, (uint64_t)((double)whole * wrong[i]));
-		few.index = (a.index - KH_RANGES * 128) / 64 + KH_RANGES * 128;
+		few.index = (a.index - KH_RANGES * 64) / 64 + KH_RANGES * 64;
 		few.file = even.rest + few.index;
 		few.features /= 64;
 		if (g.share == KH_LIMIT_ALL) {
@@ -144,10 +144,10 @@ static void test_too_small(void **state)
 	(void)state;
 	kh_limit_start(&f, 0);
 	assert_int_equal(kh_limit_next(&f, &size, &keep, &err), KH_EUSAGE);
-	assert_non_null(strstr(err.msg, "132768 bytes already"));
+	assert_non_null(strstr(err.msg, "116384 bytes already"));
 }
 
-/* --- text --------------------------------------------------------------------------- */
+/* --- seeds --------------------------------------------------------------------------- */
 /* How often an event occurs that does so `mean` times. */
 static uint32_t poisson(double mean)
 {
@@ -228,18 +228,18 @@ static double bytes_of_place(uint32_t slots, double mean)
 	return bytes / places;
 }
 
-/* With text a database of one genome a species has .75 bytes a base at most, however many bases.
+/* A database of one genome a species has .75 bytes a base at most, however many bases.
  * Here no seed is left out as a repeat: this is .002 more than was measured at 8 Gbp. */
-static void test_text(void **state)
+static void test_bytes(void **state)
 {
 	static const double gbp[] = { 0.02, 0.1, 1, 4, 8, 12, 20, 40, 60, 99, 101, 200, 400, 480 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof gbp / sizeof *gbp; i++) {
 		const uint64_t bases = (uint64_t)(gbp[i] * 1e9);
-		const uint32_t k = kh_text_k(bases), stride = kh_text_stride(bases);
-		const kh_sampling s = { KH_SYNCMER, k, kh_text_s(bases, k, stride), stride, 0, 1 };
-		const double share = (double)kh_text_share(bases, &s) / KH_LIMIT_ALL;
+		const uint32_t k = kh_default_k(bases), stride = kh_default_stride(bases);
+		const kh_sampling s = { KH_SYNCMER, k, kh_default_s(bases, k, stride), stride, 0, 1 };
+		const double share = (double)kh_default_share(bases, &s) / KH_LIMIT_ALL;
 		const double mean = 2.0 * (double)bases / pow(4, k);
 		const uint32_t slots = kh_seed_slots(kh_seed_bits(bases / stride));
 		const double each = share / (k - s.s + 1) * bytes_of_place(slots, mean) + .25;
@@ -256,7 +256,7 @@ int main(void)
 		cmocka_unit_test(test_estimates),
 		cmocka_unit_test(test_too_small),
 		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_bytes),
 	};
 
 	test_seed();

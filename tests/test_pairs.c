@@ -1,4 +1,4 @@
-/* test_pairs.c - pairs by range: gathered in order, sorted stably, remapped, spilled */
+/* test_pairs.c - pairs by range: gathered in order, sorted stably, spilled */
 #include "test.h"
 
 #include <string.h>
@@ -82,24 +82,16 @@ static int by_key(const void *a, const void *b)
 	return x->nth < y->nth ? -1 : x->nth > y->nth;
 }
 
-static size_t expect(const sample *s, unsigned range, const kh_remap *remap, item *out)
+static size_t expect(const sample *s, unsigned range, item *out)
 {
 	size_t n = 0;
 
 	for (unsigned t = 0; t < s->n; t++)
 		for (size_t i = 0; i < s->b[t].n; i++) {
-			uint32_t bin = s->b[t].bin[i], seq = 0;
-
 			if (s->b[t].key[i] >> 40 != range)
 				continue;
-			while (remap && seq + 1 < remap->old.n && remap->old.first[seq + 1] <= bin)
-				seq++;
-			if (remap && remap->to[seq] == KH_DROP)
-				continue;
-			out[n] =
-				(item) { s->b[t].key[i] & ((UINT64_C(1) << 40) - 1),
-					 remap ? bin - remap->old.first[seq] + remap->to[seq] : bin,
-					 n };
+			out[n] = (item) { s->b[t].key[i] & ((UINT64_C(1) << 40) - 1),
+					  s->b[t].bin[i], n };
 			n++;
 		}
 	if (n > 0)
@@ -107,7 +99,7 @@ static size_t expect(const sample *s, unsigned range, const kh_remap *remap, ite
 	return n;
 }
 
-static void check_ranges(const sample *s, const kh_remap *remap)
+static void check_ranges(const sample *s)
 {
 	size_t total = 0;
 	kh_pair_scratch room = { .key = NULL };
@@ -118,10 +110,10 @@ static void check_ranges(const sample *s, const kh_remap *remap)
 		total += s->b[t].n;
 	item *want = malloc((total + 1) * sizeof *want);
 	for (unsigned r = 0; r < KH_RANGES; r++) {
-		size_t all = expect(s, r, NULL, want), n = expect(s, r, remap, want);
+		const size_t n = expect(s, r, want);
 
-		assert_int_equal(kh_store_count(s->store, r), all);
-		assert_int_equal(kh_store_range(s->store, r, remap, &room, &got, &err), 0);
+		assert_int_equal(kh_store_count(s->store, r), n);
+		assert_int_equal(kh_store_range(s->store, r, &room, &got, &err), 0);
 		assert_int_equal(got.n, n);
 		for (size_t i = 0; i < n; i++)
 			assert_true(got.key[i] == want[i].key && got.loc[i] == want[i].bin);
@@ -171,37 +163,11 @@ static void test_sorted(void **state)
 		make(&s, kind, kind < 5 ? 1 + 9 * kind : 9, 3000);
 		for (unsigned m = 0; m < 4; m++) {
 			fill(&s, memory[m]);
-			check_ranges(&s, NULL);
+			check_ranges(&s);
 			kh_store_free(s.store);
 		}
 		drop(&s);
 	}
-}
-
-static void test_remapped(void **state)
-{
-	uint32_t first[30], to[30], next = 5000;        /* some go up, some down */
-	kh_remap remap = { { .n = 30, .first = first }, to };
-	sample s;
-
-	(void)state;
-	make(&s, 0, 12, 2000);
-	for (uint32_t i = 0; i < 30; i++) {
-		first[i] = i * 800;
-		to[i] = test_rand() % 3 == 0 ? KH_DROP : next;
-		next += to[i] == KH_DROP ? 0 : 800;
-	}
-	for (uint64_t memory = 0; memory < 2; memory++) {
-		fill(&s, memory);
-		check_ranges(&s, &remap);
-		kh_store_free(s.store);
-	}
-	for (uint32_t i = 0; i < 30; i++)
-		to[i] = KH_DROP;
-	fill(&s, 0);
-	check_ranges(&s, &remap);
-	kh_store_free(s.store);
-	drop(&s);
 }
 
 static void test_empty(void **state)
@@ -210,7 +176,7 @@ static void test_empty(void **state)
 
 	(void)state;
 	fill(&s, 0);
-	check_ranges(&s, NULL);
+	check_ranges(&s);
 	kh_store_free(s.store);
 	kh_store_free(NULL);
 }
@@ -234,7 +200,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sorted),
-		cmocka_unit_test(test_remapped),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_spill_place),
 	};

@@ -20,8 +20,7 @@ static uint64_t scan_scratch(uint64_t pairs)
 
 static kh_gpu_plan plan_of(uint64_t limit)
 {
-	return (kh_gpu_plan) { .text = test_rand() % 2,
-			       .limit = limit,
+	return (kh_gpu_plan) { .limit = limit,
 			       .slots = limit / 10,
 			       .tables = limit / 100,
 			       .sort_scratch = sort_scratch,

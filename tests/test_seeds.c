@@ -1,0 +1,220 @@
+/* test_seeds.c - a range of the index beside a model of it: every seed is found with its bins */
+#include "test.h"
+
+#include "made_index.h"
+
+enum { RANGE = 77, MOST_KEYS = 20000 };
+
+/* A range by itself: all others are empty. */
+struct index {
+	kh_seed_range dir[KH_RANGES];
+	kh_seed_index x;
+	void *image;
+	kh_image im;
+	kh_pair_scratch scratch;
+};
+
+/* Encodes pairs, which are sorted here. */
+static void make_index(struct index *d, pairs *p)
+{
+	const kh_bins bins = small_bins();
+	kh_pairs in = { .n = p->n };
+	kh_err err = { 0, "" };
+
+	memset(d, 0, sizeof *d);
+	assert_int_equal(kh_pair_scratch_grow(&d->scratch, p->n, &err), 0);
+	in.key = d->scratch.key;
+	in.loc = d->scratch.loc;
+	if (p->n > 0)
+		qsort(p->v, p->n, sizeof *p->v, by_key);
+	for (size_t i = 0; i < p->n; i++) {
+		in.key[i] = kh_seed_first(p->v[i].key);
+		in.loc[i] = p->v[i].bin;
+	}
+	if (kh_seeds_encode(&d->im, &d->scratch, &in, &bins, &err))
+		fail_msg("%s", err.msg);
+	const size_t lines = (size_t)kh_seed_line_bytes(&d->im.range);
+
+	d->image = aligned_alloc(64, kh_seed_bytes(&d->im.range) + 64);
+	memset(d->image, 0, kh_seed_bytes(&d->im.range) + 64);
+	if (lines > 0)
+		memcpy(d->image, d->im.line, lines);
+	if (d->im.range.words > 0)
+		memcpy((char *)d->image + lines, d->im.word, 4 * (size_t)d->im.range.words);
+	d->dir[RANGE] = d->im.range;
+	d->dir[RANGE].first_word = lines / 4;
+	d->x = (kh_seed_index) { .image = d->image, .dir = d->dir, .bits = bins.bits };
+	if (kh_seeds_check(&d->x, RANGE, N_BINS, &err))
+		fail_msg("%s", err.msg);
+}
+
+static void drop_index(struct index *d)
+{
+	kh_image_clear(&d->im);
+	kh_pair_scratch_clear(&d->scratch);
+	free(d->image);
+}
+
+/* What should be left of sorted pairs of one key: the first two bins of each species. */
+static size_t model_of(const pair *p, size_t n, uint32_t *bin)
+{
+	unsigned has[N_SPECIES] = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t s = target_species[p[i].bin / (TARGET_BINS + GAP)];
+
+		if ((i > 0 && p[i].bin == p[i - 1].bin) || has[s]++ >= KH_SPECIES_PLACES)
+			continue;
+		bin[kept++] = p[i].bin;
+	}
+	return kept;
+}
+
+/* Is each of these bins among those that the look-up of a key gives? */
+static void is_found(const struct index *d, uint64_t key, const uint32_t *bin, size_t n)
+{
+	kh_seeds_found found = { .bin = NULL };
+	kh_err err = { 0, "" };
+
+	assert_int_equal(kh_seeds_find(&d->x, &key, 1, &found, &err), 0);
+	for (size_t i = 0, j = 0; i < n; i++) {
+		for (j = 0; j < found.n && found.bin[j] >> 32 != bin[i]; j++)
+			;
+		if (j == found.n)
+			fail_msg("key %llx has no bin %u", (unsigned long long)key, bin[i]);
+	}
+	kh_seeds_found_clear(&found);
+}
+
+/* Looks up all, and counts what is left of lists. */
+static void check_all(const struct index *d, const pairs *p)
+{
+	uint32_t bin[2 * N_SPECIES];
+	uint64_t seeds = 0, locations = 0;
+
+	for (size_t i = 0, n = 1; i < p->n; i += n, n = 1) {
+		while (i + n < p->n && p->v[i + n].key == p->v[i].key)
+			n++;
+		const size_t left = model_of(p->v + i, n, bin);
+
+		is_found(d, p->v[i].key, bin, left);
+		seeds++;
+		locations += left;
+	}
+	assert_int_equal(d->im.range.seeds, seeds);
+	assert_int_equal(d->im.locations, locations);
+	assert_int_equal(d->im.range.over, 0);
+}
+
+/* A key of the range, of a few homes if `near`. */
+static uint64_t some_key(bool near)
+{
+	const uint64_t low = test_rand() & ((UINT64_C(1) << KH_RANGE_BIT) - 1);
+
+	return (uint64_t)RANGE << KH_RANGE_BIT | (near ? low >> 12 : low);
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		const unsigned n = 1u << test_rand() % 14;
+		struct index d;
+		pairs p = { .v = NULL };
+
+		for (unsigned i = 0; i < n; i++)
+			add_list(&p, some_key(round % 5 == 4), 1 + test_rand() % (round % 3 ? 3 : 40));
+		make_index(&d, &p);
+		check_all(&d, &p);
+		drop_index(&d);
+		free(p.v);
+	}
+}
+
+static void test_empty(void **state)
+{
+	struct index d;
+	pairs p = { .v = NULL };
+	kh_seeds_found found = { .bin = NULL };
+	kh_err err = { 0, "" };
+	const uint64_t key = some_key(false);
+
+	(void)state;
+	make_index(&d, &p);
+	assert_int_equal(kh_seeds_find(&d.x, &key, 1, &found, &err), 0);
+	assert_int_equal(found.n, 0);
+	assert_int_equal(kh_seed_bytes(&d.im.range), 0);
+	kh_seeds_found_clear(&found);
+	drop_index(&d);
+}
+
+/* Of keys that are not there, about as many are found as tags of 8 bits and lines let through. */
+static void test_others(void **state)
+{
+	enum { ASKED = 20000 };
+	struct index d;
+	pairs p = { .v = NULL };
+	kh_seeds_found found = { .bin = NULL };
+	kh_err err = { 0, "" };
+	uint64_t *key = malloc(ASKED * sizeof *key);
+
+	(void)state;
+	for (unsigned i = 0; i < MOST_KEYS; i++)
+		add_pair(&p, some_key(false), random_bin());
+	make_index(&d, &p);
+	for (unsigned i = 0; i < ASKED; i++)
+		key[i] = some_key(false);
+	assert_int_equal(kh_seeds_find(&d.x, key, ASKED, &found, &err), 0);
+	assert_in_range(found.n, 1, 2 * ASKED * kh_seed_slots(d.x.bits) / 256);
+	kh_seeds_found_clear(&found);
+	drop_index(&d);
+	free(key);
+	free(p.v);
+}
+
+/* One bit of a range is another one: it is refused, or look-ups stay within the text. */
+static void test_damaged(void **state)
+{
+	struct index d;
+	pairs p = { .v = NULL };
+	unsigned refused = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		add_list(&p, some_key(false), 1 + test_rand() % 20);
+	make_index(&d, &p);
+	for (unsigned i = 0; i < 3000; i++) {
+		uint8_t *byte = (uint8_t *)d.image + test_rand() % kh_seed_bytes(&d.im.range);
+		const uint8_t bit = (uint8_t)(1u << test_rand() % 8);
+		const uint64_t key = p.v[test_rand() % p.n].key;
+		kh_seeds_found found = { .bin = NULL };
+		kh_err err = { 0, "" };
+
+		*byte ^= bit;
+		if (kh_seeds_check(&d.x, RANGE, N_BINS, &err)) {
+			refused++;
+		} else {
+			assert_int_equal(kh_seeds_find(&d.x, &key, 1, &found, &err), 0);
+			for (size_t j = 0; j < found.n; j++)
+				assert_true(found.bin[j] >> 32 < N_BINS ||
+					    found.bin[j] >> 32 == KH_SEED_MANY);
+		}
+		kh_seeds_found_clear(&found);
+		*byte ^= bit;
+	}
+	assert_true(refused > 300);
+	drop_index(&d);
+	free(p.v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_others), cmocka_unit_test(test_damaged),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("seeds", tests, NULL, NULL);
+}
