@@ -23,12 +23,11 @@ static const kh_backend kraken = {
 const kh_backend kh_backend_cuda = {
 	.name = "cuda",
 	.candidates = true,
-	/* of references */
 	.block_size = KH_CUDA_BLOCK_SIZE,
 	/* Text is compared by kernels one after the other, of which the last ones have few reads
 	 * to do that take long; so more reads at a time.  With 16 threads and one H200, blocks of
 	 * 2, 4 and 8 MiB made 73, 80 and 73 M reads/s, and 31, 29 and 24 M pairs/s. */
-	.text_block_size = (size_t)4 << 20,
+	.read_block_size = (size_t)4 << 20,
 	.loads = true,
 	.kraken = &kraken,
 	.n_devices = kh_gpu_count,

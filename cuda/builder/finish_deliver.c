@@ -63,14 +63,14 @@ int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned
 	for (unsigned p = o->first; p < o->next && !rc; p++) {
 		const int i = (int)(p - o->first) % 2;
 		const struct kh_wave_made *m = &o->made[p];
-		kh_image im = { .seeds = m->seeds, .locations = m->locations };
+		kh_image im = { .range = m->seeds, .locations = m->locations };
 
 		if (p + 1 < o->next)
 			rc = fetch(o, p + 1, &pinned[!i], o->ready[!i], err);
 		if (!rc)
 			rc = KH_GPU(cudaEventSynchronize(o->ready[i]), err);
-		im.bucket = pinned[i].p;
-		im.loc = (void *)((char *)pinned[i].p + m->lists);
+		im.line = pinned[i].p;
+		im.word = (void *)((char *)pinned[i].p + m->lists);
 		if (!rc)
 			rc = f->sink(f->arg, &im, err);
 	}

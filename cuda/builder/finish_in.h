@@ -27,8 +27,7 @@ struct kh_wave_pairs {
 
 /* What bins mean, the same for all waves. */
 struct kh_wave_tables {
-	KH_GPU_BUFS(all, bins_first, bins_species, remap_first, remap_to);
-	kh_gpu_remap remap;
+	KH_GPU_BUFS(all, bins_first, bins_species);
 };
 
 /* What a range is for the file, and where it lies in the image. */

@@ -186,7 +186,7 @@ static int make_levels(struct kh_wave *w, kh_err *err)
 		    (rc = count_left(w, &s->level[l], &n, err)) || n == 0)
 			break;
 		if (s->n == KH_SEED_LEVELS)
-			return kh_index_too_large(w->images.e.n_heads, err);
+			return kh_seeds_too_many(w->images.e.n_heads, err);
 		rc = next_level(w, l, n, err);
 	}
 	return rc;

@@ -16,7 +16,7 @@ static int by_ticket(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Copies `total` pairs, from n places, to side 0, with their final bins, and waits. */
+/* Copies `total` pairs, from n places, to side 0, and waits. */
 static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, uint64_t total,
 		  kh_err *err)
 {
@@ -25,7 +25,6 @@ static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, uint64_
 	const kh_gpu_gather g = { .part = p->sources.p,
 				  .n = (uint32_t)n,
 				  .total = total,
-				  .remap = w->tables.remap,
 				  .key = p->key[0].p,
 				  .bin = p->bin[0].p };
 
@@ -146,13 +145,7 @@ static int gather_wave(struct kh_wave *w, kh_err *err)
 {
 	int rc = w->b->again ? kh_wave_sample_again(w, err) : load_host(w, err);
 
-	if (!rc)
-		rc = kh_gpu_use(w->owner->device, err);
-	if (rc)
-		return rc;
-	const uint64_t n = w->pairs.sort.n;
-	const kh_gpu_pairs all = { .key = w->pairs.key[0].p, .bin = w->pairs.bin[0].p, .n = n };
-	return w->tables.remap.n ? gather(w, &all, 1, n, err) : KH_OK;
+	return rc ? rc : kh_gpu_use(w->owner->device, err);
 }
 
 int kh_wave_gather(struct kh_wave *w, kh_err *err)

@@ -53,7 +53,7 @@ int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers,
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
 		times += b->owner[i].device == o->device;
-	*p = (kh_gpu_plan) { .text = true, .sort_scratch = sort_scratch,
+	*p = (kh_gpu_plan) { .sort_scratch = sort_scratch,
 			     .scan_scratch = scan_scratch };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
 	if (b->o.on.memory && b->o.on.memory < p->limit)

@@ -148,33 +148,14 @@ static int open_tables(struct kh_wave *w, kh_err *err)
 	struct kh_wave_tables *t = &w->tables;
 	int rc;
 
-	if ((rc = kh_wave_put(w, &t->bins_first, bins->first, (size_t)bins->n * 4, err)) ||
+	if ((rc = kh_wave_put(w, &t->bins_first, bins->first, ((size_t)bins->n_targets + 1) * 4, err)) ||
 	    (rc = kh_wave_put(w, &t->bins_species, bins->species,
-			      bins->species ? (size_t)bins->n_targets * 4 : 0, err)))
+			      (size_t)bins->n_targets * 4, err)))
 		return rc;
 	w->images.e.bins = *bins;
 	w->images.e.bins.first = t->bins_first.p;
 	w->images.e.bins.species = t->bins_species.p;
-	w->images.e.bins.bits = kh_bins_bits(bins);
 	return KH_OK;
-}
-
-/* Makes the table from bins over all sequences to those of targets. */
-static int open_remap(struct kh_wave *w, kh_err *err)
-{
-	const kh_remap *m = w->f->remap;
-	struct kh_wave_tables *t = &w->tables;
-	int rc;
-
-	if (!m)
-		return KH_OK;
-	rc = kh_wave_put(w, &t->remap_first, m->old.first, (size_t)m->old.n * 4, err);
-	if (!rc)
-		rc = kh_wave_put(w, &t->remap_to, m->to, (size_t)m->old.n * 4, err);
-	t->remap = (kh_gpu_remap) { .first = t->remap_first.p,
-				    .to = t->remap_to.p,
-				    .n = rc ? 0 : m->old.n };
-	return rc;
 }
 
 int kh_wave_open(struct kh_wave *w, kh_err *err)
@@ -188,9 +169,7 @@ int kh_wave_open(struct kh_wave *w, kh_err *err)
 		rc = open_counts(w, err);
 	if (!rc)
 		rc = open_tables(w, err);
-	if (!rc)
-		rc = open_remap(w, err);
-	w->pairs.bits = KH_KEY_BITS + (w->tables.remap.n > 0);
+	w->pairs.bits = KH_KEY_BITS;
 	/* their memory is counted as used from now on */
 	w->owner->plan.slots = 0;
 	w->owner->plan.tables = atomic_load(&w->owner->memory.used) - w->owner->store_bytes;

@@ -65,7 +65,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
 	const uint64_t from = kh_cuda_extent(db).at;
-	const uint64_t text = db->h->text.at - from, index = db->h->section[KH_SEC_INDEX].at - from;
+	const uint64_t text = db->h->section[KH_SEC_TEXT].at - from, index = db->h->section[KH_SEC_INDEX].at - from;
 	const uint32_t shift = kh_shares_shift(kh_cuda_extent(db).bytes);
 	const char *image = c->image.p;
 	kh_match_db *x = &c->text;
@@ -93,14 +93,14 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 static int put_bins(const kh_db *db, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_taxonomy *t = db->tax;
-	const size_t n = t->n * sizeof(uint32_t), m = db->bins.n * sizeof(uint32_t);
-	const size_t targets = db->bins.n_targets * sizeof(uint32_t);
+	const size_t n = t->n * sizeof(uint32_t), m = db->bins.n_targets * sizeof(uint32_t);
+	const size_t species = db->bins.n_species * sizeof(uint32_t);
 	kh_match_db *x = &c->text;
 	int rc;
 
-	if ((rc = put(&c->first, db->bins.first, m, err)) || (rc = put_guess(db, c, err)) ||
-	    (rc = put(&c->taxon, db->bins.taxon, m, err)) ||
-	    (rc = put(&c->target_species, db->bins.species, targets, err)) ||
+	if ((rc = put(&c->first, db->bins.first, m + sizeof(uint32_t), err)) || (rc = put_guess(db, c, err)) ||
+	    (rc = put(&c->taxon, db->bins.taxon, m + species, err)) ||
+	    (rc = put(&c->target_species, db->bins.species, m, err)) ||
 	    (rc = put(&c->parent, t->parent, n, err)) || (rc = put(&c->end, t->end, n, err)) ||
 	    (rc = put(&c->species, t->species, n, err)) || (rc = put(&c->genus, t->genus, n, err)))
 		return rc;
@@ -122,7 +122,7 @@ static int put_translated(const kh_engine *e, struct kh_cuda_copy *c, kh_err *er
 	const kh_db *db = e->db;
 	const kh_translated *t = &db->translated;
 	kh_translated *x = &c->translated.seeds;
-	int rc = put(&c->seeds, t->head, db->h->translated.bytes, err);
+	int rc = put(&c->seeds, t->head, db->h->section[KH_SEC_TRANSLATED].bytes, err);
 
 	if (!rc)
 		rc = put(&c->seed_part, t->part, t->parts * sizeof *t->part, err);

@@ -44,7 +44,7 @@ static int measure(void *arg, unsigned i, kh_err *err)
 
 kh_db_extent kh_cuda_extent(const kh_db *db)
 {
-	const kh_db_extent *x = &db->h->section[KH_SEC_INDEX], *t = &db->h->text;
+	const kh_db_extent *x = &db->h->section[KH_SEC_INDEX], *t = &db->h->section[KH_SEC_TEXT];
 	const uint64_t at = t->at < x->at ? t->at : x->at;
 	const uint64_t end = t->at < x->at ? x->at + x->bytes : t->at + t->bytes;
 
@@ -75,7 +75,7 @@ static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
 {
 	const kh_engine *e = r->e;
 	const uint64_t small = KH_RANGES * sizeof *e->db->seeds.dir +
-			       (uint64_t)e->db->bins.n * 12 + (uint64_t)e->db->tax->n * 16;
+			       (uint64_t)e->db->n_kept * 16 + (uint64_t)e->db->tax->n * 16;
 
 	*times = 0;
 	for (size_t j = 0; j < e->n; j++)
@@ -99,7 +99,7 @@ static uint64_t needed(const struct room *r, size_t i)
 static void place_translated(const struct room *r)
 {
 	const kh_db *db = r->e->db;
-	const uint64_t bytes = kh_gpu_up(db->h->translated.bytes) +
+	const uint64_t bytes = kh_gpu_up(db->h->section[KH_SEC_TRANSLATED].bytes) +
 			       kh_gpu_up(db->translated.parts * sizeof *db->translated.part);
 	bool fits = r->e->placement == KH_PLACE_REPLICATE;
 	uint64_t times;

@@ -55,21 +55,11 @@ typedef struct kh_gpu_pairs {
 	uint64_t n, to;
 } kh_gpu_pairs;
 
-/* From bins over all sequences to bins over targets (kh_remap); n = 0: bins stay as they are. */
-typedef struct kh_gpu_remap {
-	const uint32_t *first, *to;
-	uint32_t n;
-} kh_gpu_remap;
-
-#define KH_GPU_DROPPED (UINT64_C(1) << KH_KEY_BITS)     /* a key that sorts behind all */
-
-/* Parts one behind the other, the first at 0, and `total` pairs in all.  A part may lie where it
- * goes: then its bins are changed in place. */
+/* Parts one behind the other, the first at 0, and `total` pairs in all.  */
 typedef struct kh_gpu_gather {
 	const kh_gpu_pairs *part;       /* n */
 	uint32_t n;
 	uint64_t total;
-	kh_gpu_remap remap;
 	uint64_t *key;
 	uint32_t *bin;
 } kh_gpu_gather;
@@ -91,7 +81,7 @@ int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream);
 int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t stream);
 
 /* Adds to weight[range] the number of its pairs, of n, or, if `count` is not NULL, of *count, which
- * are at most n; dropped pairs are not counted. */
+ * are at most n. */
 int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
 		 cudaStream_t stream);
 

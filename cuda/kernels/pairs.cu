@@ -15,23 +15,8 @@ namespace {
 /* --- gathering ---------------------------------------------------------------------- */
 constexpr unsigned TILE = 16 * THREADS;         /* pairs of a block */
 
-__device__ uint32_t sequence_of(const kh_gpu_remap &m, uint32_t bin)
-{
-	kh_bins b = { m.n, m.first, nullptr };
-
-	return kh_bins_target(&b, bin);
-}
-
 __device__ void put_pair(const kh_gpu_gather &g, uint64_t at, uint64_t key, uint32_t bin)
 {
-	if (g.remap.n) {
-		const uint32_t seq = sequence_of(g.remap, bin);
-
-		if (g.remap.to[seq] == UINT32_MAX)
-			key = KH_GPU_DROPPED;
-		else
-			bin = bin - g.remap.first[seq] + g.remap.to[seq];
-	}
 	g.key[at] = key;
 	g.bin[at] = bin;
 }

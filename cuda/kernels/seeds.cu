@@ -32,18 +32,6 @@ struct species_table {
 	uint32_t size;                  /* places in use, a power of two */
 };
 
-/* If lists are not cut, all locations count as those of one species without a limit. */
-__device__ uint32_t species_of(const kh_gpu_encode &e, uint32_t target)
-{
-	return e.bins.most ? e.bins.species[target] : 0;
-}
-
-/* A list of so many locations is not cut. */
-__device__ uint32_t most_of(const kh_gpu_encode &e)
-{
-	return e.bins.most ? e.bins.most : UINT32_MAX;
-}
-
 __device__ bool is_first(const kh_gpu_encode &e, uint64_t from, uint64_t i)
 {
 	return i == from || e.bin[i] != e.bin[i - 1];
@@ -99,7 +87,7 @@ __device__ uint32_t few_places(const kh_gpu_encode &e, uint32_t from, uint32_t t
 	const uint32_t n = distinct_bins(e, from, to);
 	uint32_t species[FEW], kept = 0;
 
-	if (n <= most_of(e))
+	if (n <= KH_SPECIES_PLACES)
 		return n;
 #pragma unroll
 	for (uint32_t i = 0; i < FEW; i++) {
@@ -108,11 +96,11 @@ __device__ uint32_t few_places(const kh_gpu_encode &e, uint32_t from, uint32_t t
 		if (i >= n)
 			break;
 		bin = e.bin[from + i];
-		species[i] = species_of(e, kh_bins_target(&e.bins, bin));
+		species[i] = e.bins.species[kh_bins_target(&e.bins, bin)];
 #pragma unroll
 		for (uint32_t j = 0; j < FEW; j++)
 			before += j < i && species[j] == species[i];
-		if (before < e.bins.most)
+		if (before < KH_SPECIES_PLACES)
 			e.bin[from + kept++] = bin;
 	}
 	return kept;
@@ -152,14 +140,8 @@ __device__ uint32_t many_places(const kh_gpu_encode &e, species_table &t, uint32
 		const uint64_t mine = i + lane_id();
 		const bool first = mine < to && is_first(e, from, mine);
 		const uint32_t bin = first ? e.bin[mine] : 0;
-		bool keep = first;
-
-		if (e.bins.most) {
-			const uint32_t species =
-				first ? species_of(e, kh_bins_target(&e.bins, bin)) : 0;
-
-			keep = places_before(t, first, species) < e.bins.most && first;
-		}
+		const uint32_t species = first ? e.bins.species[kh_bins_target(&e.bins, bin)] : 0;
+		const bool keep = places_before(t, first, species) < KH_SPECIES_PLACES && first;
 		const unsigned mask = __ballot_sync(ALL, keep);
 		if (keep)
 			e.bin[from + kept + __popc(mask & lanes_below())] = bin;

@@ -75,7 +75,8 @@ struct kh_backend {
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */
-	size_t block_size;              /* bytes of text in a block that suit it, 0: any */
+	/* bytes of text in a block of references, and of reads, that suit it; 0: any */
+	size_t block_size, read_block_size;
 	/* 0: it cannot be used here; then *why has the reason, if one is known */
 	int (*n_devices)(kh_err *why);
 

@@ -30,8 +30,6 @@ typedef struct kh_choice {
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
 /* The same for a database of Kraken 2. */
 int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err);
-/* Bytes of text in a block that suit these devices; 0: any. */
-size_t kh_choice_block_size(const kh_choice *c);
 
 /* What a command works with: the devices, where the index lies on them, and who takes part. */
 typedef struct kh_devices {

@@ -212,7 +212,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 
 void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 {
-	const size_t suits = be->block_size;
+	const size_t suits = be->read_block_size;
 	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,

@@ -86,7 +86,7 @@ static int run(struct files *x, kh_err *err)
 				 .second = k->rule.candidates == KH_WANT_SECOND };
 	const kh_run_options o = { .sheet = &x->sheet, .style = &style,
 				   .feed = { .mask = { kraken, 0 },
-					     .block_size = kh_choice_block_size(&k->on.choice),
+					     .block_size = k->on.choice.backend->read_block_size,
 					     .workers = k->n_slots, .held = be->depth,
 					     .threads = k->n_slots },
 				   .threads = k->n_slots, .distinct = x->f->profile != NULL,

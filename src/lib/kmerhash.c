@@ -100,7 +100,7 @@ static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh
 				     .min_groups = 2 };
 	const kh_compute_options co = { .on = &k->on,
 					.rule = &k->rule,
-					.block_size = kh_choice_block_size(&k->on.choice) };
+					.block_size = k->on.choice.backend->read_block_size };
 	const unsigned depth = k->on.choice.backend->depth;
 	int rc = kh_load(&k->db, &k->rule, &lo, err);
 

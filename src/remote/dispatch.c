@@ -278,7 +278,7 @@ int kh_remote_backend(kh_backend *b, const kh_devices *on, kh_err *err)
 		return rc;
 	*b = (kh_backend) {
 		.name = on->choice.backend->name,
-		.block_size = on->choice.backend->block_size,
+		.read_block_size = on->choice.backend->read_block_size,
 		.engine_open = dispatch_engine_open,
 		.engine_end = dispatch_engine_end,
 		.engine_close = dispatch_engine_close,
