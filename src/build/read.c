@@ -42,15 +42,28 @@ static int commit(struct build *b, kh_block *blk, kh_err *err)
 	return rc;
 }
 
+/* Is there a k-mer without an unknown base?  Mostly the first one is. */
+static bool has_kmer(const kh_block_pieces *s, const kh_piece *p, uint32_t k)
+{
+	const uint64_t end = p->starts > 0 ? p->at + p->starts + k - 1 : p->at;
+	uint32_t run = 0;
+
+	for (uint64_t i = p->at; i < end && run < k; i++)
+		run = kh_packed_amb(s->amb, i) ? 0 : run + 1;
+	return run == k;
+}
+
 /* Several workers may sample the bins of one sequence, so each keeps a list of its own of
  * digests. */
-static int add_digests(struct worker *w, const kh_block_pieces *s, uint32_t stride, kh_err *err)
+static int add_digests(struct worker *w, const kh_block_pieces *s, const kh_sampling *rule,
+		       kh_err *err)
 {
 	int rc = KH_GROW(w->part, w->cap, w->n + s->n, err);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
 		w->part[w->n++] =
-			(struct part) { s->piece[i].seq, kh_digest(s, &s->piece[i], stride) };
+			(struct part) { s->piece[i].seq, kh_digest(s, &s->piece[i], rule->stride),
+					has_kmer(s, &s->piece[i], rule->k) };
 	return rc;
 }
 
@@ -87,7 +100,7 @@ static int read_blocks(struct build *b, unsigned worker, kh_err *err)
 			rc = kh_build_text_add(b, &s, err);
 			kh_timer_mark(&w->timer, KEEP);
 			if (!rc && digests)
-				rc = add_digests(w, &s, b->sampling.stride, err);
+				rc = add_digests(w, &s, &b->sampling, err);
 			if (!rc && kh_build_tells(b))
 				rc = kh_excerpts_add(&w->excerpts, &s, b->sampling.stride, err);
 			/* of text, only what is kept is sampled: kh_build_text_sample */
@@ -275,15 +288,21 @@ int kh_build_add_digests(struct build *b, kh_err *err)
 	for (unsigned i = 0; i < b->o->threads; i++) {
 		const struct worker *w = &b->in.worker[i];
 
-		for (size_t j = 0; j < w->n; j++)
-			b->refs.ref[w->part[j].seq].digest += w->part[j].digest;
+		for (size_t j = 0; j < w->n; j++) {
+			kh_ref *r = &b->refs.ref[w->part[j].seq];
+
+			r->digest += w->part[j].digest;
+			r->known |= w->part[j].known;
+		}
 	}
 	if (b->o->text || !b->on.choice.backend->build.digests)
 		return KH_OK;
 	sum = kh_array(b->refs.n, sizeof *sum, err);
 	rc = sum ? b->on.choice.backend->build.digests(b->in.builder, sum, err) : KH_ENOMEM;
-	for (size_t i = 0; i < b->refs.n && !rc; i++)
+	for (size_t i = 0; i < b->refs.n && !rc; i++) {
 		b->refs.ref[i].digest += sum[i];
+		b->refs.ref[i].known = 1;
+	}
 	free(sum);
 	return rc;
 }
