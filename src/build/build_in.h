@@ -16,6 +16,7 @@
 /* A part of the digest of a sequence. */
 struct part {
 	uint64_t seq, digest;
+	bool known;                     /* it has a k-mer */
 };
 
 struct worker {
