@@ -429,6 +429,7 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->distinct = distinct;
 	m->db.candidates = wanted != NULL;
 	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
+	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		const kh_block *b[2];
 		const kh_record *r[2];
