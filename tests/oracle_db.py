@@ -12,6 +12,7 @@ checks what can be without the genomes.
 import random
 import struct
 import sys
+from itertools import accumulate
 
 from oracle_sampling import CODE, M64, features, fmix64, key_of, records
 
@@ -42,6 +43,7 @@ class Database:
         self.at["kept"] = struct.unpack_from("<QQ", data, 560)
         self.at["translated"] = struct.unpack_from("<QQ", data, 576)
         self.at["excerpts"] = struct.unpack_from("<QQ", data, 592)
+        self.at["strains"] = struct.unpack_from("<QQ", data, 608)
         self.image = self.section("index")
         self.seeded = self.version == 3
         self.dir = list(struct.iter_unpack("<QQ4II7I" if self.seeded else "<QQQIIII", self.section("directory")))
@@ -49,6 +51,7 @@ class Database:
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
         self.kept = list(struct.iter_unpack("<IIIII", self.section("kept")))
+        self.strains = list(struct.iter_unpack("<IIII", self.section("strains")))
         self.told = list(struct.iter_unpack("<10H", self.section("told"))) or None
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
@@ -73,6 +76,11 @@ class Database:
             while up and self.taxa[up][3] != SPECIES:
                 up = self.taxa[up][1]
             self.own[taxon] = up if self.taxa[up][3] == SPECIES else taxon
+        # by species: the LCA of its targets' taxa, which is what it is called
+        of = {}
+        for _, taxon, *_ in self.targets:
+            of.setdefault(self.own[taxon], []).append(taxon)
+        self.called = {species: self.lca(min(taxa), max(taxa)) for species, taxa in of.items()}
         self.target_bins = 0
         for first, _, bases in self.stretches:
             self.target_bins = first + max(1, -(-bases // self.stride)) + self.gap
@@ -204,14 +212,15 @@ def check_frame(db):
     assert db.gap == (1 if db.seeded else 1 + -(-db.max_span // db.stride))
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0 or db.version == 3
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
-    assert not any(data[472:512]) and not any(data[608:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[472:512]) and not any(data[624:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("keys", "told", "text", "kept", "translated", "excerpts") and (at, size) == (0, 0):
+        if name in ("keys", "told", "text", "kept", "translated", "excerpts", "strains") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
     assert not any(holes)
+    check_section_strains(db)
 
 
 def packed_numbers(packed, n, width):
@@ -500,8 +509,8 @@ def check_text(db, refs):
 
 
 def apart(a, *texts):
-    """How many of the first bases of a are in none of the texts, for 0, 4, 8 ... of them"""
-    return [sum(x not in others for x, *others in zip(a[:i], *texts)) for i in range(0, len(a) + 1, 4)]
+    """How many of the first bases of a are in none of the texts, for 0, 1, 2 ... of them"""
+    return list(accumulate((x not in others for x, *others in zip(a, *texts)), initial=0))
 
 
 def kmers_of(text, k=16):
@@ -910,6 +919,20 @@ def check_section_keys(db):
     assert at == size
 
 
+def check_section_strains(db):
+    """Records in order, each in a stretch, of taxa of its species; the stretch's own one among those that are the same."""
+    at, size = db.at["strains"]
+    assert size % 16 == 0 and at % 4096 == 0 and (at > 0) == (size > 0) and (db.seeded or at == 0)
+    end = 0
+    for first, bins, same, other in db.strains:
+        assert first >= end and bins > 0 and same < db.n_taxa and other < db.n_taxa
+        end, of = first + bins, db.stretch_of(first)
+        own = db.stretches[of][1]
+        assert db.kept[of][2] <= first and end <= db.kept[of][2] + db.kept[of][3]
+        assert all(db.own[own] <= x < db.taxa[db.own[own]][2] for x in (same, other)) and same <= own < db.taxa[same][2]
+        assert (same, other) != (own, own)
+
+
 def check_section_text(db):
     if db.version == 2:
         return
@@ -944,7 +967,7 @@ def why_bad(path):
     try:
         db = Database(path, trusted=False)
         for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_excerpts, check_counts, check_frame, check_ranges,
-                      check_section_keys, check_section_text, check_translated):
+                      check_section_keys, check_section_text, check_section_strains, check_translated):
             check(db)
     except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:
         line = e.__traceback__

@@ -132,6 +132,25 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text of elements: add the other one" "$kmerhash" build -q --base half.khdb --db grown.khdb --taxonomy elements/taxonomy elements/second.fa
 	check "text of elements: build of all" "$kmerhash" build -q --db text.khdb --text --set total-bases=170K --taxonomy elements/taxonomy elements/first.fa elements/second.fa
 	same text.khdb grown.khdb "text of elements: the same"
+	# calls below the species
+	check "text of strains: references and reads" "$PYTHON3" "$tests/make_world.py" below below "$data"
+	for keep in "" "--set keep-all"; do
+		check "text of strains$keep: build" "$kmerhash" build -q --db text.khdb --text $keep --taxonomy below/taxonomy below/refs.fa
+		include "$PYTHON3" "$tests/oracle_db.py" text.khdb below/refs.fa
+		check "text of strains$keep: reads" calls text.khdb below/reads.fq
+		check "text of strains$keep: long reads" calls text.khdb below/long.fq
+		check "text of strains$keep: pairs" calls text.khdb below/pairs_1.fq below/pairs_2.fq
+		told=$(awk -F '\t' 'index($2, $3 "-") == 1 && $3 > 9000001' calls.tsv | wc -l)
+		wrong=$(awk -F '\t' 'index($2, $3 "-") != 1 && $3 > 9000001' calls.tsv | wc -l)
+		check "text of strains$keep: $told of 180 pairs of a strain are called it, and $wrong another one" test "$told" -ge 30 -a "$wrong" -le 2
+	done
+	awk '/^>/ { n++ } { print >"below/" (n <= 2 ? 1 : n <= 4 ? 2 : 3) ".fa" }' below/refs.fa
+	check "text of strains, one part: build" "$kmerhash" build -q --db 1.khdb --text --set total-bases=60K --taxonomy below/taxonomy below/1.fa
+	for part in 2 3; do
+		check "text of strains: add part $part" "$kmerhash" build -q --base $((part - 1)).khdb --db $part.khdb --taxonomy below/taxonomy below/$part.fa
+	done
+	check "text of strains, at once: build" "$kmerhash" build -q --db text.khdb --text --set total-bases=60K --taxonomy below/taxonomy below/1.fa below/2.fa below/3.fa
+	same text.khdb 3.khdb "text of strains: the same"
 	# long reads that fit several species, nearly as well
 	check "text of close species: reads" "$PYTHON3" "$tests/make_world.py" sisters close "$data"
 	check "text of close species: build" "$kmerhash" build -q --db text.khdb --text --taxonomy close/taxonomy close/refs.fa

@@ -174,6 +174,9 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	kh_match_db *x = &c->text;
 	int rc = put(&c->stretch, db->stretch, db->n_kept * sizeof *db->stretch, err);
 
+	if (!rc)
+		rc = put(&c->strains, db->strains, db->n_strains * sizeof *db->strains, err);
+
 	kh_match_db_init(x, db, &e->rule);
 	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
 	if (e->placement == KH_PLACE_REPLICATE) {
@@ -188,6 +191,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	x->seeds.dir = c->dir.p;
 	x->bins = c->ix.bins;
 	x->stretch = c->stretch.p;
+	x->strains = c->strains.p;
 	x->guess = c->ix.guess;
 	x->guess_shift = c->ix.guess_shift;
 	x->tree = c->ix.tree;

@@ -20,7 +20,7 @@ struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of the index */
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus, stretch, tile, seeds, seed_part);
+		    genus, stretch, strains, tile, seeds, seed_part);
 	kh_gpu_index ix;
 	kh_match_db text;               /* of a database with text, as are: */
 	kh_batches *batches;

@@ -131,6 +131,8 @@ static void start_over(struct build *b)
 	free(t->old_first);
 	free(t->kept);
 	free(t->alleles);
+	free(t->strains);
+	free(t->tiles);
 	free(t->few);
 	free(b->out.dir);
 	free(b->out.seeds);

@@ -48,6 +48,7 @@ enum kh_section {
 	KH_SEC_KEPT,                    /* which they are: kh_db_kept */
 	KH_SEC_TRANSLATED,              /* translated/section.h */
 	KH_SEC_EXCERPTS,                /* kh_db_excerpt, where genomes can be added */
+	KH_SEC_STRAINS,                 /* kh_text_strains, where some are known */
 	KH_ALL_SECTIONS
 };
 
@@ -101,7 +102,8 @@ typedef struct kh_db_header {
 	kh_db_extent kept;              /* KH_SEC_KEPT; 0, 0: version 2 */
 	kh_db_extent translated;        /* KH_SEC_TRANSLATED; 0, 0: there is none */
 	kh_db_extent excerpts;          /* KH_SEC_EXCERPTS; 0, 0: there are none */
-	char zero2[KH_DB_PAGE - 616];
+	kh_db_extent strains;           /* KH_SEC_STRAINS; 0, 0: there are none */
+	char zero2[KH_DB_PAGE - 632];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
@@ -198,6 +200,8 @@ typedef struct kh_db {
 	bool alleles;                   /* some have alleles that reads ask for, */
 	const kh_db_allele *few;        /* and there are others, in their order */
 	uint64_t n_few;
+	const kh_text_strains *strains; /* in the order of bins */
+	uint32_t n_strains;
 	kh_translated translated;       /* its head is NULL where there is none */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
@@ -246,6 +250,7 @@ static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh
 	       : s == KH_SEC_KEPT ? &h->kept
 	       : s == KH_SEC_TRANSLATED ? &h->translated
 	       : s == KH_SEC_EXCERPTS   ? &h->excerpts
+	       : s == KH_SEC_STRAINS    ? &h->strains
 				  : &h->section[s];
 }
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and

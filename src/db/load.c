@@ -15,7 +15,7 @@
 
 static const char *const section_name[KH_ALL_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
-	"keys", "told", "text", "kept", "translated", "excerpts"
+	"keys", "told", "text", "kept", "translated", "excerpts", "strains"
 };
 
 int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
@@ -89,7 +89,7 @@ static int check_extents(const kh_db *db, kh_err *err)
 		return kh_db_bad(db, "its excerpts are without keys, or nothing is told of them",
 				 err);
 	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0) ||
-	    (h->text.at != 0) != (h->kept.at != 0))
+	    (h->text.at != 0) != (h->kept.at != 0) || (h->strains.at != 0 && h->text.at == 0))
 		return kh_db_bad(db, "its version does not say whether it has text", err);
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
@@ -320,7 +320,8 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	if ((rc = check_parameters(db, err)) ||
 	    (rc = db->dir ? check_directory(db, err) : kh_db_check_seed_ranges(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
-	    (rc = kh_db_find_text(db, err)) || (rc = find_translated(db, err)) ||
+	    (rc = kh_db_find_text(db, err)) || (rc = kh_db_find_strains(db, err)) ||
+	    (rc = find_translated(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)) ||
 	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK) ||
 	    (rc = o->keys ? kh_db_find_excerpts(db, err) : KH_OK))

@@ -204,6 +204,7 @@ int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	h->kept = w->section[KH_SEC_KEPT];
 	h->translated = w->section[KH_SEC_TRANSLATED];
 	h->excerpts = w->section[KH_SEC_EXCERPTS];
+	h->strains = w->section[KH_SEC_STRAINS];
 	strncpy(h->tool, PACKAGE_STRING, sizeof h->tool - 1);
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 	rc = kh_out_sync(w->out, err);
