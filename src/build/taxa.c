@@ -223,7 +223,7 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 	rc = kh_build_base_check(b, err);
 	if (!rc)
 		rc = check_unmapped(b, said, err);
-	if (!rc && kh_comm_self(b->o->comm) == 0 && b->limit.builds == 0) {
+	if (!rc && b->limit.builds == 0) {
 		tell_short(b);
 		rc = tell_empty(b, err);
 	}
