@@ -15,7 +15,7 @@ try:
 except ImportError:
     xxh3 = None
 
-SECTIONS = "index directory text kept taxa names targets ids unmapped translated checksums".split()
+SECTIONS = "index directory text kept strains taxa names targets ids unmapped translated checksums".split()
 HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_bytes": 24, "scheme": 32,
           "k": 36, "s": 40, "stride": 44, "least": 48, "no_repeats": 52, "bins": 56, "locations": 64, "features": 72,
           "over": 80, "max_bytes": 128, "n_targets": 136, "n_taxa": 140, "word_bits": 144, "zero": 148,

@@ -16,6 +16,10 @@
                                                of them with another one (DIR/taxonomy, DIR/first.fa,
                                                DIR/second.fa, of each one strain), and DIR/reads.fq of
                                                the first element
+    make_world.py below DIR DATA               two species of 12 kbp, one with targets of its own taxon, of two
+                                               strains of a serotype, and of a third strain (DIR/taxonomy,
+                                               DIR/refs.fa), and of them DIR/reads.fq, DIR/long.fq, and
+                                               DIR/pairs_1.fq, DIR/pairs_2.fq
 """
 import os
 import random
@@ -125,6 +129,40 @@ def elements(folder, data):
             fastq(reads, "e%d" % i, mutated(shared[0][at:at + 150], 0.02))
 
 
+def below(folder, data):
+    species, serotype, leaves = [8000001, 8000002], 9000001, [9000002, 9000003, 9000004]
+    parents = [(serotype, species[0]), (leaves[0], serotype), (leaves[1], serotype), (leaves[2], species[0])]
+    sister_taxonomy(folder, data, species, parents)
+    repeat = "".join(RNG.choices("ACGT", k=500))
+    parts = ["".join(RNG.choices("ACGT", k=2600)) for _ in range(4)]
+    base = repeat.join(parts)
+    group = mutated(base, 0.004)
+    own = {leaves[0]: "".join(RNG.choices("ACGT", k=800)), leaves[2]: "".join(RNG.choices("ACGT", k=800))}
+    seqs = [(leaves[0], with_gaps(mutated(group, 0.003), 0.0005) + own[leaves[0]]),
+            (leaves[2], own[leaves[2]] + with_gaps(mutated(base, 0.008), 0.0005)),
+            (leaves[1], with_gaps(mutated(group, 0.003), 0.0005).translate(PAIRS)[::-1]),
+            (species[0], mutated(base, 0.008)[:6000]), (species[1], mutated(base, 0.05)), (leaves[2], mutated(repeat, 0.005))]
+    with open(folder + "/refs.fa", "w") as refs:
+        for i, (taxid, seq) in enumerate(seqs):
+            refs.write(">b%d kraken:taxid|%d\n%s\n" % (i, taxid, seq))
+    reads, ones, twos = (open(folder + name, "w") for name in ("/reads.fq", "/pairs_1.fq", "/pairs_2.fq"))
+    for i in range(300):
+        taxid, seq = seqs[i % 5]
+        at, rate = RNG.randrange(len(seq) - 400), RNG.choice((0, 0.004, 0.02, 0.05))
+        part = seq[at:at + 400] if RNG.random() < 0.5 else seq[at:at + 400].translate(PAIRS)[::-1]
+        fastq(reads, "%d-%d" % (taxid, i), with_gaps(mutated(part[:RNG.choice((60, 100, 150, 250))], rate), rate / 20))
+        fastq(ones, "%d-%d/1" % (taxid, i), mutated(part[:120], rate))
+        fastq(twos, "%d-%d/2" % (taxid, i), mutated(part[-120:].translate(PAIRS)[::-1], rate))
+    for out in (reads, ones, twos):
+        out.close()
+    with open(folder + "/long.fq", "w") as reads:
+        for i in range(60):
+            taxid, seq = seqs[i % 5]
+            length = RNG.choice((400, 900, 1900, 3500))
+            at, rate = RNG.randrange(len(seq) - length), RNG.choice((0, 0.02, 0.06))
+            fastq(reads, "%d-%d" % (taxid, i), with_gaps(mutated(seq[at:at + length], rate), rate / 4))
+
+
 def strains(n, folder, data, n_species=1):
     base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
     species = [10847] + [8000000 + i for i in range(1, n_species)]
@@ -168,6 +206,9 @@ def main(args):
         return
     if command == "elements":
         elements(*args)
+        return
+    if command == "below":
+        below(*args)
         return
     if command == "sisters":
         sisters(*args[:2], *map(float, args[2:]))

@@ -63,6 +63,7 @@ class Rule:
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 6
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
+    TO_ONE, WRONG, EDGE = 4, 4, 16
 
     def __init__(self, db):
         self.db = db
@@ -335,9 +336,9 @@ class Classifier:
             score = self.best(claims)[0][0]
             some = any(score - slack <= len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
                        + best[1 - mate] for mate, seq in enumerate(mates) if seq)
-        return claims, places, (best, left, crowd, regions), not some
+        return claims, places, (best, left, crowd, regions, asked), not some
 
-    def crowded(self, score, best, left, crowd, regions):
+    def crowded(self, score, best, left, crowd, regions, _):
         """species of regions that were not compared, and could be as good as the best claim"""
         found = set()
         for mate, of in enumerate(left):
@@ -348,7 +349,7 @@ class Classifier:
         return found
 
     def settled(self, mates, part=False, slack=0):
-        """(claims, places, species in a crowd)"""
+        """(claims, places, species in a crowd, regions that were not compared, seeds)"""
         if part:
             claims, places, crowd, done = self.look(mates, True, self.rule.SLACK, True)
         else:
@@ -357,7 +358,9 @@ class Classifier:
             claims, places, crowd, _ = self.look(mates, True, slack)
         if len(mates) > 1 and all(mates) and claims:
             self.rescue(places, mates, claims)
-        return claims, places, self.crowded(self.best(claims)[0][0], *crowd) if claims else set()
+        if not claims:
+            return claims, places, set(), None, None
+        return claims, places, self.crowded(self.best(claims)[0][0], *crowd), crowd[1], crowd[4]
 
     @staticmethod
     def both(a, b, less=0):
@@ -460,7 +463,7 @@ class Classifier:
 
     def whole(self, mates, slack=0):
         """(call, hits, {species: score} of those that are near, where the best one lies)"""
-        claims, places, crowd = self.settled(mates, slack=slack)
+        claims, places, crowd, left, asked = self.settled(mates, slack=slack)
         n = sum(len(self.seeds(seq, True)[0]) for seq in mates)
         if not claims or n == 0:
             return None, 0, {}, None
@@ -472,17 +475,112 @@ class Classifier:
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
             return (None, *about)
-        taxon = self.tree.lca({s for s in claims if claims[s][0][0] == best[0]} | crowd)
+        species = {s for s in claims if claims[s][0][0] == best[0]}
+        taxon = self.tree.lca({self.db.called[s] for s in species | crowd})
         # matches and bases compared, and bases, of the mates and of each alone
         fits = [(len(mates[mate]), fit[2], fit[1]) for mate, (*_, fit) in where.items()]
         fits.append((sum(fit[0] for fit in fits), -best[2], best[1]))
         if self.tree.species[taxon] is not None and any(self.rule.names_species(*fit) for fit in fits):
+            if len(species) == 1 and not crowd:
+                taxon = self.strain(mates, min(species), where, places, left, asked)
             return (taxon, *about)
         return (self.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
 
+    # --- strains ---
+    def strain(self, mates, species, where, places, left, asked, part=False):
+        """the taxon of a species that the mates are of where they lie"""
+        taxa = {self.db.called[species]}
+        for mate, (place, target, at, fit) in where.items():
+            if not self.is_known(mates[mate], species, place[1], target, at, asked[mate]):
+                continue
+            reads = plain(mates[mate]), reverse_complement(plain(mates[mate]))
+            there = {(place[1], target, at)}
+            for p, (of, lies, found) in places.items():
+                if p[0] == mate and found[0] >= fit[0] and self.species(of) == species:
+                    there.add((p[1], of, lies))
+            for strand, of, lies in self.with_alleles(reads, species, left[mate], asked[mate]):
+                if self.stretch(of, reads[strand], lies, 0, len(reads[0]))[0] >= fit[0]:
+                    there.add((strand, of, lies))
+            taxa.add(self.tree.lca({self.strain_of_place(species, of, reads[strand], lies, part) for strand, of, lies in there}))
+        return self.lowest(taxa)
+
+    def is_known(self, seq, species, strand, target, at, seeds):
+        """Has a seed where the mate lies fewer bins in the species than a list may have?"""
+        lists = self.lists_of(seeds)
+        for i, bins in lists.items():
+            start = len(seq) - self.db.k - seeds[i][0] if strand else seeds[i][0]
+            number = self.db.stretches[target][0] + (at + start) // self.db.stride
+            of = [self.db.stretch_of(b) for b in bins]
+            if number in bins and self.db.stretch_of(number) == target and \
+                    sum(self.species(x) == species for x in of) < self.db.max_locations:
+                return True
+        return False
+
+    def with_alleles(self, reads, species, regions, seeds):
+        """(strand, stretch, at) of a mate in regions that were not compared, where there are alleles"""
+        for _, region in regions:
+            first = self.db.stretch_of(region[0][0])
+            if self.db.placed[first][1] is None or self.species(first) != species:
+                continue
+            for b, i in region:
+                target, k = self.db.stretch_of(b), self.db.k
+                starts = seeds[i][0], len(reads[0]) - k - seeds[i][0]
+                begin = self.db.stride * (b - self.db.stretches[target][0])
+                for at in range(begin, begin + self.db.stride):
+                    for strand in (0, 1):
+                        if self.texts[target][at:at + k] == reads[strand][starts[strand]:starts[strand] + k]:
+                            yield strand, target, at - starts[strand]
+
+    def lowest(self, taxa):
+        """the LCA of those that have no other one below them"""
+        return self.tree.lca({x for x in taxa if not any(x != y and self.tree.above(x, y) for y in taxa)})
+
+    def strain_of_place(self, species, target, read, at, part):
+        rule, text, other = self.rule, self.texts[target], self.others[target]
+        _, matches, compared, begin, end = self.stretch(target, read, at, 0, len(read))
+        first, own = self.db.stretches[target][:2]
+        ask = range(begin + rule.EDGE if begin > 0 else 0, end if end == len(read) else end - rule.EDGE)
+        runs = {}
+        for i in range(begin, end):
+            number = first + (at + i) // self.db.stride
+            record = next((x for x in self.db.strains if x[0] <= number < x[0] + x[1]), None)
+            columns = runs.setdefault(record, [0, 0])
+            if i in ask and text[at + i] != other[at + i]:
+                columns[0] += read[i] == text[at + i]
+                columns[1] += read[i] == other[at + i]
+        taxa = {self.db.called[species]}
+        for record, (as_text, as_other) in runs.items():
+            tells = [n > 0 and n >= rule.TO_ONE * m and (part or compared - matches <= rule.WRONG * n)
+                     for n, m in ((as_text, as_other), (as_other, as_text))]
+            if record is None:
+                taxa.add(own)
+            elif tells[1]:
+                taxa.add(record[3])
+            elif tells[0] and self.tree.end[record[3]] == record[3] + 1:
+                taxa.add(record[2])
+            else:
+                taxa.add(self.tree.lca(record[2:]))
+        return self.lowest(taxa)
+
+    def agreed(self, species, found):
+        """(the taxon of a species that nearly all of these parts are of, whether more of them could say more)"""
+        taxon, parts, tree = self.db.called[species], 0, self.tree
+        votes = [part[species][6] for part in found if part.get(species, (0,))[0] > 0]
+        while True:
+            below = {t for t in votes if t != taxon and tree.above(taxon, t)}
+            enough = []
+            for child in {next(x for x in range(t, taxon, -1) if tree.above(x, t) and tree.parent[x] == taxon) for t in below}:
+                agree = sum(tree.above(child, t) for t in votes)
+                others = sum(not tree.above(child, t) and not tree.above(t, child) for t in votes)
+                if agree >= self.rule.TO_ONE * others:
+                    enough.append((child, agree))
+            if not enough:
+                return taxon, len(below) > 0 or 0 < parts < self.rule.TO_ONE
+            taxon, parts = enough[0]
+
     def part(self, seq):
-        """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits) in a part"""
-        claims, places, _ = self.settled([seq], True)
+        """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits, strain) in a part"""
+        claims, places, _, left, asked = self.settled([seq], True)
         if claims:
             self.along(seq, claims)
         claims = {s: claim for s, claim in claims.items() if claim[0][0] >= self.rule.PART_SCORE}
@@ -490,7 +588,8 @@ class Classifier:
         for species, (what, where) in claims.items():
             credit = best if what[0] == best else 0
             other = max((claims[s][0][0] for s in claims if self.genus(s) != self.genus(species)), default=0)
-            found[species] = credit, *what[:3], max(0, what[0] - other), self.hits([seq], where, places)
+            strain = self.strain([seq], species, where, places, left, asked, True) if credit else None
+            found[species] = credit, *what[:3], max(0, what[0] - other), self.hits([seq], where, places), strain
         return found
 
     def genus(self, species):
@@ -500,7 +599,7 @@ class Classifier:
         total = {}
         for part in found:
             for s, what in part.items():
-                total[s] = tuple(map(sum, zip(total.get(s, (0,) * 6), what)))
+                total[s] = tuple(map(sum, zip(total.get(s, (0,) * 6), what[:6])))
         return total
 
     def best_sum(self, total):
@@ -513,12 +612,13 @@ class Classifier:
         credit, score, matches, less, *_ = total[self.best_sum(total)]
         near = {s for s in total if total[s][1] >= score - score // self.rule.AHEAD or self.rule.JOINED * total[s][0] >= credit}
         return score >= self.rule.least(2**32 - 1) and self.rule.fits_well(bases, -less, matches) \
-            and self.tree.species[self.tree.lca(near)] is not None
+            and self.tree.species[self.tree.lca({self.db.called[s] for s in near})] is not None
 
     def parts(self, mates):
         rule, parts, others = self.rule, self.parts_of(mates, True), self.parts_of(mates, False)
         found = [self.part(seq) for seq in parts]
-        if not self.sure(self.sums(found), sum(map(self.kmers, parts)), sum(map(len, parts))):
+        total = self.sums(found)
+        if not self.sure(total, sum(map(self.kmers, parts)), sum(map(len, parts))) or self.agreed(self.best_sum(total), found)[1]:
             parts += others
             found += [self.part(seq) for seq in others]
         n, total = sum(map(self.kmers, parts)), self.sums(found)
@@ -536,10 +636,12 @@ class Classifier:
             some = sum(part[s][0] for part in shared if s in part)
             if what[0] >= credit - credit // rule.NEAR and rule.SHARED * some >= what[0]:
                 alike.add(s)
-        taxon = self.tree.lca(alike)
+        taxon = self.tree.lca({self.db.called[s] for s in alike})
         kin = sum(max(what[0] for what in part.values()) for part in found
                   if any(what[0] and self.genus(s) == self.genus(best) for s, what in part.items()))
         own = self.tree.species[taxon] is not None and 3 * credit >= 2 * kin
+        if own and len(alike) == 1:
+            taxon = self.agreed(best, found)[0]
         return n, taxon if own else self.raised(taxon), hits, near, None
 
     def parts_of(self, mates, first):

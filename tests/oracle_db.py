@@ -12,6 +12,7 @@ checks what can be without the genomes.
 import random
 import struct
 import sys
+from itertools import accumulate
 
 from oracle_sampling import CODE, M64, features, fmix64, key_of, records
 
@@ -23,7 +24,7 @@ except ImportError:
 HEADER = ("magic version header_bytes byte_order file_bytes scheme k s stride least no_repeats bins locations features over bases "
           "sequences unmapped unmapped_bases digest max_bytes n_targets n_taxa word_bits zero tool").split()
 SPECIES = 38            # rank
-SECTIONS = "index directory text kept taxa names targets ids unmapped translated checksums".split()
+SECTIONS = "index directory text kept strains taxa names targets ids unmapped translated checksums".split()
 PLACES = 2              # bins of a seed in one species
 
 
@@ -41,6 +42,7 @@ class Database:
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
         self.kept = list(struct.iter_unpack("<IIIII", self.section("kept")))
+        self.strains = list(struct.iter_unpack("<IIII", self.section("strains")))
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
         if trusted:
@@ -60,6 +62,11 @@ class Database:
             while up and self.taxa[up][3] != SPECIES:
                 up = self.taxa[up][1]
             self.own[taxon] = up if self.taxa[up][3] == SPECIES else taxon
+        # by species: the LCA of its targets' taxa, which is what it is called
+        of = {}
+        for _, taxon, *_ in self.targets:
+            of.setdefault(self.own[taxon], []).append(taxon)
+        self.called = {species: self.lca(min(taxa), max(taxa)) for species, taxa in of.items()}
         self.end = 0
         for first, _, bases in self.stretches:
             self.end = first + max(1, -(-bases // self.stride)) + 1
@@ -146,11 +153,12 @@ def check_frame(db):
     assert not any(data[184 + 16 * len(SECTIONS):440]) and not any(data[448:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name == "translated" and (at, size) == (0, 0):
+        if name in ("strains", "translated") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
     assert not any(holes)
+    check_section_strains(db)
 
 
 def packed_numbers(packed, n, width):
@@ -329,8 +337,8 @@ def check_text(db, refs):
 
 
 def apart(a, *texts):
-    """How many of the first bases of a are in none of the texts, for 0, 4, 8 ... of them"""
-    return [sum(x not in others for x, *others in zip(a[:i], *texts)) for i in range(0, len(a) + 1, 4)]
+    """How many of the first bases of a are in none of the texts, for 0, 1, 2 ... of them"""
+    return list(accumulate((x not in others for x, *others in zip(a, *texts)), initial=0))
 
 
 def kmers_of(text, k=16):
@@ -530,6 +538,20 @@ def check_ranges(db):
     assert (seeds, over, locations) == (db.features, db.over, db.locations)
 
 
+def check_section_strains(db):
+    """Records in order, each in a stretch, of taxa of its species; the stretch's own one among those that are the same."""
+    at, size = db.at["strains"]
+    assert size % 16 == 0 and at % 4096 == 0 and (at > 0) == (size > 0)
+    end = 0
+    for first, bins, same, other in db.strains:
+        assert first >= end and bins > 0 and same < db.n_taxa and other < db.n_taxa
+        end, of = first + bins, db.stretch_of(first)
+        own = db.stretches[of][1]
+        assert db.kept[of][2] <= first and end <= db.kept[of][2] + db.kept[of][3]
+        assert all(db.own[own] <= x < db.taxa[db.own[own]][2] for x in (same, other)) and same <= own < db.taxa[same][2]
+        assert (same, other) != (own, own)
+
+
 def check_section_text(db):
     _, size = db.at["text"]
     alleles = sum(bins for *_, bins, has in db.kept if has)
@@ -560,7 +582,7 @@ def why_bad(path):
     try:
         db = Database(path, trusted=False)
         for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
-                      check_section_text, check_translated):
+                      check_section_text, check_section_strains, check_translated):
             check(db)
     except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:
         line = e.__traceback__

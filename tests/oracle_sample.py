@@ -760,8 +760,11 @@ class Sample:
         weight = {s: self.weight(s, reads[s]) for s in species}
         part = {s for s in species if weight[s] and self.is_part(s)}
         depth = {s: 0 if s in part else weight[s] / self.lengths.get(s, 2) for s in species}
-        named, depths, n = sum(reads.values()), sum(depth.values()), len(self.fragments)
-        total, bases = max(named, n), max(self.all_bases, sum(weight.values()))
+        n = total = len(self.fragments)
+        if sum(reads.values()) > n:     # together they are at most all
+            reads = {s: x * n / sum(reads.values()) for s, x in reads.items()}
+        named, depths = sum(reads.values()), sum(depth.values())
+        bases = max(self.all_bases, sum(weight.values()))
         whole = sum(weight[s] for s in species if s not in part) / bases if bases else 0.0
         self.unknown = [max(0.0, n - named), 100 * max(0.0, n - named) / total if n else 0.0,
                         100 - 100 * sum(weight.values()) / bases if bases else 100.0,

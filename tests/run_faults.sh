@@ -79,4 +79,31 @@ done
 mkdir want/base; d=want/base
 check "base: without a fault" run_base env
 for kind in alloc write fsync rename close; do faults base $kind fail; done
+# A caller of the library goes on: after an error the same call succeeds, and all calls are as without
+# one.  Short reads, pairs, and fragments of many segments; also with translated seeds.
+gzip -dc "$data"/genomes/*.gz >all.fa
+awk '/^>/ { if (s) print s; s = ""; next } { s = s $0 } END { print s }' all.fa |
+	awk '{ for (i = 1; i + 30000 < length($0); i += 9000) print substr($0, i, 30000)
+		for (i = 1; i + 150 < length($0); i += 700) print substr($0, i, 150)
+		for (i = 1; i + 9000 < length($0); i += 8000) printf "%s\t%s\n", substr($0, i, 4500), substr($0, i + 4500, 4500) }' >sequences
+"$real" build -q --device cpu -k 16 --translated --db tt.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+XDG_CACHE_HOME=$t/stamps; export XDG_CACHE_HOME
+for db in t tt; do
+	run_caller() { $limit "$@" "${KH_LIBRARY_FAULTS:-$here/tests/library_faults}" $db.khdb 1.fq r.report <sequences; }
+	run_caller env >calls.want 2>.err; rm -f r.report
+	check "a caller of the library: $db" [ -s calls.want ]
+	run_caller env LD_PRELOAD="$lib" KH_FAIL=alloc:0 KH_FAIL_COUNT="$t/count" >/dev/null 2>&1
+	count=$(cat count || echo 0); failed=0; rm -f r.report
+	for i in $(sample "$count" | sort -nu); do
+		run_caller env LD_PRELOAD="$lib" KH_FAIL="alloc:$i" >calls.got 2>.err; status=$?
+		[ -s .err ] && failed=$((failed + 1))
+		rm -f r.report
+		if [ $status -ne 0 ] || ! cmp -s calls.want calls.got; then
+			echo "alloc $i of $count: exit status $status" >>.err; break
+		fi
+		status=0; : >.err
+	done
+	if [ $status -eq 0 ] && [ ! -s .err ] && [ $failed -gt 0 ]; then ok "a caller of the library: $db: $failed calls failed"
+	else not_ok "a caller of the library: $db: $failed calls failed"; fi
+done
 plan

@@ -58,6 +58,26 @@ check "R1 of viruses by NCBI's ranks of 2025: a domain" test "$(merge -r D k2.re
 	"rank name k2 D Viruses 6 D Bacteria 3 "
 check "R1 of viruses by NCBI's ranks of 2025: the code of a realm" test "$(merge k2.report | awk -F '\t' '$1 == 2559587 { print $2, $4 }')" = "D1 d__Viruses"
 
+# bracken SECOND CLADE: a report of Bracken's, of which a species has SECOND reads
+bracken() {
+	printf '%s\n' '100.00	300	0	R	1	root' '100.00	300	0	D	10239	  Viruses' "33.33	${2:-100}	0	G	110456	    Teseptimavirus" \
+		'16.67	50	50	S	2732706	      Escherichia virus T3' "16.33	$1	$1	S	1985738	      Escherichia virus T7" \
+		'66.67	200	0	G	694002	    Betacoronavirus' '66.67	200	200	S	694009	      SARS-related coronavirus' >bracken.report
+}
+for reads in 48 49 51 52; do
+	bracken $reads
+	expect 0 "warning: 1 clade has as many reads as its parts but for one" "a report of Bracken's, $reads reads" "$kmerhash" merge bracken.report
+	check "a report of Bracken's, $reads reads: they are there" grep -q "^1985738.*	$reads\$" .out
+done
+bracken 50; expect 0 "" "a report of Bracken's that adds up" "$kmerhash" merge bracken.report
+check "a report of Bracken's that adds up: no warning" test ! -s .err
+for reads in 47 53; do
+	bracken $reads; expect 1 "bracken.report:3: column 2: 100 reads in the clade, but $((reads + 50)) in its parts: rows are missing" \
+		"a report of which rows are missing, $reads reads" "$kmerhash" merge bracken.report
+done
+bracken 50; sed -i 5d bracken.report
+expect 1 "bracken.report:3: .*rows are missing" "a report of which a row is missing" "$kmerhash" merge bracken.report
+
 # --- formats --------------------------------------------------------------------------
 merge -f krona run/both.kreport >both.krona
 check "Krona: all reads" test "$(awk '{ n += $1 } END { print n }' both.krona)" -eq "$(wc -l <run/tiny_sim.tsv | awk '{ print $1 + 100 }')"

@@ -83,6 +83,25 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "alignments" "by the CPU"; else
 	check "alignments where reads come from" aligned from.fa
 	check "nearly all reads have one" test "$(cut -f 1 a.paf | sort -u | grep -c from)" -gt 390
 fi
+# calls below the species
+check "strains: references and reads" "$PYTHON3" "$tests/make_world.py" below below "$data"
+for keep in "" "--set keep-all"; do
+	check "strains$keep: build" "$kmerhash" build -q --db text.khdb $keep --taxonomy below/taxonomy below/refs.fa
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb below/refs.fa
+	check "strains$keep: reads" calls text.khdb below/reads.fq
+	check "strains$keep: long reads" calls text.khdb below/long.fq
+	check "strains$keep: pairs" calls text.khdb below/pairs_1.fq below/pairs_2.fq
+	told=$(awk -F '\t' 'index($2, $3 "-") == 1 && $3 > 9000001' calls.tsv | wc -l)
+	wrong=$(awk -F '\t' 'index($2, $3 "-") != 1 && $3 > 9000001' calls.tsv | wc -l)
+	check "strains$keep: $told of 180 pairs of a strain are called it, and $wrong another one" test "$told" -ge 30 -a "$wrong" -le 2
+done
+awk '/^>/ { n++ } { print >"below/" (n <= 2 ? 1 : n <= 4 ? 2 : 3) ".fa" }' below/refs.fa
+check "strains, one part: build" "$kmerhash" build -q --db 1.khdb --set total-bases=60K --taxonomy below/taxonomy below/1.fa
+for part in 2 3; do
+	check "strains: add part $part" "$kmerhash" build -q --base $((part - 1)).khdb --db $part.khdb --taxonomy below/taxonomy below/$part.fa
+done
+check "strains, at once: build" "$kmerhash" build -q --db text.khdb --set total-bases=60K --taxonomy below/taxonomy below/1.fa below/2.fa below/3.fa
+same text.khdb 3.khdb "strains: the same"
 check "minhash, other windows: build" build --db odd.khdb --set scheme=minhash --set stride=128 --set features=3 $genomes
 include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
 check "minhash, other windows: pairs" calls odd.khdb made_1.fq made_2.fq

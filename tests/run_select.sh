@@ -54,4 +54,13 @@ check "unknown taxa: all at once" grep -q 'extract: taxid 9606 is no taxon' erro
 nothing_left "unknown taxa" c2.fq
 expect 2 '"" is neither' "an empty word" c --extract 1,,2 --classified-out c2.fq all_1.fq
 expect 2 "say which reads are written" "no file of reads" c --extract 1 all_1.fq
+
+# a name that two taxa have: neither is meant; of taxa below one another it is the upper one
+mkdir two; cp "$data"/taxonomy/*.dmp two; chmod u+w two/*
+sed -i "s/^\(10847\t|\t\)[^|]*\(\t|.*scientific name\)/\1Alike\2/; s/^\(10710\t|\t\)[^|]*\(\t|.*scientific name\)/\1Alike\2/" two/names.dmp
+build -q --db two.khdb "$data"/genomes/*.gz --taxonomy two
+expect 2 'extract: "Alike" is the name of several taxa, such as taxid 10[78][0-9]* .*, below .* and taxid 10[78][0-9]* .*: name the taxid' \
+	"a name of two taxa" classify --db two.khdb --output o.tsv --extract Alike --classified-out alike.fq all_1.fq
+nothing_left "a name of two taxa" alike.fq
+check "their taxids" classify -q --db two.khdb --output - --extract 10847,10710 --classified-out c.fq all_1.fq
 plan

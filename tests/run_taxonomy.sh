@@ -111,4 +111,34 @@ deepest() { awk -F '\t' '{ match($6, /^ */); if (RLENGTH > most) most = RLENGTH 
 check "3000 levels: 3000 rows, 2000 blanks at most" test "$(deepest .out)" = "3000 2000"
 cp .out deep.kreport
 expect 1 "deep.kreport:1001: .*deeper than 1000 levels cannot be read" "3000 levels: merge" "$kmerhash" merge deep.kreport
+
+# --- sequences of several files that are called alike, as contigs of assemblies are ---------------
+mkdir bins
+for i in 1 2 3; do
+	f=$(echo $phix $t3 $t7 | cut -d ' ' -f $i)
+	gzip -dc "$f" | sed 's/^>.*/>k141_1 flag=1/' >bins/$i.fa
+done
+printf 'bins/1.fa\t10847\nbins/2.fa\t10760\nbins/3.fa\t10760\n' >bins.tsv
+b 0 "" "contigs of several files that are called alike" --taxonomy "$data/taxonomy" -A bins.tsv
+check "contigs of several files that are called alike: the taxa of their files" \
+	test "$("$kmerhash" inspect --targets x.khdb | cut -f 1-2 | tr '\t\n' '  ')" = "k141_1 10847 k141_1 10760 k141_1 10760 "
+printf 'k141_1\t10847\n' >m.tsv
+b 1 "bins/2.fa: sequence 'k141_1' occurs for the second time.*allow-duplicates" "the same, with taxa by sequence" \
+	--taxonomy "$data/taxonomy" -m m.tsv bins/1.fa bins/2.fa
+cat bins/1.fa bins/2.fa >bins/4.fa; printf 'bins/4.fa\t10847\n' >one.tsv
+b 1 "bins/4.fa: sequence 'k141_1' occurs for the second time" "contigs of one file that are called alike" --taxonomy "$data/taxonomy" -A one.tsv
+ln bins/1.fa bins/5.fa; printf 'bins/1.fa\t10847\nbins/5.fa\t10760\n' >same.tsv
+b 1 "bins/1.fa .taxid 10847. and bins/5.fa .taxid 10760. are the same file" "a file with two names and two taxids" \
+	--taxonomy "$data/taxonomy" -A same.tsv
+
+# --- references that can never be found --------------------------------------------------------
+{ gzip -dc $phix; printf '>short\nACGTACGT\n>unknown\n'; head -c 400 /dev/zero | tr '\0' N; printf '\n>nothing\n>wide\nNNNN\n'; gzip -dc $t3 | sed 1d; } >odd.fa
+printf 'NC_001422.1\t10847\nshort\t10760\nunknown\t10760\nnothing\t10760\nwide\t10760\n' >m.tsv
+for text in "" --text; do
+	b 0 "warning: 3 of 5 sequences with a taxon can never be found, as they have no 16 bases" "no k-mer is known $text" $text --taxonomy "$data/taxonomy" -m m.tsv odd.fa
+	check "no k-mer is known: named $text" test "$(grep -c 'never found: \(short\|unknown\|nothing\) (taxid 10760)$' message)" -eq 3
+	b 0 "warning: 3 of 5" "no k-mer is known, in blocks of 100 bytes $text" $text --set block-size=100 --taxonomy "$data/taxonomy" -m m.tsv odd.fa
+done
+: >bins/6.fa; printf 'bins/1.fa\t10847\nbins/6.fa\t10760\n' >empty.tsv
+b 0 "warning: 1 of 2 files has no sequence; the first is bins/6.fa" "a file of 0 bytes that a table names" --taxonomy "$data/taxonomy" -A empty.tsv
 plan

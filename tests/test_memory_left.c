@@ -1,6 +1,7 @@
 /* test_memory_left.c - what is left of memory, by made-up files of /proc and of control groups */
 #include "test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/memory_left.h"
+#include "base/threads.h"
 
 static char root[] = "/tmp/kh-memory.XXXXXX";
 
@@ -106,6 +108,48 @@ static void test_version_1(void **state)
 	expect_left(5200000, "in its control group");
 }
 
+/* The least quota of the group and those above it, rounded up to whole processors. */
+static void test_cpus(void **state)
+{
+	(void)state;
+	assert_int_equal(kh_cpu_quota(root), UINT_MAX);
+	put("/proc/self/cgroup", "0::/slice/job\n");
+	put("/sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
+	assert_int_equal(kh_cpu_quota(root), UINT_MAX);
+	put("/sys/fs/cgroup/slice/cpu.max", "250000 100000\n");
+	assert_int_equal(kh_cpu_quota(root), 3);
+	put("/sys/fs/cgroup/slice/job/cpu.max", "150000 100000\n");
+	assert_int_equal(kh_cpu_quota(root), 2);
+	put("/sys/fs/cgroup/cpu.max", "50000 100000\n");
+	assert_int_equal(kh_cpu_quota(root), 1);
+}
+
+static void test_cpus_version_1(void **state)
+{
+	static const char *const mount[] = { "cpu", "cpu,cpuacct" }, top[] = "/sys/fs/cgroup";
+	char name[96];
+
+	(void)state;
+	put("/proc/self/cgroup", "9:cpuset:/x\n8:memory:/x\n4:cpu,cpuacct:/docker/a\n0::/\n");
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "%s/%s/docker/a/cpu.cfs_quota_us", top, mount[i]);
+		put(name, "-1\n");
+		assert_int_equal(kh_cpu_quota(root), i ? 4 : UINT_MAX);
+		snprintf(name, sizeof name, "%s/%s/docker/a/cpu.cfs_period_us", top, mount[i]);
+		put(name, "100000\n");
+		assert_int_equal(kh_cpu_quota(root), i ? 4 : UINT_MAX);
+		snprintf(name, sizeof name, "%s/%s/docker/a/cpu.cfs_quota_us", top, mount[i]);
+		put(name, i ? "300000\n" : "400000\n");
+		assert_int_equal(kh_cpu_quota(root), 4 - i);
+	}
+	/* of a container the path is that of the host, and its group is what is mounted */
+	put("/proc/self/cgroup", "4:cpu,cpuacct:/kubepods/pod1/b\n");
+	assert_int_equal(kh_cpu_quota(root), UINT_MAX);
+	put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n");
+	put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(kh_cpu_quota(root), 2);
+}
+
 /* Last: it lowers the limit of this process for good. */
 static void test_address_space(void **state)
 {
@@ -134,6 +178,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_version_2, start, end),
 		cmocka_unit_test_setup_teardown(test_container, start, end),
 		cmocka_unit_test_setup_teardown(test_version_1, start, end),
+		cmocka_unit_test_setup_teardown(test_cpus, start, end),
+		cmocka_unit_test_setup_teardown(test_cpus_version_1, start, end),
 		cmocka_unit_test(test_address_space),
 	};
 

@@ -72,12 +72,14 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	int rc;
 
 	if ((rc = put(&c->dir, db->seeds.dir, KH_RANGES * sizeof *db->seeds.dir, err)) ||
-	    (rc = put(&c->stretch, db->stretch, db->n_kept * sizeof *db->stretch, err)))
+	    (rc = put(&c->stretch, db->stretch, db->n_kept * sizeof *db->stretch, err)) ||
+	    (rc = put(&c->strains, db->strains, db->n_strains * sizeof *db->strains, err)))
 		return rc;
 	kh_match_db_init(x, db, &e->rule);
 	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
 	x->seeds.dir = c->dir.p;
 	x->stretch = c->stretch.p;
+	x->strains = c->strains.p;
 	if (e->placement == KH_PLACE_REPLICATE) {
 		x->text = (const uint32_t *)(const void *)(image + text);
 		x->seeds.image = image + index;

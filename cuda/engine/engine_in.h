@@ -24,7 +24,7 @@ struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of kh_cuda_extent */
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus, stretch, tile, seeds, seed_part);
+		    genus, stretch, strains, tile, seeds, seed_part);
 	kh_match_db text;
 	kh_batches *batches;
 	kh_gpu_translated translated;

@@ -89,6 +89,7 @@ typedef struct kh_gpu_part_claim {
 	uint32_t species;
 	int32_t score;
 	uint32_t matches, columns, hits;
+	uint32_t strain;                /* what taxon the species has here, if it is the best */
 } kh_gpu_part_claim;
 
 typedef struct kh_gpu_part {

@@ -128,16 +128,20 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 				   const kh_small_job *j, uint32_t i)
 {
 	kh_gpu_part *p = &q->part[i - q->n];
+	const kh_claim *best = kh_match_best(&x->m.here);
 	uint32_t n = 0;
 
 	p->kmers = kh_places_kmers(&x->m, &j->s, 0);
 	for (uint32_t k = 0; k < x->m.here.n; k++) {
 		const kh_claim *v = &x->m.here.v[k];
-		const kh_gpu_part_claim c = { v->species, v->score, v->matches, v->columns,
-					      v->hits };
+		kh_gpu_part_claim c = { v->species, v->score, v->matches, v->columns, v->hits,
+					0 };
 
-		if (v->score >= KH_MATCH_PART)
-			p->claim[n++] = c;
+		if (v->score < KH_MATCH_PART)
+			continue;
+		if (v->score == best->score)
+			c.strain = kh_strain_of_claim(&x->m, &j->s, v);
+		p->claim[n++] = c;
 	}
 	p->n = n;
 }
@@ -245,6 +249,44 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 	}
 }
 
+/* One step of what parts, all or the first ones, say of the strain of a species: they are seen, or
+ * counted. */
+static KH_HD void kh_gpu_poll_step(const kh_gpu_query *q, const kh_match_db *db,
+				   const kh_gpu_long *l, bool all, uint32_t species, bool count,
+				   kh_strain_poll *poll)
+{
+	for (uint32_t k = l->first; k < l->first + l->n; k++) {
+		const kh_gpu_part *p = &q->part[k];
+
+		if (!all && !kh_gpu_is_first(q, k))
+			continue;
+		const int32_t most = kh_gpu_part_best(db, p).score;
+
+		for (uint32_t c = 0; c < p->n; c++) {
+			if (p->claim[c].species != species || p->claim[c].score != most)
+				continue;
+			if (count)
+				kh_strain_poll_count(&db->tree, poll, p->claim[c].strain);
+			else
+				kh_strain_poll_see(&db->tree, poll, p->claim[c].strain);
+		}
+	}
+}
+
+static KH_HD kh_strain_poll kh_gpu_poll(const kh_gpu_query *q, const kh_match_db *db,
+					const kh_gpu_long *l, bool all, uint32_t species)
+{
+	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(db, species), 0);
+
+	if (!kh_species_has_strains(db, species))
+		return p;
+	do {
+		kh_gpu_poll_step(q, db, l, all, species, false, &p);
+		kh_gpu_poll_step(q, db, l, all, species, true, &p);
+	} while (kh_strain_poll_next(&p));
+	return p;
+}
+
 /* The call of a long fragment: by the parts that are compared first, if these tell enough; if not,
  * it is open, and follows from all. */
 static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l,
@@ -255,6 +297,7 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	kh_alone alone[KH_GPU_SUMS];
 	kh_sum sum[KH_GPU_SUMS];
 	kh_gpu_summed x = { { { claim, alone, 0, KH_GPU_SUMS, NULL }, sum }, 0, 0 };
+	kh_strain_poll poll = kh_strain_poll_of(0, 0);
 	uint32_t best;
 
 	if (!first && call->taxon != KH_GPU_CALL_OPEN)
@@ -264,14 +307,18 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 		kh_gpu_leave_to_host(q, l->fragment);
 		return;
 	}
-	if (first && !kh_match_long_sure(db, &x.sums, x.bases, x.features)) {
+	best = kh_sums_best(&x.sums);
+	if (best != UINT32_MAX)
+		poll = kh_gpu_poll(q, db, l, !first, x.sums.claims.v[best].species);
+	if (first && (!kh_match_long_sure(db, &x.sums, x.bases, x.features) ||
+		      kh_strain_poll_is_open(&poll))) {
 		call->taxon = KH_GPU_CALL_OPEN;
 		return;
 	}
-	best = kh_sums_best(&x.sums);
 	if (best != UINT32_MAX)
 		kh_gpu_share_parts(q, db, l, !first, &x.sums, best);
-	*call = kh_small_call_long(db, &x.sums, best, x.bases, x.features, q->rule.confidence,
+	*call = kh_small_call_long(db, &x.sums, best, poll.taxon, x.bases, x.features,
+				   q->rule.confidence,
 				   q->candidates ? &q->candidates[l->fragment] : NULL);
 }
 

@@ -422,12 +422,14 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 				return KH_SHORT_LEFT;
 		end = kh_short_claim(db, &j.s, f, place, &claims);
 	}
-	if (end == KH_SHORT_DONE)
-		q->call[i] = kh_small_decide(db, place, &claims, &j.s, claims.n ? &claim : NULL,
-					     kh_extent_empty(), f[0].kmers + f[1].kmers,
-					     q->rule.confidence,
-					     q->candidates ? &q->candidates[i] : NULL);
-	return end;
+	if (end != KH_SHORT_DONE)
+		return end;
+	q->call[i] = kh_small_decide(db, place, &claims, &j.s, claims.n ? &claim : NULL,
+				     kh_extent_empty(), f[0].kmers + f[1].kmers,
+				     q->rule.confidence, q->candidates ? &q->candidates[i] : NULL);
+	/* which strain it is, a warp finds out */
+	return claims.n && kh_match_may_be_strain(db, claim.species, q->call[i].taxon)
+		       ? KH_SHORT_LEFT : KH_SHORT_DONE;
 }
 
 #endif

@@ -150,7 +150,11 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 							 rec[m]->len };
 		rc = kh_translator_add(r, mate, i, err);
 	}
-	return rc ? rc : settle(s, t, err);
+	if (!rc)
+		rc = settle(s, t, err);
+	if (rc)
+		kh_translator_forget(r);
+	return rc;
 }
 
 /* --- tasks under way ---------------------------------------------------------------- */

@@ -272,13 +272,21 @@ static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	return KH_OK;
 }
 
-static int cpu_submit(kh_task_queue *q, kh_task *t, kh_err *err)
+static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 {
-	assert(!q->done);
-	q->done = t;
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
 	return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
+}
+
+/* A task that fails is not under way: the queue is for others. */
+static int cpu_submit(kh_task_queue *q, kh_task *t, kh_err *err)
+{
+	assert(!q->done);
+	const int rc = do_task(q, t, err);
+
+	q->done = rc ? NULL : t;
+	return rc;
 }
 
 static int cpu_collect(kh_task_queue *q, kh_task **t, kh_err *err)

@@ -2,28 +2,64 @@
 #include <config.h>
 #include "base/threads.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* cpu.max of cgroup v2: "QUOTA PERIOD", or "max PERIOD". */
-static unsigned cgroup_cpus(void)
-{
-	unsigned long long quota, period;
-	unsigned n = 0;
-	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
+#include "base/cgroup.h"
 
-	if (!f)
+static unsigned rounded_up(unsigned long long quota, unsigned long long period)
+{
+	const unsigned long long n = period > 0 ? quota / period + (quota % period > 0) : 0;
+
+	return n < UINT_MAX ? (unsigned)n : UINT_MAX;
+}
+
+/* Reads one number, or two, of a file; the count of those that there are. */
+static int read_numbers(const char *folder, const char *name, long long *a, long long *b)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	int n;
+
+	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
 		return 0;
-	if (fscanf(f, "%llu %llu", &quota, &period) == 2 && period > 0)
-		n = (unsigned)((quota + period - 1) / period);
-	fclose(f);
+	f = fopen(path, "r");
+	n = f ? fscanf(f, "%lld %lld", a, b) : 0;
+	if (f)
+		fclose(f);
 	return n;
+}
+
+/* Version 2: "QUOTA PERIOD", or "max PERIOD"; version 1: two files, -1 is no quota. */
+static void look_at_group(const char *folder, int version, void *arg)
+{
+	unsigned *least = arg, n = 0;
+	long long quota = 0, period = 0, none;
+
+	if (version == 2 && read_numbers(folder, "cpu.max", &quota, &period) < 2)
+		return;
+	if (version == 1 && (read_numbers(folder, "cpu.cfs_quota_us", &quota, &none) < 1 ||
+			     read_numbers(folder, "cpu.cfs_period_us", &period, &none) < 1))
+		return;
+	if (quota > 0 && period > 0)
+		n = rounded_up((unsigned long long)quota, (unsigned long long)period);
+	if (n > 0 && n < *least)
+		*least = n;
+}
+
+unsigned kh_cpu_quota(const char *root)
+{
+	unsigned least = UINT_MAX;
+
+	kh_cgroups(root, "cpu", look_at_group, &least);
+	return least;
 }
 
 unsigned kh_cpus(void)
 {
-	unsigned n = 1, q = cgroup_cpus();
+	unsigned n = 1, q = kh_cpu_quota("");
 #ifdef HAVE_SCHED_GETAFFINITY
 	cpu_set_t set;
 
@@ -34,7 +70,7 @@ unsigned kh_cpus(void)
 
 	n = online > 0 ? (unsigned)online : 1;
 #endif
-	if (q > 0 && q < n)
+	if (q < n)
 		n = q;
 	return n > 0 ? n : 1;
 }

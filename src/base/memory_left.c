@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
+
 /* Version 1 writes "no limit" as a number near 2^63. */
 #define NO_LIMIT (UINT64_C(1) << 60)
 
@@ -57,29 +59,28 @@ static void lower(kh_memory_left *left, uint64_t bytes, const char *limit)
 /* --- control groups --------------------------------------------------------------- */
 /* The names of the files of one version of control groups. */
 struct version {
-	const char *mount;
 	const char *limit[2];           /* the smallest of these counts */
 	const char *usage;
 	const char *droppable[2];       /* pages of files, in memory.stat */
 };
 
-static const struct version version_1 = {
-	.mount = "/sys/fs/cgroup/memory",
-	.limit = { "memory.limit_in_bytes", NULL },
-	.usage = "memory.usage_in_bytes",
-	.droppable = { "total_inactive_file", "total_active_file" },
+static const struct version versions[] = {
+	[1] = {
+		.limit = { "memory.limit_in_bytes", NULL },
+		.usage = "memory.usage_in_bytes",
+		.droppable = { "total_inactive_file", "total_active_file" },
+	},
+	/* Above memory.high the kernel slows a group down until it gives memory back. */
+	[2] = {
+		.limit = { "memory.max", "memory.high" },
+		.usage = "memory.current",
+		.droppable = { "inactive_file", "active_file" },
+	},
 };
 
-/* Above memory.high the kernel slows a group down until it gives memory back. */
-static const struct version version_2 = {
-	.mount = "/sys/fs/cgroup",
-	.limit = { "memory.max", "memory.high" },
-	.usage = "memory.current",
-	.droppable = { "inactive_file", "active_file" },
-};
-
-static void look_at_group(const struct version *v, const char *folder, kh_memory_left *left)
+static void look_at_group(const char *folder, int version, void *arg)
 {
+	const struct version *v = &versions[version];
 	uint64_t limit = NO_LIMIT, used = 0, droppable = 0, x;
 
 	for (int i = 0; i < 2; i++)
@@ -90,54 +91,7 @@ static void look_at_group(const struct version *v, const char *folder, kh_memory
 	for (int i = 0; i < 2; i++)
 		droppable += find_number(folder, "memory.stat", v->droppable[i]);
 	used -= droppable < used ? droppable : used;
-	lower(left, limit > used ? limit - used : 0, "in its control group");
-}
-
-/* Looks at the group and at all above it, which limit it as well. In a container the path may be
- * one of the host; then only the group that is mounted there can be looked at. */
-static void look_at_groups(const struct version *v, const char *root, const char *group,
-			   kh_memory_left *left)
-{
-	char folder[PATH_MAX];
-	const int n = snprintf(folder, sizeof folder, "%s%s%s", root, v->mount, group);
-	const size_t top = strlen(root) + strlen(v->mount);
-
-	if (n < 0 || n >= (int)sizeof folder)
-		return;
-	for (;;) {
-		char *slash = strrchr(folder, '/');
-
-		look_at_group(v, folder, left);
-		if (strlen(folder) <= top || slash < folder + top)
-			return;
-		*slash = 0;
-	}
-}
-
-/* Lines of /proc/self/cgroup: "0::/path" of version 2, "N:memory,hugetlb:/path" of version 1. */
-static void look_at_all_groups(const char *root, kh_memory_left *left)
-{
-	char path[PATH_MAX], line[PATH_MAX + 256];
-	FILE *f;
-
-	if (snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= (int)sizeof path)
-		return;
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof line, f)) {
-		char *controllers = strchr(line, ':');
-		char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-
-		if (!group)
-			continue;
-		group[strcspn(group, "\n")] = 0;
-		*group++ = 0;
-		if (strcmp(controllers, ":") == 0)
-			look_at_groups(&version_2, root, group, left);
-		else if (strstr(controllers, "memory"))
-			look_at_groups(&version_1, root, group, left);
-	}
-	if (f)
-		fclose(f);
+	lower(arg, limit > used ? limit - used : 0, "in its control group");
 }
 
 /* --- all together ----------------------------------------------------------------- */
@@ -151,7 +105,7 @@ kh_memory_left kh_memory_left_of(const char *root)
 		kib = find_number(folder, "meminfo", "MemAvailable");
 	if (kib > 0)
 		lower(&left, kib * 1024, "on this host");
-	look_at_all_groups(root, &left);
+	kh_cgroups(root, "memory", look_at_group, &left);
 	return left;
 }
 

@@ -20,8 +20,11 @@
 #include <stdint.h>
 #include "base/msg.h"
 
-/* Threads this process may run on (affinity, cgroup quota), at least 1. */
+/* Threads this process may run on (affinity, quotas of its control groups), at least 1. */
 unsigned kh_cpus(void);
+/* The quotas alone, UINT_MAX if there are none.  root: what stands in front of /proc and /sys; ""
+ * but in tests. */
+unsigned kh_cpu_quota(const char *root);
 
 typedef struct kh_monitor kh_monitor;
 

@@ -40,6 +40,7 @@ static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 	    (rc = KH_GROW(r->ref, r->cap, r->n + 1, err)))
 		return rc;
 	r->ref[r->n] = *ref;
+	r->ref[r->n].known = 1;
 	r->ref[r->n++].id = at;
 	return kh_refs_number(r, "", err);
 }

@@ -119,6 +119,8 @@ static void start_over(struct build *b)
 	kh_bin_map_clear(&t->bins);
 	free(t->kept);
 	free(t->alleles);
+	free(t->strains);
+	free(t->tiles);
 	free(t->few);
 	free(b->out.dir);
 	free(b->base.now);

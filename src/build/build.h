@@ -34,7 +34,7 @@ typedef struct kh_ref {
 	uint32_t first_bin;
 	uint32_t header_taxid;  /* from its header line, or of its file; 0: none */
 	uint32_t file;          /* number of its file */
-	uint32_t zero;
+	uint32_t known;         /* 1: somewhere k bases in a row are known; 0: no k-mer is */
 } kh_ref;
 
 /* For N bases ceil(log4(2 N)) + 4, from 8 to 18, with which chance hits are rare; 20 beyond 10^11

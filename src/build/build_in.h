@@ -16,6 +16,7 @@
 /* A part of the digest of a sequence. */
 struct part {
 	uint64_t seq, digest;
+	bool known;                     /* it has a k-mer */
 };
 
 struct worker {
@@ -62,6 +63,9 @@ struct taxa {
 	/* the stretches of the targets that the database has */
 	kh_db_kept *kept;
 	uint32_t *alleles;              /* NULL, or of the text as it was read: text/text.h */
+	struct kh_tile_strains *strains;        /* the same; by tile: alike.c */
+	uint64_t *tiles;                /* by target: its first tile, among those of all; */
+	uint32_t tile;                  /* bases of a tile */
 	kh_db_allele *few;              /* those that reads do not ask for */
 	size_t n_few, cap_few;
 	uint32_t n_kept;
@@ -174,6 +178,26 @@ int kh_build_drop_shared(struct build *b, const uint32_t *text, uint32_t tile, k
 int kh_build_number_alleles(struct build *b, kh_err *err);
 /* Appends the alleles, if there are any, to the section of the text. */
 int kh_build_write_alleles(struct build *b, kh_err *err);
+/* b->taxa.strains, for a build where there may be some. */
+int kh_build_room_for_strains(struct build *b, uint64_t tiles, kh_err *err);
+/* A tile that target `strain` is like, part by part, as two of its tiles lie on it. */
+struct kh_like {
+	uint32_t strain;
+	uint64_t tile;                  /* among those of all targets */
+	uint32_t own;                   /* the taxon of its target */
+	bool differs, known;
+};
+/* Text of that strain is like the tiles of a target from its base `at` up to base `end`; bit i of
+ * `differ` says that it differs in number i of them.  *last: the tile that it was like last, which
+ * is noted when the next one comes, or at the end. */
+void kh_build_like(const struct build *b, struct kh_like *last, uint32_t target, uint64_t at,
+		   uint64_t end, uint32_t differ);
+void kh_build_end_like(const struct build *b, struct kh_like *last);
+/* Takes over what a database knows of the tiles of its stretch `old`, which was added last, when
+ * its alleles have been; *next: the first record that may be of it, and then, of the next one. */
+void kh_build_take_strains(struct build *b, const kh_db_kept *old, uint32_t *next);
+/* Writes all of that as a section, if there is any. */
+int kh_build_write_strains(struct build *b, kh_err *err);
 /* The features of that, when its bins have numbers. */
 int kh_build_text_sample(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);

@@ -204,6 +204,7 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 	const kh_db *db = b->o->base;
 	const struct taxa *t = &b->taxa;
 	uint64_t few = 0;
+	uint32_t strains = 0;
 	int rc = KH_OK;
 
 	for (*n = 0; *n < t->n_targets && t->target[*n] < b->base.n;)
@@ -218,8 +219,10 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 		rc = add_kept(b, target, k->at, k->at + k->bins, err);
 		while (few < db->n_few && db->few[few].bin < k->first_bin)
 			few++;          /* of a stretch whose taxon is gone */
-		if (!rc)
+		if (!rc) {
 			take_alleles(b, db, i, &few);
+			kh_build_take_strains(b, k, &strains);
+		}
 		if (!rc && kept)
 			mark_tiles(k, b->refs.ref[k->target].bases, b->sampling.stride, tile,
 				   kept + tiles[target]);

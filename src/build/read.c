@@ -39,15 +39,28 @@ static int commit(struct build *b, kh_block *blk, kh_err *err)
 	return rc;
 }
 
+/* Is there a k-mer without an unknown base?  Mostly the first one is. */
+static bool has_kmer(const kh_block_pieces *s, const kh_piece *p, uint32_t k)
+{
+	const uint64_t end = p->starts > 0 ? p->at + p->starts + k - 1 : p->at;
+	uint32_t run = 0;
+
+	for (uint64_t i = p->at; i < end && run < k; i++)
+		run = kh_packed_amb(s->amb, i) ? 0 : run + 1;
+	return run == k;
+}
+
 /* Several workers may sample the bins of one sequence, so each keeps a list of its own of
  * digests. */
-static int add_digests(struct worker *w, const kh_block_pieces *s, uint32_t stride, kh_err *err)
+static int add_digests(struct worker *w, const kh_block_pieces *s, const kh_sampling *rule,
+		       kh_err *err)
 {
 	int rc = KH_GROW(w->part, w->cap, w->n + s->n, err);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
 		w->part[w->n++] =
-			(struct part) { s->piece[i].seq, kh_digest(s, &s->piece[i], stride) };
+			(struct part) { s->piece[i].seq, kh_digest(s, &s->piece[i], rule->stride),
+					has_kmer(s, &s->piece[i], rule->k) };
 	return rc;
 }
 
@@ -82,7 +95,7 @@ static int read_blocks(struct build *b, unsigned worker, kh_err *err)
 			rc = kh_build_text_add(b, &s, err);
 			kh_timer_mark(&w->timer, KEEP);
 			if (!rc)
-				rc = add_digests(w, &s, b->sampling.stride, err);
+				rc = add_digests(w, &s, &b->sampling, err);
 		}
 		kh_feed_release(b->in.feed, blk);
 		kh_timer_mark(&w->timer, ADD);
@@ -138,9 +151,8 @@ static int check_bins(const struct build *b, kh_err *err)
 
 	if (b->all.bins <= UINT32_MAX)
 		return KH_OK;
-	while (stride < KH_STRIDE_MAX && b->all.bases / stride + b->all.sequences *
-	       (1 + UINT64_C(1)) > UINT32_MAX)
-		stride++;
+	while (stride < KH_TEXT_SPAN && b->all.bases / stride + 2 * b->all.sequences > UINT32_MAX)
+		stride *= 2;
 	return kh_fail(err, KH_EUSAGE,
 		       "%" PRIu64 " bins of %u bases are more than 32 bits can number: "
 		       "use --set stride %" PRIu64 " or more",
@@ -254,7 +266,11 @@ void kh_build_add_digests(struct build *b)
 	for (unsigned i = 0; i < b->o->threads; i++) {
 		const struct worker *w = &b->in.worker[i];
 
-		for (size_t j = 0; j < w->n; j++)
-			b->refs.ref[w->part[j].seq].digest += w->part[j].digest;
+		for (size_t j = 0; j < w->n; j++) {
+			kh_ref *r = &b->refs.ref[w->part[j].seq];
+
+			r->digest += w->part[j].digest;
+			r->known |= w->part[j].known;
+		}
 	}
 }

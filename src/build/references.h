@@ -38,6 +38,7 @@ typedef struct kh_references {
 	kh_assemblies assemblies;       /* of tables that have accessions in place of files */
 	char *passed_over;              /* the first file of folders that was not taken; owned */
 	size_t n_passed_over;
+	bool may_be_twice;              /* to be set first: a file may be named twice */
 	kh_errs errs;                   /* what is wrong with folders and tables */
 } kh_references;
 

@@ -28,6 +28,7 @@ void kh_refs_clear(kh_refs *r)
 	free(r->ref);
 	free(r->ids.p);
 	free(r->number);
+	free(r->last);
 	free(r->carry_bases);
 	free(r->carry_amb);
 	kh_idmap_free(r->map);
@@ -59,6 +60,14 @@ static void put_carry(const kh_refs *r, kh_block *b, uint64_t at)
 }
 
 /* --- sequences -------------------------------------------------------------------- */
+/* May ref i have the id that ref `before` has?  Contigs of assemblies are called alike. */
+static bool may_be_again(const kh_refs *r, size_t i, size_t before)
+{
+	const kh_ref *x = &r->ref[i], *y = &r->ref[before];
+
+	return x->header_taxid && y->header_taxid && (x->file != y->file || r->lineages);
+}
+
 int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 {
 	const char *id = kh_refs_id(r, r->n_numbered);
@@ -74,15 +83,21 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	added = kh_idmap_want(r->map, id, len, err);
 	if (added < 0)
 		return added;
-	if (!added && !r->allow_duplicates && kh_idmap_number(r->map, id, len) < r->n_base)
-		return kh_fail(err, KH_EFORMAT, "%s: sequence '%.*s' is in %s already", path,
-			       len > 200 ? 200 : (int)len, id, r->base);
-	if (!added && !r->allow_duplicates)
+	const size_t number = kh_idmap_number(r->map, id, len);
+	if ((rc = KH_GROW(r->last, r->cap_last, number + 1, err)))
+		return rc;
+	if (!added && !r->allow_duplicates && r->last[number] < r->n_base)
+		return kh_fail(err, KH_EFORMAT, "%s: sequence '%.*s' is in %s already (--set "
+			       "allow-duplicates takes it)", path, len > 200 ? 200 : (int)len, id,
+			       r->base);
+	if (!added && !r->allow_duplicates && !may_be_again(r, i, r->last[number]))
 		return kh_fail(err, KH_EFORMAT,
 			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of "
-			       "the input)",
+			       "the input; --set allow-duplicates takes it)",
 			       path, len > 200 ? 200 : (int)len, id, i + 1);
-	r->number[r->n_numbered++] = kh_idmap_number(r->map, id, len);
+	r->n_again += !added;
+	r->last[number] = i;
+	r->number[r->n_numbered++] = number;
 	return KH_OK;
 }
 

@@ -15,7 +15,9 @@ typedef struct kh_refs {
 	kh_buf ids;                     /* NUL-terminated */
 	kh_idmap *map;                  /* gives ref i the number i, unless one was a duplicate */
 	size_t *number;                 /* the number of ref i in map */
-	size_t n_numbered, cap_number;
+	size_t *last;                   /* by number in map: the last ref that has it */
+	size_t n_numbered, cap_number, cap_last;
+	size_t n_again;                 /* refs with an id that one before them has, too */
 	uint64_t bases;                 /* of all */
 	bool allow_duplicates;
 	const char *base;               /* the database that the first n_base are from, or NULL */
@@ -54,8 +56,9 @@ typedef struct kh_pieces {
  * the first one.  *out must outlive the threads of the run, as any of them may be the one. */
 int kh_refs_add(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
 
-/* Adds the id of the next sequence to the map. Fails if it has none, or another one had it
- * before. */
+/* Adds the id of the next sequence to the map. Fails if it has none, or another one had it before;
+ * but where header lines or files say the taxa, ids need not differ: those of a file must, unless
+ * its header lines have lineages. */
 int kh_refs_number(kh_refs *r, const char *path, kh_err *err);
 
 /* The name of a block's file, for messages; empty for the block that follows the last file. */

@@ -29,6 +29,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/threads.h"
+#include "build/apart.h"
 #include "build/seen.h"
 #include "text/fit.h"
 
@@ -38,8 +39,6 @@ enum {
 	CREDIT = 1000,          /* at most: 10 bases more, in hundredths */
 	SHIFT = 8,              /* bases of an insertion or a deletion, at most, */
 	GAP = 100,              /* and what it takes, in hundredths of a base */
-	PART = 8,               /* bases: where it may be */
-	PARTS = KH_TEXT_SPAN / PART,
 	ZEROS = KH_TEXT_SPAN / 32 + 4
 };
 
@@ -78,6 +77,7 @@ struct sorting {
 struct going {
 	const struct sorting *s;
 	struct member *member;
+	struct kh_like like;            /* the tile that it was like last */
 	kh_seen seen;                   /* k-mers of the kept text */
 	kh_oriented tile[2];
 	struct place last;              /* of the tile before, if it was found */
@@ -105,32 +105,12 @@ static bool is_kept(const struct going *g, const struct member *m, int64_t at, u
 	return true;
 }
 
-/* The bases of the tile that differ from the text there, summed up to each part. */
-static void count_apart(const struct going *g, const struct place *p, uint32_t n,
-			uint16_t sum[PARTS + 1])
-{
-	const uint64_t at = g->member[p->member].at + (uint64_t)p->at;
-	uint32_t all = 0;
-
-	for (uint32_t i = 0; i < n; i += 32) {
-		const uint32_t bases = n - i < 32 ? n - i : 32;
-		uint64_t x = kh_text_differ(g->tile[p->strand].base[i / 32],
-					    kh_text_bases(g->s->text, at + i));
-
-		x = bases < 32 ? x & ((UINT64_C(1) << 2 * bases) - 1) : x;
-		for (uint32_t j = 0; j < 32 && i + j < n; j += PART) {
-			sum[(i + j) / PART] = (uint16_t)all;
-			all += kh_text_count(x >> 2 * j & ((UINT64_C(1) << 2 * PART) - 1));
-		}
-	}
-	sum[(n + PART - 1) / PART] = (uint16_t)all;
-}
-
 /* Notes the alleles that the columns from .. to - 1 of a tile have, which lies there. */
-static void note_alleles(const struct going *g, const struct place *p, uint32_t from, uint32_t to)
+static void note_alleles(struct going *g, const struct place *p, uint32_t from, uint32_t to)
 {
 	const struct member *m = &g->member[p->member];
-	uint32_t *alleles = g->s->b->taxa.alleles;
+	const uint64_t first = ((uint64_t)p->at + from) / g->s->tile;
+	uint32_t *alleles = g->s->b->taxa.alleles, differ = 0;
 
 	for (uint32_t i = from / 32 * 32; i < to; i += 32) {
 		const uint64_t x = g->tile[p->strand].base[i / 32] ^
@@ -144,12 +124,16 @@ static void note_alleles(const struct going *g, const struct place *p, uint32_t 
 			const uint64_t word = (m->at + at) / KH_TEXT_WORD;
 			const uint32_t sh = 2 * ((m->at + at) % KH_TEXT_WORD);
 
+			differ |= 1u << (at / g->s->tile - first);
 			if ((alleles[word] >> sh & 3) != 0)
 				continue;
 			alleles[word] |= (uint32_t)(x >> 2 * column & 3) << sh;
 			m->kept[at / g->s->tile] |= KH_TILE_ALLELES;
 		}
 	}
+	if (from < to)
+		kh_build_like(g->s->b, &g->like, m->target, (uint64_t)p->at + from,
+			      (uint64_t)p->at + to, differ);
 }
 
 /* Does a tile of n bases of which so many differ fit, with what credit there is? */
@@ -163,63 +147,61 @@ static bool affords(struct going *g, uint32_t n, uint32_t apart, int32_t gap)
 	return true;
 }
 
-/* Does the tile, of n bases, fit the kept text there? */
+/* The tile, of n bases, as it lies there. */
+static kh_apart_tile lies(const struct going *g, const struct place *p, uint32_t n)
+{
+	return (kh_apart_tile) { &g->tile[p->strand], g->s->text,
+				 g->member[p->member].at + (uint64_t)p->at, n };
+}
+
+/* Does the tile fit the kept text there? */
 static bool fits(struct going *g, const struct place *p, uint32_t n)
 {
-	uint16_t sum[PARTS + 1];
+	kh_apart_tile t;
+	kh_apart apart;
 
 	if (!is_kept(g, &g->member[p->member], p->at, n))
 		return false;
-	count_apart(g, p, n, sum);
-	if (!affords(g, n, sum[(n + PART - 1) / PART], 0))
+	t = lies(g, p, n);
+	kh_apart_count(&t, &apart);
+	if (!affords(g, n, apart.sum[apart.parts], 0))
 		return false;
 	note_alleles(g, p, 0, n);
 	return true;
 }
 
-/* The fewest bases of a tile that differ if its columns in front of some part, *cut, lie in one
- * place, and the others in another one. */
-static uint32_t least_apart(const uint16_t front[PARTS + 1], const uint16_t behind[PARTS + 1],
-			    uint32_t parts, uint32_t *cut)
+/* Does it fit with an insertion or a deletion, by which its later part lies at q?  The reverse
+ * complement of a tile has its later part in front. */
+static bool fits_both(struct going *g, const struct place *p, const struct place *q, uint32_t n)
 {
-	uint32_t least = UINT32_MAX;
+	const struct place *front = p->strand ? q : p, *end = p->strand ? p : q;
+	const kh_apart_tile in_front = lies(g, front, n), behind = lies(g, end, n);
+	kh_apart x, y;
+	uint32_t cut = 0;
 
-	for (uint32_t i = 0; i <= parts; i++) {
-		const uint32_t x = front[i] + (uint32_t)behind[parts] - behind[i];
-
-		*cut = x < least ? i : *cut;
-		least = x < least ? x : least;
-	}
-	return least;
+	kh_apart_count(&in_front, &x);
+	kh_apart_count(&behind, &y);
+	if (!affords(g, n, kh_apart_least(&x, &y, &cut), GAP))
+		return false;
+	cut = kh_apart_cut(&in_front, &behind, cut);
+	note_alleles(g, front, 0, cut);
+	note_alleles(g, end, cut, n);
+	return true;
 }
 
-/* Does it fit with an insertion or a deletion?  Then *p becomes where its later part lies, by the
- * order of the target. */
+/* The same of all that it may be; *p becomes where its later part lies, by the order of the
+ * target. */
 static bool fits_shifted(struct going *g, struct place *p, uint32_t n)
 {
 	const struct member *m = &g->member[p->member];
-	const uint32_t parts = (n + PART - 1) / PART;
-	uint16_t before[PARTS + 1], behind[PARTS + 1];
 
 	if (!is_kept(g, m, p->at, n))
 		return false;
-	count_apart(g, p, n, before);
 	for (int d = 1; d <= 2 * SHIFT; d++) {
 		struct place q = *p;
-		uint32_t cut = 0;
 
 		q.at += d % 2 ? (d + 1) / 2 : -(d / 2);
-		if (!is_kept(g, m, q.at, n))
-			continue;
-		count_apart(g, &q, n, behind);
-		/* the reverse complement of a tile has its later part in front */
-		const uint32_t apart = p->strand ? least_apart(behind, before, parts, &cut)
-						 : least_apart(before, behind, parts, &cut);
-
-		if (affords(g, n, apart, GAP)) {
-			cut = cut * PART < n ? cut * PART : n;
-			note_alleles(g, p->strand ? &q : p, 0, cut);
-			note_alleles(g, p->strand ? p : &q, cut, n);
+		if (is_kept(g, m, q.at, n) && fits_both(g, p, &q, n)) {
 			*p = q;
 			return true;
 		}
@@ -347,6 +329,7 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 	int rc = KH_OK;
 
 	g->last.known = g->beside = false;
+	g->like = (struct kh_like) { .strain = m->target };
 	for (uint64_t at = 0; at < m->bases && !rc; at += KH_SEEN_BLOCK) {
 		const uint64_t left = m->bases - at;
 		struct tile t = { .at = at };
@@ -358,6 +341,7 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 			rc = go_tile(g, member, &t, err);
 		}
 	}
+	kh_build_end_like(g->s->b, &g->like);
 	return rc;
 }
 
@@ -451,13 +435,17 @@ static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_er
 
 int kh_build_keep(struct build *b, kh_err *err)
 {
-	const struct taxa *t = &b->taxa;
+	struct taxa *t = &b->taxa;
 	const uint32_t stride = b->sampling.stride;
 	struct sorting s = { .b = b, .tile = stride > TILE ? stride : TILE };
 	uint64_t *tiles = kh_array((size_t)t->n_targets + 1, sizeof *tiles, err);
 	uint8_t *kept = NULL;
 	uint32_t n_old = 0;
-	int rc = tiles ? kh_build_text_join(b, &s.text, err) : KH_ENOMEM;
+	int rc;
+
+	t->tiles = tiles;
+	t->tile = s.tile;
+	rc = tiles ? kh_build_text_join(b, &s.text, err) : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
 		tiles[i + 1] = tiles[i] + b->refs.ref[t->target[i]].bases / s.tile + 1;
@@ -465,8 +453,11 @@ int kh_build_keep(struct build *b, kh_err *err)
 		kept = kh_array((size_t)tiles[t->n_targets], 1, err);
 		rc = kept ? gather(&s, kept, tiles, err) : KH_ENOMEM;
 	}
-	if (!rc && (s.n_species < t->n_targets || b->o->base))
+	if (!rc && (s.n_species < t->n_targets || b->o->base)) {
 		rc = kh_build_room_for_alleles(b, err);
+		if (!rc)
+			rc = kh_build_room_for_strains(b, tiles[t->n_targets], err);
+	}
 	if (!rc)
 		rc = kh_build_keep_old(b, kept, tiles, s.tile, &n_old, err);
 	if (!rc && kept)
@@ -479,6 +470,5 @@ int kh_build_keep(struct build *b, kh_err *err)
 	free(s.member);
 	free(s.species);
 	free(kept);
-	free(tiles);
 	return rc;
 }

@@ -79,6 +79,52 @@ static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *e
 	return KH_OK;
 }
 
+/* --- what can never be found -------------------------------------------------------- */
+/* Targets without a k-mer. */
+static void tell_short(const struct build *b)
+{
+	enum { SHOWN = 10 };
+	const struct taxa *t = &b->taxa;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_targets; i++)
+		n += !b->refs.ref[t->target[i]].known;
+	if (n == 0)
+		return;
+	kh_log(KH_WARN, "%zu of %" PRIu32 " sequences with a taxon can never be found, as they "
+	       "have no %u bases in a row that are known", n, t->n_targets, b->sampling.k);
+	n = 0;
+	for (uint32_t i = 0; i < t->n_targets && n < SHOWN; i++)
+		if (!b->refs.ref[t->target[i]].known) {
+			kh_log(KH_WARN, "  never found: %s (taxid %" PRIu32 ")",
+			       kh_refs_id(&b->refs, t->target[i]), t->taxon[i]);
+			n++;
+		}
+}
+
+/* Files without a sequence. */
+static int tell_empty(const struct build *b, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	bool *has = kh_array(o->n_refs, sizeof *has, err);
+	size_t n = 0, first = 0;
+
+	if (!has)
+		return KH_ENOMEM;
+	for (size_t i = b->base.n; i < b->refs.n; i++)
+		has[b->refs.ref[i].file] = true;
+	for (size_t i = 0; i < o->n_refs; i++)
+		if (!has[i] && n++ == 0)
+			first = i;
+	free(has);
+	if (b->refs.n_again > 0)
+		kh_log(KH_INFO, "%zu sequences are called as others are", b->refs.n_again);
+	if (n > 0)
+		kh_log(KH_WARN, "%zu of %zu files %s no sequence; the first is %s", n, o->n_refs,
+		       n == 1 ? "has" : "have", o->refs[first]);
+	return KH_OK;
+}
+
 static int alloc_targets(struct build *b, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
@@ -177,6 +223,10 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 	rc = kh_build_base_check(b, err);
 	if (!rc)
 		rc = check_unmapped(b, said, err);
+	if (!rc && b->limit.builds == 0) {
+		tell_short(b);
+		rc = tell_empty(b, err);
+	}
 	if (!rc)
 		rc = kh_taxonomy_prune(&t->tax, t->dump, t->taxon, t->n_targets, err);
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)

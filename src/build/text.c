@@ -427,5 +427,7 @@ int kh_build_text_write(struct build *b, kh_err *err)
 	if ((rc = kh_build_number_alleles(b, err)))
 		return rc;
 	rc = kh_db_with_helper(b->out.w, write_text, b, err);
-	return rc ? rc : write_kept(b, err);
+	if (!rc)
+		rc = write_kept(b, err);
+	return rc ? rc : kh_build_write_strains(b, err);
 }

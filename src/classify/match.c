@@ -8,11 +8,13 @@
 #include "classify/align_in.h"
 #include "classify/match_in.h"
 #include "classify/match_long.h"
+#include "classify/match_strain.h"
 
 /* A part of the fragment that no species fits better than this one. */
 struct credit {
 	uint32_t part, sum;             /* their numbers */
 	uint32_t score;
+	uint32_t strain;                /* what taxon the species has here */
 };
 
 /* Seeds that are looked up together, or a few more: so many that the memory has always something
@@ -198,6 +200,7 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 							    kh_claim_bin(m, best));
 	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
 					m->crowd);
+	x->call.taxon = kh_match_strain(m, s, best, x->call.taxon);
 }
 
 /* Adds up what species have in parts where sum `best` has some, and what its genus has. */
@@ -222,6 +225,36 @@ static void share_parts(kh_matcher *x, uint32_t best)
 	}
 }
 
+/* What its parts say of the strain of sum `best`. */
+static kh_strain_poll poll_parts(const kh_matcher *x, uint32_t best)
+{
+	const uint32_t species = x->sums.claims.v[best].species;
+	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(&x->db, species), 0);
+
+	if (!kh_species_has_strains(&x->db, species))
+		return p;
+	do {
+		for (size_t i = 0; i < x->n_credits; i++)
+			if (x->credit[i].sum == best)
+				kh_strain_poll_see(&x->db.tree, &p, x->credit[i].strain);
+		for (size_t i = 0; i < x->n_credits; i++)
+			if (x->credit[i].sum == best)
+				kh_strain_poll_count(&x->db.tree, &p, x->credit[i].strain);
+	} while (kh_strain_poll_next(&p));
+	return p;
+}
+
+/* Do the parts that were compared first tell enough? */
+static bool is_sure(const kh_matcher *x)
+{
+	kh_strain_poll p;
+
+	if (!kh_match_long_sure(&x->db, &x->sums, x->bases, x->call.features))
+		return false;
+	p = poll_parts(x, kh_sums_best(&x->sums));
+	return !kh_strain_poll_is_open(&p);
+}
+
 static void call_long(kh_matcher *x, size_t number)
 {
 	const uint32_t best = kh_sums_best(&x->sums);
@@ -238,6 +271,8 @@ static void call_long(kh_matcher *x, size_t number)
 		x->wanted[number] = kh_sums_candidates(&x->db, &x->sums);
 	kh_aligner_choose(x->aligner, c->species);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
+	if (kh_match_may_be_strain(&x->db, c->species, x->call.taxon))
+		x->call.taxon = poll_parts(x, best).taxon;
 	kh_claims_forget(&x->sums.claims);
 }
 
@@ -252,7 +287,7 @@ static int sums_room(kh_matcher *x, uint32_t more, kh_err *err)
 				 sizeof *x->credit, err);
 }
 
-static int add_to_sums(kh_matcher *x, kh_err *err)
+static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 {
 	const kh_claims *here = &x->m.here;
 	kh_part_best best = kh_part_best_none();
@@ -261,13 +296,15 @@ static int add_to_sums(kh_matcher *x, kh_err *err)
 	for (uint32_t i = 0; i < here->n; i++)
 		kh_part_see(&x->db, &best, here->v[i].species, here->v[i].score);
 	for (uint32_t i = 0; i < here->n && !rc; i++) {
-		struct credit c = { x->n_parts, 0, (uint32_t)here->v[i].score };
+		struct credit c = { .part = x->n_parts, .score = (uint32_t)here->v[i].score };
 
 		if (here->v[i].score < KH_MATCH_PART)
 			continue;
 		kh_sums_add(&x->db, &x->sums, &best, &here->v[i], &c.sum);
-		if (here->v[i].score == best.score)
-			x->credit[x->n_credits++] = c;
+		if (here->v[i].score < best.score)
+			continue;
+		c.strain = kh_strain_of_claim(&x->m, s, &here->v[i]);
+		x->credit[x->n_credits++] = c;
 	}
 	x->n_parts++;
 	return rc;
@@ -290,7 +327,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	if (!rc && s->only)
 		call(x, s, best);
 	else if (!rc && !x->sure)
-		rc = add_to_sums(x, err);
+		rc = add_to_sums(x, s, err);
 	if (!rc)
 		rc = kh_aligner_note(x->aligner, &x->m, s, err);
 	return rc || !s->only ? rc : end(x, s->number, err);
@@ -395,7 +432,7 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	begin(m);
 	if (!rc)
 		rc = long_records(m, b, r, true, number, err);
-	m->sure = kh_match_long_sure(&m->db, &m->sums, m->bases, m->call.features);
+	m->sure = is_sure(m);
 	if (!rc && (!m->sure || m->distinct || kh_aligner_wanted(m->aligner)))
 		rc = long_records(m, b, r, false, number, err);
 	if (rc)
@@ -429,6 +466,7 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->distinct = distinct;
 	m->db.candidates = wanted != NULL;
 	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
+	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		const kh_block *b[2];
 		const kh_record *r[2];

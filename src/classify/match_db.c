@@ -30,6 +30,8 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
 			     .seeds = db->seeds,
 			     .bins = db->bins,
 			     .stretch = db->stretch,
+			     .strains = db->strains,
+			     .n_strains = db->n_strains,
 			     .tree = kh_taxonomy_tree(db->tax),
 			     .sampling = rule->sampling,
 			     .alleles = db->alleles };

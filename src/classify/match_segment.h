@@ -19,6 +19,8 @@ typedef struct kh_match_db {
 	kh_seed_index seeds;
 	kh_bins bins;                   /* its targets are the stretches that are kept */
 	const kh_text_stretch *stretch; /* each of these */
+	const kh_text_strains *strains; /* of parts of them, in their order */
+	uint32_t n_strains;
 	/* NULL, or the target of bin `x << guess_shift`, for each x up to one behind the last bin:
 	 * where the search for that of a bin begins */
 	const uint32_t *guess;

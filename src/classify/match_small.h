@@ -8,6 +8,7 @@
 #define KH_CLASSIFY_MATCH_SMALL_H
 
 #include "classify/match_long.h"
+#include "classify/match_strain.h"
 
 /* A fragment of one segment, or a part of one.  Bit i of `mark` says whether the k-mer at base i of
  * the packed sequences is a feature, if it lies inside its record. */
@@ -176,15 +177,19 @@ static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uin
 {
 	const kh_matching *m = &x->m;
 	const uint32_t kmers = kh_places_kmers(m, &j->s, 0) + kh_places_kmers(m, &j->s, 1);
+	const kh_claim *best = kh_match_best(&m->here);
+	kh_call c = kh_small_decide(m->db, m->place, &m->here, &j->s, best, m->crowd, kmers,
+				    confidence, wanted);
 
-	return kh_small_decide(m->db, m->place, &m->here, &j->s, kh_match_best(&m->here), m->crowd,
-			       kmers, confidence, wanted);
+	c.taxon = kh_match_strain(m, &j->s, best, c.taxon);
+	return c;
 }
 
-/* The same of a fragment of several parts, by their sums; `best`: of these, or UINT32_MAX. */
+/* The same of a fragment of several parts, by their sums; `best`: of these, or UINT32_MAX;
+ * `strain`: the taxon of its species that the parts agree on. */
 static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *sums, uint32_t best,
-					uint64_t bases, uint32_t features, uint32_t confidence,
-					kh_candidates *wanted)
+					uint32_t strain, uint64_t bases, uint32_t features,
+					uint32_t confidence, kh_candidates *wanted)
 {
 	kh_call c = { KH_NO_TAXON, features, 0, 0 };
 
@@ -193,6 +198,8 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 	if (best != UINT32_MAX) {
 		c.hits = sums->claims.v[best].hits;
 		c.taxon = kh_match_long_taxon(db, sums, best, bases);
+		if (kh_match_may_be_strain(db, sums->claims.v[best].species, c.taxon))
+			c.taxon = strain;
 		if (wanted)
 			*wanted = kh_sums_candidates(db, sums);
 	}

@@ -233,8 +233,8 @@ static void tell(const struct job *j)
 	const kh_distrib_summary *s = &j->sum;
 	const double t = s->seconds > 0 ? s->seconds : 1e-9;
 
-	kh_log(KH_INFO, "%" PRIu64 " sequences, %" PRIu64 " N-mers of %u lengths, %.2f %% "
-	       "classified", s->sequences, s->nmers, j->n_lengths,
+	kh_log(KH_INFO, "%" PRIu64 " sequences, %" PRIu64 " N-mers of %u length%s, %.2f %% "
+	       "classified", s->sequences, s->nmers, j->n_lengths, kh_plural(j->n_lengths),
 	       s->nmers ? 100.0 * (double)s->classified / (double)s->nmers : 0.0);
 	kh_log(KH_DEBUG, "%" PRIu64 " of them were classified, the others are called as these",
 	       s->calls);

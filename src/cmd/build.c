@@ -149,6 +149,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 		rc = keep_streams(j, err);
 	if (!rc && r->errs.found == 0 && v->header_lineage)
 		rc = kh_references_headers(r, err);
+	r->may_be_twice = v->allow_duplicates;
 	if (!rc && r->errs.found == 0)
 		rc = kh_references_finish(r, v->taxonomy, err);
 	return rc;

@@ -151,6 +151,7 @@ static int lead(struct classify *j, kh_err *err)
 				   .write = kh_classify_write,
 				   .begin = kh_classify_begin,
 				   .end = kh_classify_end,
+				   .check = v->bzip2 ? kh_classify_decompressed : NULL,
 				   .arg = j };
 	int rc;
 
@@ -276,6 +277,7 @@ static void clear(struct classify *j)
 	kh_text_close(j->page);
 	kh_db_close(j->db);
 	kh_sheet_clear(&j->sheet);
+	kh_classify_end_decompress(j);
 	kh_errs_clear(&j->errs);
 	kh_select_close(&j->select);
 	free(j->sample);

@@ -10,6 +10,8 @@
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
 
+#include <sys/types.h>
+
 #include "cmd/options.h"
 #include "io/text.h"
 #include "remote/remote.h"
@@ -27,6 +29,7 @@ struct classify_values {
 	double confidence;
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
+	bool bzip2;                     /* reads are decompressed by bzip2(1) */
 	bool no_mate_check, allow_no_eof, no_verify, verify, keep_going, resume;
 	const char *profile, *paf;
 	bool sample_pass, lineage_column, second_best, identity;
@@ -39,6 +42,13 @@ extern const kh_group kh_classify_groups[];
 struct classify_sample {
 	struct json_t *inputs;          /* while it is under way: its files, for the summary */
 	bool there;                     /* it is done, or was before */
+};
+
+/* A file that a program decompresses. */
+struct kh_decompressed {
+	char *path;                     /* owned */
+	int end;                        /* of the pipe */
+	pid_t pid;
 };
 
 /* Everything a run holds. */
@@ -62,6 +72,8 @@ struct classify {
 	kh_run *run;
 	kh_run_totals totals;
 	double loaded;                  /* seconds until the database was there */
+	struct kh_decompressed *decompressed;   /* files of operands */
+	size_t n_decompressed;
 	kh_text *page;                  /* of all samples of a table; NULL: not wanted */
 	/* of a run with several processes */
 	kh_remote *processes;
@@ -79,6 +91,12 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err);
 /* fills the sheet, from a table or from n operands, and names all results.  Fails
  * if one of them is an input, the database, or another result. */
 int kh_classify_sheet(struct classify *j, int n, char **input, kh_err *err);
+
+/* bzip2.c: starts bzip2 on all files of operands, which from then on are pipes; */
+int kh_classify_decompress(struct classify *j, kh_err *err);
+/* all has been read: fails if a file was damaged (kh_run_options.check); */
+int kh_classify_decompressed(void *arg, size_t i, kh_err *err);
+void kh_classify_end_decompress(struct classify *j);
 
 /* classify_results.c */
 extern kh_write_fn *const kh_classify_write[KH_N_RESULTS];

@@ -96,6 +96,7 @@ const kh_opt kh_classify_settings[] = {
 	KH_UINT("minimum-base-quality", 0, AT(min_quality), 0, INT32_MAX, "N",
 		"with these: lesser bases are ambiguous [0]"),
 	KH_FLAG("quick", 0, AT(quick), "with these: stop at so many hit groups"),
+	KH_FLAG("bzip2", 0, AT(bzip2), "files of reads are compressed by bzip2"),
 	KH_FLAG("kraken2", 0, AT(kraken2), "say at the end what Kraken 2 says"),
 	KH_SETTINGS_COMMON,
 	KH_OPTS_END
@@ -207,7 +208,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 			   : v->quick                              ? KH_COLUMN5_QUICK
 								   : KH_COLUMN5_KMERS;
 	j->style.one_line = j->kraken;
-	return kh_classify_sheet(j, n, path, err);
+	rc = kh_classify_sheet(j, n, path, err);
+	return rc || !v->bzip2 ? rc : kh_classify_decompress(j, err);
 }
 
 void kh_classify_feed_options(struct classify *j, const kh_backend *be)

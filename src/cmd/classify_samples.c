@@ -37,6 +37,8 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 		if (end[i] && strchr(end[i], '/'))
 			return kh_fail(err, KH_EUSAGE, "'%s': with --samples that is how names "
 				       "of files in --outdir end, and has no '/'", end[i]);
+	if (v->bzip2)
+		return kh_fail(err, KH_EUSAGE, "--set bzip2 is for operands");
 	if (v->paired || v->interleaved)
 		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
 	if (v->html && v->mpa)

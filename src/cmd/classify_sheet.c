@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "io/paths.h"
+#include "run/open.h"
 
 /* --- names of results --------------------------------------------------------------- */
 #define VALUE(field) offsetof(struct classify_values, field)
@@ -141,8 +141,9 @@ static int name_reads(const struct classify *j, kh_sheet_sample *x, const char *
 	return rc;
 }
 
-static int name_results(struct classify *j, kh_sheet_sample *x, kh_err *err)
+static int name_results(void *arg, kh_sheet_sample *x, kh_err *err)
 {
+	struct classify *j = arg;
 	struct classify_values *v = &j->v;
 	int rc = KH_OK;
 
@@ -164,56 +165,6 @@ static int name_results(struct classify *j, kh_sheet_sample *x, kh_err *err)
 				    KH_RESULT_UNCLASSIFIED_SINGLE, err);
 }
 
-/* --- checks ------------------------------------------------------------------------- */
-/* Adds what is wrong with a sample, or an input (x is NULL), to those of the sheet.  If there is
- * no sheet it is the error. */
-static int note(struct classify *j, const kh_sheet_sample *x, const kh_err *what, kh_err *err)
-{
-	if (!j->v.samples) {
-		*err = *what;
-		return err->code;
-	}
-	return x ? kh_errs_note(&j->errs, err, what->code, "%s:%llu: sample %s: %.350s",
-				j->v.samples, x->line, x->name, what->msg)
-		 : kh_errs_note(&j->errs, err, what->code, "%s: %.400s", j->v.samples, what->msg);
-}
-
-static int check_database(const kh_paths *p, const struct classify *j, kh_err *err)
-{
-	char *db = NULL;
-	int rc = kh_db_find(&db, j->v.db, err);
-
-	if (!rc)
-		rc = kh_paths_input(p, db, "the database", err);
-	free(db);
-	return rc;
-}
-
-/* Fails if a result is also another one, or an input of any sample, or the database. */
-static int check_files(struct classify *j, kh_err *err)
-{
-	const kh_sheet *s = &j->sheet;
-	kh_paths *p = NULL;
-	kh_err one = { 0, "" };
-	int rc = kh_paths_new(&p, err);
-
-	if (!rc && j->v.samples)
-		rc = kh_paths_output(p, j->v.html, err);
-	for (size_t i = 0; i < s->n && !rc; i++)
-		for (int k = 0; k < KH_N_RESULTS && !rc; k++)
-			if (kh_paths_output(p, s->v[i].path[k], &one))
-				rc = note(j, &s->v[i], &one, err);
-	for (size_t i = 0; i < s->n_files && !rc; i++)
-		if (kh_paths_input(p, s->file[i].path, "an input", &one))
-			rc = note(j, NULL, &one, err);
-	if (!rc && j->v.samples && kh_paths_input(p, j->v.samples, "the sheet", &one))
-		rc = note(j, NULL, &one, err);
-	if (!rc && j->errs.found == 0)
-		rc = check_database(p, j, err);
-	kh_paths_free(p);
-	return rc;
-}
-
 /* --- the sheet ---------------------------------------------------------------------- */
 /* Two names that differ in one character, 1 and 2: probably mates, which a run without --paired
  * takes for single reads. */
@@ -233,33 +184,14 @@ static void hint_at_mates(int n, char **path)
 	}
 }
 
-static int add_operands(struct classify *j, int n, char **path, kh_err *err)
+/* Of several processes only one has the standard input. */
+static int check_operands(const struct classify *j, int n, char **path, kh_err *err)
 {
-	const bool two = j->v.paired && !j->v.interleaved;
-	kh_sheet_sample *x;
 	int rc = KH_OK;
 
-	if (n == 0)
-		return kh_fail(err, KH_EUSAGE, "no reads are named");
-	if (!j->paired)
-		hint_at_mates(n, path);
-	if (two && n % 2)
-		return kh_fail(err, KH_EUSAGE, "--paired needs an even number of files, not %d", n);
-	for (int i = 0; i < n; i++) {
-		if (!*path[i])
-			return kh_fail(err, KH_EUSAGE, "a file of reads has an empty name");
-		if ((rc = kh_comm_check_input(j->on.comm, kh_is_standard_input(path[i]), err)))
-			return rc;
-	}
-	if (!(x = kh_sheet_add(&j->sheet, NULL, err)))
-		return KH_ENOMEM;
-	for (int i = 0; i < n && !rc; i += two ? 2 : 1) {
-		const kh_span file[2] = { { path[i], strlen(path[i]) },
-					  { path[i + two], two ? strlen(path[i + two]) : 0 } };
-
-		rc = kh_sheet_add_reads(&j->sheet, x, file, (kh_sheet_file[2]) { 0 }, err);
-	}
-	return rc ? rc : kh_sheet_check_twice(&j->sheet, NULL, NULL, err);
+	for (int i = 0; i < n && !rc; i++)
+		rc = kh_comm_check_input(j->on.comm, kh_is_standard_input(path[i]), err);
+	return rc;
 }
 
 static int make_folder(struct classify *j, kh_err *err)
@@ -278,15 +210,23 @@ static int make_folder(struct classify *j, kh_err *err)
 
 int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 {
-	int rc = j->v.samples ? kh_sheet_load(&j->sheet, j->v.samples, &j->errs, err)
-			      : add_operands(j, n, path, err);
+	const kh_open_options o = { .db = j->v.db,
+				    .table = j->v.samples,
+				    .reads = (const char *const *)path,
+				    .n_reads = (size_t)n,
+				    .two = j->v.paired && !j->v.interleaved,
+				    .page = j->v.samples ? j->v.html : NULL,
+				    .name = name_results,
+				    .arg = j };
+	int rc;
 
+	if (!j->paired)
+		hint_at_mates(n, path);
+	rc = check_operands(j, n, path, err);
+	if (!rc)
+		rc = kh_open_sheet(&j->sheet, &o, &j->errs, err);
 	if (!rc && !(j->sample = kh_array(j->sheet.n, sizeof *j->sample, err)))
 		rc = KH_ENOMEM;
-	for (size_t i = 0; i < j->sheet.n && !rc; i++)
-		rc = name_results(j, &j->sheet.v[i], err);
-	if (!rc)
-		rc = check_files(j, err);
 	if (!rc && j->v.samples && j->errs.found == 0)
 		rc = make_folder(j, err);
 	if (rc || j->errs.found == 0)

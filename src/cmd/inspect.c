@@ -1,6 +1,7 @@
 /* inspect.c - kmerhash inspect */
 #include <config.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "io/output.h"
 #include "classify/rule.h"
+#include "run/open.h"
 #include "run/report.h"
 #include "text/text.h"
 
@@ -229,26 +231,74 @@ static int make_dumps(const kh_taxonomy *t, kh_buf *nodes, kh_buf *names, kh_err
 	return nodes->lost ? kh_buf_check(nodes, err) : kh_buf_check(names, err);
 }
 
+/* Has this file other bytes than these?  False if it is not there. */
+static bool differs(const char *path, const kh_buf *text)
+{
+	FILE *f = fopen(path, "re");
+	bool same = f != NULL;
+	size_t at = 0, n;
+	char some[4096];
+
+	if (!f)
+		return errno != ENOENT;
+	while (same && (n = fread(some, 1, sizeof some, f)) > 0) {
+		same = text->n - at >= n && memcmp(text->p + at, some, n) == 0;
+		at += n;
+	}
+	same = same && at == text->n && !ferror(f);
+	fclose(f);
+	return !same;
+}
+
+/* What is there already is replaced only by the same: else it is somebody's taxonomy. */
+static int check_dumps(char *const path[2], const kh_buf text[2], const char *db, kh_err *err)
+{
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = kh_paths_output(p, path[i], err);
+	if (!rc)
+		rc = kh_open_check_database(p, db, err);
+	for (int i = 0; i < 2 && !rc; i++)
+		if (differs(path[i], &text[i]))
+			rc = kh_fail(err, KH_EUSAGE, "%s: another taxonomy is there, which is not "
+				     "replaced; name a folder without one", path[i]);
+	kh_paths_free(p);
+	return rc;
+}
+
+static int write_dumps(char *const path[2], const kh_buf text[2], kh_err *err)
+{
+	kh_out *out[2] = { NULL, NULL };
+	int rc = KH_OK;
+
+	for (int i = 0; i < 2 && !rc; i++)
+		if (!(rc = kh_out_open(&out[i], path[i], err)))
+			rc = kh_out_write(out[i], text[i].p, text[i].n, err);
+	if (!rc)
+		rc = kh_out_commit(out, 2, err);
+	kh_out_close(out[0]);
+	kh_out_close(out[1]);
+	return rc;
+}
+
 static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 {
 	kh_buf text[2] = { { .n = 0 }, { .n = 0 } };
-	kh_out *out[2] = { NULL, NULL };
+	char *path[2] = { NULL, NULL };
 	int rc = make_dumps(db->tax, &text[0], &text[1], err);
 
 	mkdir(folder, 0777);    /* if it fails, so will the first file, with a message */
-	for (int i = 0; i < 2 && !rc; i++) {
-		char *path = NULL;
-
-		if (asprintf(&path, "%s/%s", folder, kh_taxdump_file[i]) < 0)
-			rc = kh_fail_nomem(err);
-		if (!rc && !(rc = kh_out_open(&out[i], path, err)))
-			rc = kh_out_write(out[i], text[i].p, text[i].n, err);
-		free(path);
-	}
+	for (int i = 0; i < 2 && !rc; i++)
+		if (asprintf(&path[i], "%s/%s", folder, kh_taxdump_file[i]) < 0)
+			rc = (path[i] = NULL, kh_fail_nomem(err));
 	if (!rc)
-		rc = kh_out_commit(out, 2, err);
+		rc = check_dumps(path, text, db->path, err);
+	if (!rc)
+		rc = write_dumps(path, text, err);
 	for (int i = 0; i < 2; i++) {
-		kh_out_close(out[i]);
+		free(path[i]);
 		free(text[i].p);
 	}
 	return rc;

@@ -8,20 +8,15 @@
 #include <config.h>
 #include "cmd/program.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "base/system.h"
 #include "cmd/options.h"
 
 #define KRAKEN2_VERSION "2.17.1"         /* whose lines and reports these are */
@@ -67,8 +62,6 @@ enum { OPT_DB, OPT_THREADS, OPT_BZIP2, OPT_HELP, OPT_VERSION,
 typedef struct line {
 	char **word;                    /* owned, and so are the words */
 	size_t n, cap;
-	pid_t *child;                   /* that decompress, one for each file, */
-	size_t n_children, cap_children;
 	const char *db, *threads;
 	bool bzip2, paired;
 	bool k2;                        /* `k2 classify` */
@@ -152,47 +145,13 @@ static bool is_bzip2(const char *path)
 	return is;
 }
 
-/* Adds a file that bzip2 decompresses into a pipe. */
-static int add_bzip2(line *l, char *path)
-{
-	extern char **environ;
-	char *argv[] = { (char *)"bzip2", (char *)"-dc", (char *)"--", path, NULL };
-	posix_spawn_file_actions_t actions;
-	int end[2], rc;
-	pid_t pid;
-
-	if (KH_GROW(l->child, l->cap_children, l->n_children + 1,
-		    NULL) || kh_system_pipe(end) != 0 ||
-	    posix_spawn_file_actions_init(&actions) != 0)
-		return failed("bzip2: ", strerror(errno));
-	posix_spawn_file_actions_adddup2(&actions, end[1], STDOUT_FILENO);
-	rc = posix_spawnp(&pid, "bzip2", &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(end[1]);
-	if (rc)
-		return failed("bzip2: ", strerror(rc));
-	l->child[l->n_children++] = pid;
-	return add(l, "/dev/fd/%d", end[0]);
-}
-
 static int add_inputs(line *l, int n, char **path)
 {
-	int rc = add(l, "--");
+	int rc = l->bzip2 || is_bzip2(path[0]) ? add(l, "--set=bzip2") : 0;
 
-	l->bzip2 = l->bzip2 || is_bzip2(path[0]);
+	rc = rc ? rc : add(l, "--");
 	for (int i = 0; i < n && !rc; i++)
-		rc = l->bzip2 ? add_bzip2(l, path[i]) : add(l, "%s", path[i]);
-	return rc;
-}
-
-/* A file that bzip2 cannot read to its end is an error, whatever has been made of it. */
-static int wait_for(const line *l)
-{
-	int rc = 0, status;
-
-	for (size_t i = 0; i < l->n_children; i++)
-		if (waitpid(l->child[i], &status, 0) > 0 && status != 0)
-			rc = failed("bzip2: an input could not be read", "");
+		rc = add(l, "%s", path[i]);
 	return rc;
 }
 
@@ -316,11 +275,9 @@ int kh_kraken2(int argc, char **argv)
 	if (rc == 0) {
 		optind = 0;             /* begin anew with another command line */
 		rc = kh_cmd_classify.run(&kh_cmd_classify, (int)l.n, l.word);
-		rc = rc ? rc : wait_for(&l);
 	}
 	for (size_t i = 0; i < l.n; i++)
 		free(l.word[i]);
-	free(l.child);
 	free(l.word);
 	free(db);
 	return rc < 0 ? 0 : rc;

@@ -32,6 +32,7 @@ enum kh_section {
 	KH_SEC_DIR,             /* kh_seed_range[256] */
 	KH_SEC_TEXT,            /* bases of the targets, and alleles: text/text.h */
 	KH_SEC_KEPT,            /* which they are: kh_db_kept */
+	KH_SEC_STRAINS,         /* kh_text_strains; it need not be there: 0, 0 */
 	KH_SEC_TAXA,            /* n_taxa of kh_db_taxon */
 	KH_SEC_NAMES,           /* NUL-terminated names of taxa */
 	KH_SEC_TARGETS,         /* n_targets of kh_db_target */
@@ -154,6 +155,8 @@ typedef struct kh_db {
 	bool alleles;                   /* some have alleles that reads ask for, */
 	const kh_db_allele *few;        /* and there are others, in their order */
 	uint64_t n_few;
+	const kh_text_strains *strains; /* in the order of bins */
+	uint32_t n_strains;
 	kh_translated translated;       /* its head is NULL where there is none */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_seeds_check; */

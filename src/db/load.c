@@ -14,8 +14,8 @@
 #include "base/mem.h"
 
 static const char *const section_name[KH_N_SECTIONS] = {
-	"index", "directory", "text", "kept", "taxa", "names", "targets", "ids", "unmapped ids",
-	"translated", "checksums"
+	"index", "directory", "text", "kept", "strains", "taxa", "names", "targets", "ids",
+	"unmapped ids", "translated", "checksums"
 };
 
 int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
@@ -71,7 +71,7 @@ static int check_extents(const kh_db *db, kh_err *err)
 	for (int i = 0; i < KH_N_SECTIONS; i++) {
 		const kh_db_extent *e = &h->section[i];
 
-		if (i == KH_SEC_TRANSLATED && e->bytes == 0 && e->at == 0)
+		if ((i == KH_SEC_TRANSLATED || i == KH_SEC_STRAINS) && e->bytes == 0 && e->at == 0)
 			continue;       /* it need not be there */
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)
@@ -257,7 +257,8 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 				      .bits = db->h->word_bits };
 	if ((rc = check_parameters(db, err)) || (rc = kh_db_check_seed_ranges(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
-	    (rc = kh_db_find_text(db, err)) || (rc = find_translated(db, err)) ||
+	    (rc = kh_db_find_text(db, err)) || (rc = kh_db_find_strains(db, err)) ||
+	    (rc = find_translated(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)))
 		return rc;
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);

@@ -46,4 +46,7 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 /* db->text; targets have been loaded. */
 int kh_db_find_text(kh_db *db, kh_err *err);
 
+/* db->strains, and in db->bins the taxa of species, which become the LCA of their targets'. */
+int kh_db_find_strains(kh_db *db, kh_err *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "db/in_use.h"
+#include "run/open.h"
 #include "run/profile.h"
 #include "run/run.h"
 
@@ -56,23 +57,32 @@ static void end(void *arg, size_t i, const kh_results *r, const kh_err *err)
 	(void)arg, (void)i, (void)r, (void)err;
 }
 
-static int make_sheet(struct files *x, kh_err *err)
+static int name_results(void *arg, kh_sheet_sample *s, kh_err *err)
 {
-	const kmerhash_files *f = x->f;
-	const kh_span reads[2] = { { f->reads, strlen(f->reads) },
-				   { f->mates ? f->mates : "", f->mates ? strlen(f->mates) : 0 } };
+	const kmerhash_files *f = ((const struct files *)arg)->f;
 	const struct { enum kh_result k; const char *path; } out[] = {
 		{ KH_RESULT_LINES, f->lines }, { KH_RESULT_REPORT, f->report },
 		{ KH_RESULT_PROFILE, f->profile }
 	};
-	kh_sheet_sample *s = kh_sheet_add(&x->sheet, NULL, err);
-	int rc = s ? kh_sheet_add_reads(&x->sheet, s, reads, (kh_sheet_file[2]) { 0 }, err)
-		   : KH_ENOMEM;
 
-	for (size_t i = 0; i < sizeof out / sizeof *out && !rc; i++)
+	for (size_t i = 0; i < sizeof out / sizeof *out; i++)
 		if (out[i].path && !(s->path[out[i].k] = strdup(out[i].path)))
-			rc = kh_fail_nomem(err);
-	return rc;
+			return kh_fail_nomem(err);
+	return KH_OK;
+}
+
+static int make_sheet(struct files *x, kh_err *err)
+{
+	const kmerhash_files *f = x->f;
+	const char *const reads[2] = { f->reads, f->mates };
+	const kh_open_options o = { .db = x->k->db->path,
+				    .reads = reads,
+				    .n_reads = f->mates ? 2 : 1,
+				    .two = f->mates != NULL,
+				    .name = name_results,
+				    .arg = x };
+
+	return kh_open_sheet(&x->sheet, &o, NULL, err);
 }
 
 static int run(struct files *x, kh_err *err)

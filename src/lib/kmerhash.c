@@ -280,6 +280,8 @@ static int work(void *arg, unsigned worker, kh_err *unused)
 		rc = kh_tasks_drain(&s->tasks, &err);
 	if (rc) {
 		kh_monitor_lock(r->m);
+		if (from == r->n)       /* all were submitted */
+			from--;
 		if (from < r->failed) {
 			r->failed = from;
 			r->err = err;

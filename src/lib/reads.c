@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "io/source.h"
 #include "kmer/kmer.h"
+#include "run/open.h"
 #include "seqio/scan.h"
 
 enum { PIECE = 1 << 20 };               /* bytes that are read at a time */
@@ -178,13 +179,28 @@ int kmerhash_reads_next(kmerhash_reads *r, const kmerhash_record **record, size_
 	return kh_lib_tell(error, rc, &err);
 }
 
+/* As kmerhash_classify_files checks them. */
+static int check_files(const char *path, const char *mates, kh_err *err)
+{
+	const char *const reads[2] = { path, mates };
+	const kh_open_options o = { .reads = reads, .n_reads = mates ? 2 : 1,
+				    .two = mates != NULL };
+	kh_sheet sheet = { .v = NULL };
+	const int rc = kh_open_sheet(&sheet, &o, NULL, err);
+
+	kh_sheet_clear(&sheet);
+	return rc;
+}
+
 int kmerhash_reads_open(kmerhash_reads **r, const char *path, const char *mates,
 			kmerhash_error *error)
 {
 	kh_err err = { 0, "" };
 	kmerhash_reads *x = kh_array(1, sizeof *x, &err);
-	int rc = x ? open_half(&x->half[0], path, &err) : KH_ENOMEM;
+	int rc = x ? check_files(path, mates, &err) : KH_ENOMEM;
 
+	if (!rc)
+		rc = open_half(&x->half[0], path, &err);
 	if (!rc && mates) {
 		x->mates = 1;
 		rc = open_half(&x->half[1], mates, &err);

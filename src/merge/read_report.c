@@ -20,6 +20,7 @@ struct row {
 struct open_row {
 	uint32_t taxon;
 	uint64_t line, clade, sum;      /* sum: its own reads and those of its children */
+	uint64_t children;
 };
 
 struct reader {
@@ -129,7 +130,16 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 	return rc ? rc : parse_name(r, n, c[n - 1], x);
 }
 
-/* Ends the rows from `depth` on, and checks that their reads are at least those of their parts. */
+/* Bracken rounds what it estimates, so that a clade of its reports may have a read more or less for
+ * each of its parts. */
+static bool is_rounded(const struct open_row *o)
+{
+	const uint64_t off = o->sum > o->clade ? o->sum - o->clade : o->clade - o->sum;
+
+	return off <= o->children;
+}
+
+/* Ends the rows from `depth` on, and checks that their reads are those of their parts. */
 static int close_rows(struct reader *r, size_t depth)
 {
 	int rc = KH_OK;
@@ -137,7 +147,9 @@ static int close_rows(struct reader *r, size_t depth)
 	while (r->n_open > depth && !rc) {
 		const struct open_row *o = &r->open[--r->n_open];
 
-		if (r->r->sound && o->sum != o->clade)
+		if (r->r->sound && o->sum != o->clade && is_rounded(o))
+			r->r->m->rounded++;
+		else if (r->r->sound && o->sum != o->clade)
 			rc = BAD(r, "%s:%llu: column 2: %llu reads in the clade, but %llu in its "
 				 "parts: %s", r->r->tsv.name, (unsigned long long)o->line,
 				 (unsigned long long)o->clade, (unsigned long long)o->sum,
@@ -221,12 +233,13 @@ static int place(struct reader *r, const struct row *x)
 		uint64_t *sum = &r->open[x->depth - 1].sum;
 
 		*sum = x->clade < UINT64_MAX - *sum ? *sum + x->clade : UINT64_MAX;
+		r->open[x->depth - 1].children++;
 	} else {
 		r->r->m->sample[r->r->sample].classified = x->clade;
 		if ((rc = add_reads(r, x->clade)) || !r->r->sound)
 			return rc;
 	}
-	r->open[r->n_open++] = (struct open_row) { taxon, r->r->tsv.line, x->clade, x->direct };
+	r->open[r->n_open++] = (struct open_row) { taxon, r->r->tsv.line, x->clade, x->direct, 0 };
 	return kh_merge_add_cell(r->r, &(kh_merge_cell) { .taxon = taxon, .sample = r->r->sample,
 						       .clade = x->clade, .direct = x->direct });
 }

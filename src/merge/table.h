@@ -80,6 +80,7 @@ typedef struct kh_merge {
 	bool profiles;                  /* of samples, not reports */
 	uint64_t reads;                 /* of all reports */
 	uint64_t renamed;               /* rows that give a taxon another name or rank */
+	uint64_t rounded;               /* rows that differ from their parts by rounding */
 } kh_merge;
 
 /* Zero it first. */

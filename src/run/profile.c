@@ -106,6 +106,15 @@ static void add_up(const kh_profile_input *in, const struct lengths *l, struct s
 	}
 }
 
+/* What is estimated of several species may add up to a little more than there is. */
+static void fit_reads(const kh_profile_input *in, struct sum *s)
+{
+	const double all = (double)in->fragments, sum = s[0].reads;
+
+	for (uint32_t t = 0; t < in->db->tax->n && sum > all; t++)
+		s[t].reads *= all / sum;
+}
+
 static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t *n, kh_err *err)
 {
 	const kh_taxonomy *tax = in->db->tax;
@@ -198,6 +207,7 @@ int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
 	}
 	if (!rc) {
 		add_up(in, &l, s);
+		fit_reads(in, s);
 		sum_up(p, in, s);
 		rc = make_rows(p, in, s, l.part, err);
 	}
@@ -217,9 +227,7 @@ void kh_profile_clear(kh_profile *p)
 
 double kh_profile_share(const kh_profile *p, double reads)
 {
-	const double all = p->named > (double)p->fragments ? p->named : (double)p->fragments;
-
-	return all > 0 ? reads / all : 0;
+	return p->fragments > 0 ? reads / (double)p->fragments : 0;
 }
 
 double kh_profile_unknown(const kh_profile *p)

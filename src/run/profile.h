@@ -37,7 +37,7 @@ typedef struct kh_profile {
 	kh_profile_row *row;            /* taxa whose rank has a letter, in preorder */
 	size_t n;
 	uint64_t fragments, first, final; /* first, final: of these unclassified */
-	double named;                   /* reads of all species */
+	double named;                   /* reads of all species, at most all */
 	/* abundance of what is unknown: all abundances add up to one with it */
 	double unknown_bases, unknown_genomes;
 	double bases;                   /* of the sample */
@@ -54,7 +54,7 @@ typedef struct kh_profile_input {
 int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err);
 void kh_profile_clear(kh_profile *p);
 
-/* The share of `reads` in p->named or in all fragments, whichever is more. */
+/* The share of `reads` in all fragments. */
 double kh_profile_share(const kh_profile *p, double reads);
 /* The reads of no species that was judged to be there. */
 double kh_profile_unknown(const kh_profile *p);

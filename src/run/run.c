@@ -338,6 +338,8 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 		return 1;
 	if (!rc)
 		rc = write_results(r, t, err);
+	if (!rc && r->o.check)
+		rc = r->o.check(r->o.arg, t->sample, err);
 	/* what was made from a database that has changed must not get its name */
 	rc = kh_db_reason(r->db, rc, err);
 	return rc ? rc : kh_text_commit(t->results.out, KH_N_RESULTS, err);

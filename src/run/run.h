@@ -34,6 +34,9 @@ typedef struct kh_run_options {
 	 * stopped because another one failed). */
 	int (*begin)(void *arg, size_t i, kh_err *err);
 	void (*end)(void *arg, size_t i, const kh_results *r, const kh_err *err);
+	/* Called for a sample that is done, before its results get their names: fails if they must
+	 * not.  Or NULL. */
+	int (*check)(void *arg, size_t i, kh_err *err);
 	void *arg;
 } kh_run_options;
 

@@ -20,30 +20,53 @@ static void mark(const struct marking *m, uint32_t taxon)
 		m->s->side[i] = (uint8_t)m->side;
 }
 
-/* Marks the taxa of a name, of which there may be several. */
-static uint32_t mark_name(const struct marking *m, kh_span name)
+/* Finds the taxon of a name, of those below one another the uppermost.  If there are more, *other
+ * is the next one, and it is not said which is meant. */
+static uint32_t find_name(const kh_taxonomy *tax, kh_span name, uint32_t *other)
 {
-	uint32_t found = 0;
+	uint32_t found = KH_NO_TAXON;
 
-	for (uint32_t i = 0; i < m->tax->n; i++)
-		if (kh_span_is(name, m->tax->names + m->tax->name[i])) {
-			mark(m, i);
-			found++;
-		}
+	*other = KH_NO_TAXON;
+	for (uint32_t i = 0; i < tax->n; i++) {
+		if (!kh_span_is(name, tax->names + tax->name[i]))
+			continue;
+		if (found == KH_NO_TAXON)
+			found = i;
+		else if (i >= tax->end[found] && *other == KH_NO_TAXON)
+			*other = i;
+	}
 	return found;
+}
+
+static int mark_name(const struct marking *m, kh_span name, kh_err *err)
+{
+	const kh_taxonomy *tax = m->tax;
+	uint32_t other;
+	const uint32_t taxon = find_name(tax, name, &other);
+
+	if (taxon == KH_NO_TAXON)
+		return kh_errs_note(m->errs, err, KH_EUSAGE, "--%s: \"%s\" is neither a taxid nor "
+				    "the name of a taxon of the database", m->option,
+				    kh_span_show(name).s);
+	if (other != KH_NO_TAXON)
+		return kh_errs_note(m->errs, err, KH_EUSAGE, "--%s: \"%s\" is the name of several "
+				    "taxa, such as taxid %u (%s, below %.60s) and taxid %u (%s, "
+				    "below %.60s): name the taxid that is meant", m->option,
+				    kh_span_show(name).s,
+				    tax->taxid[taxon], kh_rank_name(tax->rank[taxon]),
+				    tax->names + tax->name[tax->parent[taxon]],
+				    tax->taxid[other], kh_rank_name(tax->rank[other]),
+				    tax->names + tax->name[tax->parent[other]]);
+	mark(m, taxon);
+	return KH_OK;
 }
 
 static int mark_word(const struct marking *m, kh_span word, kh_err *err)
 {
 	uint32_t taxid, taxon;
 
-	if (!kh_span_u32(word, &taxid)) {
-		if (mark_name(m, word) > 0)
-			return KH_OK;
-		return kh_errs_note(m->errs, err, KH_EUSAGE, "--%s: \"%s\" is neither a taxid nor "
-				    "the name of a taxon of the database", m->option,
-				    kh_span_show(word).s);
-	}
+	if (!kh_span_u32(word, &taxid))
+		return mark_name(m, word, err);
 	taxon = kh_taxonomy_find(m->tax, taxid);
 	if (taxon == KH_NO_TAXON)
 		return kh_errs_note(m->errs, err, KH_EUSAGE, "--%s: taxid %u is no taxon of the "

@@ -1,6 +1,7 @@
 #include <config.h>
 #include "run/sheet.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,7 +50,8 @@ kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err)
 }
 
 /* A copy, owned by the sheet. */
-static const char *keep(kh_sheet *s, kh_span path, const kh_sheet_file *where, kh_err *err)
+static const char *keep(kh_sheet *s, kh_span path, const kh_sheet_file *where, bool second,
+			kh_err *err)
 {
 	kh_sheet_file *f;
 
@@ -57,6 +59,7 @@ static const char *keep(kh_sheet *s, kh_span path, const kh_sheet_file *where, k
 		return NULL;
 	f = &s->file[s->n_files];
 	*f = *where;
+	f->second = second;
 	f->path = strndup(path.p, path.n);
 	if (!f->path)
 		kh_fail_nomem(err);
@@ -79,7 +82,7 @@ int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
 	kh_sheet_reads *reads = &x->reads[x->n_reads - 1];
 	for (int i = 0; i <= paired && !rc; i++) {
 		rc = KH_GROW(reads->path[i], reads->cap[i], reads->n + 1, err);
-		if (!rc && !(reads->path[i][reads->n] = keep(s, path[i], &where[i], err)))
+		if (!rc && !(reads->path[i][reads->n] = keep(s, path[i], &where[i], i, err)))
 			rc = KH_ENOMEM;
 	}
 	reads->n += !rc;
@@ -353,10 +356,12 @@ static int note_twice(const kh_sheet *s, const char *name, const struct identity
 	if (!f->line && a->stream)
 		return kh_fail(err, KH_EUSAGE, "%s is named twice, and can be read only once",
 			       f->path);
-	if (!f->line) {
-		kh_log(KH_WARN, "%s is named twice: its reads count twice", f->path);
-		return KH_OK;
-	}
+	if (!f->line && f->second != g->second)
+		return kh_fail(err, KH_EUSAGE, "%s is named for the first mates and for the second",
+			       f->path);
+	if (!f->line)
+		return kh_fail(err, KH_EUSAGE, "%s is named twice, the other time as %s: its reads "
+			       "would count twice", f->path, g->path);
 	if (f->sample != g->sample)
 		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: \"%.300s\" is no "
 				    "file: it can be read only once, and sample %.100s has it",
@@ -384,6 +389,66 @@ int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_
 	return rc;
 }
 
+/* Reads both files as far as they are alike. */
+static bool same_bytes(const char *a, const char *b)
+{
+	enum { N = 1 << 14 };
+	FILE *f = fopen(a, "re"), *g = fopen(b, "re");
+	char x[N], y[N];
+	bool same = f && g, more = same;
+
+	while (same && more) {
+		const size_t n = fread(x, 1, N, f);
+
+		same = fread(y, 1, N, g) == n && memcmp(x, y, n) == 0 && !ferror(f) && !ferror(g);
+		more = n == N;
+	}
+	if (f)
+		fclose(f);
+	if (g)
+		fclose(g);
+	return same;
+}
+
+/* Has it a first byte, after it is inflated?  Assumed where it is not inflated here. */
+static bool has_text(const char *path)
+{
+	kh_source *s = NULL;
+	char byte;
+	const bool has = kh_source_open(&s, path, NULL) || kh_source_read(s, &byte, 1, NULL) != 0;
+
+	kh_source_close(s);
+	return has;
+}
+
+/* Is b a copy of a, which has reads?  Nearly all files differ in size, or in their first names. */
+static bool is_copy(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && S_ISREG(y.st_mode) &&
+	       x.st_size == y.st_size && x.st_size > 0 && same_bytes(a, b) && has_text(a);
+}
+
+int kh_sheet_check_mates(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i + 1 < s->n_files && !rc; i++) {
+		const kh_sheet_file *f = &s->file[i], *g = f + 1;
+
+		if (!g->second || !is_copy(f->path, g->path))
+			continue;
+		rc = f->line ? kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: \"%.200s\" "
+					    "has the same bytes as \"%.200s\", whose mates it "
+					    "should have", name, g->line, g->column, g->path,
+					    f->path)
+			     : kh_fail(err, KH_EFORMAT, "%s has the same bytes as %s, whose mates "
+				       "it should have", g->path, f->path);
+	}
+	return rc;
+}
+
 static int check_files(const kh_sheet *s, kh_errs *errs, kh_err *err)
 {
 	int rc = KH_OK;
@@ -408,5 +473,7 @@ int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err)
 	kh_tsv_clear(&tsv);
 	if (!rc)
 		rc = kh_sheet_check_twice(s, path, errs, err);
+	if (!rc)
+		rc = kh_sheet_check_mates(s, path, errs, err);
 	return rc ? rc : check_files(s, errs, err);
 }

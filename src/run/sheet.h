@@ -6,10 +6,10 @@
  *	sample <tab> reads1 <tab> reads2
  *
  * A table with a header, of columns between tabs or, if its header has none, between commas.  A
- * column is known by its name: `sample`; `reads1`, `fq1`, `fastq_1`, `short_reads_1`; `reads2`,
- * `fq2`, `fastq_2`, `short_reads_2`; `fasta` and `long_reads`, which have single reads beside these,
- * or in their place; others are passed over.  A row without a second file has single reads.  A sample may
- * have several rows; its reads are those of its rows in order.
+ * column is known by its name: `sample`; `reads1`, `fq1`, `fastq_1`, `short_reads_1`;
+ * `reads2`, `fq2`, `fastq_2`, `short_reads_2`; `fasta` and `long_reads`, which have single reads
+ * beside these, or in their place; others are passed over.  A row without a second file has single reads.  A
+ * sample may have several rows; its reads are those of its rows in order.
  */
 #ifndef KH_RUN_SHEET_H
 #define KH_RUN_SHEET_H
@@ -25,6 +25,7 @@ typedef struct kh_sheet_file {
 	size_t sample;
 	unsigned long long line;        /* 0: an operand */
 	int column;
+	bool second;                    /* second mates: the file before it has the first ones */
 } kh_sheet_file;
 
 /* Files that are read one behind another: of pairs, or of single reads. */
@@ -77,9 +78,11 @@ kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err);
  * and column of the first one. */
 int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
 		       const kh_sheet_file where[2], kh_err *err);
-/* Fails if a stream, as a FIFO, is named twice, and if a table names a file twice for a sample, by
- * whatever names: its reads would count twice.  Of operands, that is told in a warning. */
+/* Fails if a stream, as a FIFO, is named twice, and if a file is named twice for a sample, by
+ * whatever names: its reads would count twice.  name: of the table, or NULL. */
 int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err);
+/* Fails if a file of second mates is a copy of that of the first ones. */
+int kh_sheet_check_mates(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err);
 
 /* All errors in rows are added to `errs`. */
 int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err);

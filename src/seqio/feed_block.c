@@ -211,6 +211,19 @@ static size_t shared_len(const char *id, size_t n)
 	return n;
 }
 
+/* Which mate a record says that it is: 1, 2, or 0 if it does not.  By its name (a/1) or by the word
+ * of CASAVA behind it (1:N:0:ACGT).  Names of the SRA end with .N or _N in both files. */
+static unsigned mate_of(const char *id, const kh_record *r)
+{
+	const char *word = id + r->id_len + 1;
+	const char *digit = r->id_len >= 2 && id[r->id_len - 2] == '/' ? id + r->id_len - 1
+			    : r->name_len >= r->id_len + 4 && word[1] == ':' &&
+				      (word[2] == 'N' || word[2] == 'Y')
+				    ? word : "";
+
+	return *digit == '1' || *digit == '2' ? (unsigned)(*digit - '0') : 0;
+}
+
 int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	const kh_parsed *parsed = &b->parsed;
@@ -227,7 +240,8 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 			break;
 		const char *id = parsed->text + parsed->rec[i].name;
 
-		b->mate[i] = XXH3_64bits(id, shared_len(id, parsed->rec[i].id_len));
+		b->mate[i] = feed_mate(XXH3_64bits(id, shared_len(id, parsed->rec[i].id_len)),
+				       mate_of(id, &parsed->rec[i]));
 	}
 	b->n_mate = parsed->n_rec > FEED_FREE ? parsed->n_rec - FEED_FREE : 0;
 	return KH_OK;

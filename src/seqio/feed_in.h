@@ -48,7 +48,7 @@ struct feed_block {
 	bool odd; /* only the sequential parse can judge what is at `stop` */
 	size_t boundary, stop;
 	kh_place place;         /* the place of `stop`, counted from `boundary` */
-	uint64_t *mate;         /* hashes of the names that mates share, beside parsed.rec */
+	uint64_t *mate;         /* by feed_mate, beside parsed.rec */
 	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_FREE on */
 	/* what was parsed ahead is pieces: [raw, boundary), too, as if inside a record */
 	bool pieces;
@@ -70,6 +70,20 @@ struct feed_long {
 	size_t n, cap;
 	kh_parsed seq;          /* bases, from word 0 on */
 };
+
+/* A hash of the name that mates share, with the number of the mate in its two lowest bits: 1, 2, or
+ * 0: not known.  So names and mates are judged by one number each. */
+enum { FEED_MATE = 3 };
+static inline uint64_t feed_mate(uint64_t hash, unsigned number)
+{
+	return (hash & ~(uint64_t)FEED_MATE) | number;
+}
+static inline bool feed_same_names(uint64_t a, uint64_t b) { return (a ^ b) <= FEED_MATE; }
+/* Both say that they are first mates, or second ones. */
+static inline bool feed_same_mate(uint64_t a, uint64_t b)
+{
+	return (a & FEED_MATE) != 0 && ((a ^ b) & FEED_MATE) == 0;
+}
 
 struct feed_wait {              /* records that wait for their mates */
 	struct feed_block *b;

@@ -23,9 +23,12 @@ static const uint64_t *mate_hashes(const kh_block *p)
 	return b->mate + (p->rec - b->parsed.rec);
 }
 
-static int name_len(const kh_record *r)
+/* Of a name: its first word, or all of the header. */
+static int shown_len(const kh_record *r, bool all)
 {
-	return r->id_len > 80 ? 80 : (int)r->id_len;
+	const uint32_t n = all ? r->name_len : r->id_len;
+
+	return n > 80 ? 80 : (int)n;
 }
 
 /* Makes the names of a committed block readable, if its text was not kept. */
@@ -34,7 +37,8 @@ static int names_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 	return f->o.text == KH_FEED_BASES ? feed_text_again(f, b, err) : KH_OK;
 }
 
-static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
+/* same_mate: they have one name, but are not mates 1 and 2. */
+static int fail_names(kh_feed *f, const kh_job *j, size_t i, bool same_mate, kh_err *err)
 {
 	const kh_block *b[2];
 	const kh_record *r[2];
@@ -45,13 +49,14 @@ static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
 		if ((rc = names_again(f, b[k]->priv, err)))
 			return rc;
 	return kh_fail(err, KH_EFORMAT,
-		       "%s%s%s: pair %llu: the mates have different "
-		       "names, '%.*s' and '%.*s' (--set no-mate-check takes them as "
-		       "they are)",
+		       "%s%s%s: pair %llu: the mates have %s, '%.*s' and '%.*s' "
+		       "(--set no-mate-check takes them as they are)",
 		       feed_file_name(&f->st[b[0]->stream], b[0]->file), b[0] == b[1] ? "" : ", ",
 		       b[0] == b[1] ? "" : feed_file_name(&f->st[b[1]->stream], b[1]->file),
-		       (ull)(j->first + i + 1), name_len(r[0]), b[0]->text + r[0]->name,
-		       name_len(r[1]), b[1]->text + r[1]->name);
+		       (ull)(j->first + i + 1),
+		       same_mate ? "the same number" : "different names",
+		       shown_len(r[0], same_mate), b[0]->text + r[0]->name,
+		       shown_len(r[1], same_mate), b[1]->text + r[1]->name);
 }
 
 static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
@@ -63,9 +68,12 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 	size_t step = j->interleaved ? 2 : 1;
 	size_t from = j->interleaved ? j->from[0] + 1 : j->from[1];
 	const uint64_t *ha = mate_hashes(a) + j->from[0], *hb = mate_hashes(b) + from;
-	for (size_t i = 0; i < j->n; i++)
-		if (ha[i * step] != hb[i * step])
-			return fail_names(f, j, i, err);
+	for (size_t i = 0; i < j->n; i++) {
+		const uint64_t x = ha[i * step], y = hb[i * step];
+
+		if (!feed_same_names(x, y) || feed_same_mate(x, y))
+			return fail_names(f, j, i, feed_same_names(x, y), err);
+	}
 	return KH_OK;
 }
 
@@ -169,7 +177,7 @@ static int find_orphan(kh_feed *f, int s, kh_err *err)
 		return rc;
 	const kh_block *p = &w->b->pub;
 	const kh_record *r = &p->rec[w->from];
-	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", name_len(r),
+	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", shown_len(r, false),
 		 p->text + r->name);
 	f->orphan_file = p->file;
 	pthread_mutex_lock(&f->lock);

@@ -12,6 +12,9 @@
  * A read that lies along the text, as it is or as its reverse complement, is compared base by base:
  * a match, with the text or an allele, counts 1, a mismatch -1, and what counts is the stretch with
  * the greatest sum.
+ *
+ * Which strains have their text like that of a stretch is known by their lowest common ancestor: of
+ * those that are the same there, and of those that differ in some base.
  */
 #ifndef KH_TEXT_TEXT_H
 #define KH_TEXT_TEXT_H
@@ -96,6 +99,14 @@ typedef struct kh_text_stretch {
 	uint64_t end;                   /* the base behind its last one */
 	uint64_t alleles;               /* the word where its alleles begin; 0: it has none */
 } kh_text_stretch;
+
+/* Of some bins of a stretch: the LCA of strains whose text is the same, the stretch's own one with
+ * them; and of others, which have an allele there.  Where a bin is in none of these, all strains
+ * that are like it are of the taxon of the stretch. */
+typedef struct kh_text_strains {
+	uint32_t bin, bins;
+	uint32_t same, other;           /* taxa by number, of one species */
+} kh_text_strains;
 
 /* A read, and the target that it is compared with. */
 typedef struct kh_laid {

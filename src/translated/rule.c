@@ -344,3 +344,9 @@ int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size
 	r->n_calls = 0;
 	return rc;
 }
+
+void kh_translator_forget(kh_translator *r)
+{
+	r->n = r->n_hits = r->n_calls = 0;
+	r->votes.n = r->votes.pairs = 0;
+}

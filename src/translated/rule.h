@@ -37,5 +37,7 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 		      kh_err *err);
 /* The calls of those that were added, in their order, which are lent until the next is added. */
 int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err);
+/* After a failure: forgets what was added. */
+void kh_translator_forget(kh_translator *r);
 
 #endif
