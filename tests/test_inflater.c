@@ -48,7 +48,7 @@ static void faults(void **state)
 				assert_int_equal(fake.taken[i], 0);
 			free(got.text.p);
 		}
-	assert_true(calls > 100 && gone > 0);
+	assert_true(calls > 40 && gone > 0 && gone < calls);
 	fake_reset(UINT64_C(8) << 30);
 	free(want.text.p);
 	close(fd);
@@ -56,20 +56,23 @@ static void faults(void **state)
 	free(text.p);
 }
 
-/* Without room, the host does it; with little, batches are smaller. */
+/* Without room, the host does it. */
 static void room(void **state)
 {
+	const uint64_t spare = UINT64_C(2) << 30, enough = UINT64_C(200) << 20;
 	struct bytes text = reads(TEXT), file = { NULL, 0 };
 
 	(void)state;
 	add_gz(&file, text.p, text.n);
-	for (unsigned gb = 1; gb < 12; gb++) {
-		fake_reset((uint64_t)gb << 30);
-		open_inflater(0);
-		assert_int_equal(compare(&file, 1) > 0, gb >= 4);
+	for (uint64_t memory = spare; memory <= spare + enough; memory += enough / 8) {
+		fake_reset(memory);
+		open_inflater(9000);
+		const bool some = compare(&file, 1) > 0;
 		kh_cuda_inflater_close(inflater);
-		assert_true(fake.most[0] <= (uint64_t)gb << 30);
-		assert_true(gb < 4 || fake.most[0] < ((uint64_t)gb << 30) - (UINT64_C(2) << 30));
+		assert_true(memory > spare || !some);
+		assert_true(memory < spare + enough || some);
+		assert_true(fake.most[0] <= memory - spare);
+		assert_true(some || fake.most[0] == 0);
 	}
 	fake_reset(UINT64_C(8) << 30);
 	free(file.p);

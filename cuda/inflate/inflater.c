@@ -70,10 +70,10 @@ static uint32_t cap_text(size_t slot)
 	return (uint32_t)(RATIO * slot);
 }
 
-/* Rows of 32 tokens: four bits a token, and what each stripe has beside. */
+/* Rows of 32 tokens: four bits a token, and a quarter more for what each stripe has beside. */
 static uint32_t cap_row(size_t slot)
 {
-	return (uint32_t)((slot + FRONT) / 16 + KH_INF_STRIPES * 16);
+	return (uint32_t)((slot + FRONT) / 16 * 5 / 4 + (1 << 14));
 }
 
 static int device_rooms(struct device *d, kh_err *err)
@@ -151,10 +151,12 @@ static int device_open(kh_inflater *z, struct device *d, kh_err *err)
 		rc = left(z, &bytes, err);
 	if (rc || !fits)
 		return rc;
-	d->slot = z->slot;
-	for (int i = 0; i < N_SIZES && !d->slot; i++)
-		if (needed(d, sizes[i], true) + needed(d, sizes[i], false) <= bytes)
-			d->slot = sizes[i];
+	for (int i = 0; i < N_SIZES && !d->slot; i++) {
+		const size_t slot = z->slot ? z->slot : sizes[i];
+
+		if (needed(d, slot, true) + needed(d, slot, false) <= bytes)
+			d->slot = slot;
+	}
 	if (!d->slot)
 		return KH_OK;
 	rc = device_rooms(d, err);
