@@ -1,5 +1,5 @@
-/* fake_inflate.c - the launchers by which gzip is inflated, on one thread, without a GPU: what kernels
- * of cuda/inflate do with their threads is done here one after the other */
+/* fake_inflate.c - the launchers by which gzip is inflated, on one thread, without a GPU: what
+ * kernels of cuda/inflate do with their threads is done here one after the other */
 #include <config.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* inflate_files.h - gzip files of all kinds, read by a device that inflates, and without one: what comes
- * out must be the same, errors, too; tests of GPUs that are made up, and of one that is there */
+/* inflate_files.h - gzip files of all kinds, read by a device that inflates, and without one: what
+ * comes out must be the same, errors, too; for GPUs that are made up, and for one that is there */
 #ifndef KH_TEST_INFLATE_FILES_H
 #define KH_TEST_INFLATE_FILES_H
 

@@ -1,5 +1,5 @@
-/* test_inflater.c - the inflater's host side, and the functions of its kernels, on GPUs that are made
- * up */
+/* test_inflater.c - the inflater's host side, and the functions of its kernels, on GPUs that are
+ * made up */
 #include "inflate_files.h"
 
 #include "fake_gpu.h"

@@ -9,8 +9,8 @@
 /* In place of the number of a segment: nothing follows this one. */
 #define KH_INF_LAST 0xfffffffeu
 
-/* The segment that begins at that bit, with the header at byte `head`, from number i on; LAST: there
- * is none. */
+/* The segment that begins at that bit, with the header at byte `head`, from number i on; LAST:
+ * there is none. */
 static KH_HD uint32_t kh_inf_segment_at(const kh_inf_batch *b, uint32_t i, uint32_t bit,
 					uint32_t head)
 {
@@ -168,8 +168,8 @@ static KH_HD void kh_inf_end_at_member(const kh_inf_batch *b, uint32_t head, uin
 		*stop = KH_INF_ODD;
 }
 
-/* The result: what counts ends behind segment `last`, NONE: in front of all; sum: the CRC of what is
- * here of the text of its member. */
+/* The result: what counts ends behind segment `last`, NONE: in front of all; sum: the CRC of what
+ * is here of the text of its member. */
 static KH_HD void kh_inf_settle(const kh_inf_batch *b, uint32_t last, uint32_t sum, uint32_t stop)
 {
 	kh_inf_counts *c = b->c;

@@ -1,5 +1,5 @@
 /*
- * codes.h - bits of deflate data, headers of blocks, and the tables that codes are looked up in   [HD]
+ * codes.h - bits of deflate data, headers of blocks, and tables to look codes up in   [HD]
  *
  * A function that takes (lane, n_lanes) is run by all lanes of a warp, with what they share in
  * common; on the CPU by lane 0 of 1.

@@ -48,7 +48,8 @@ __device__ uint32_t queue_places(uint32_t mask, uint16_t *queue)
 	return __shfl_sync(ALL, sum, 31);
 }
 
-__global__ void __launch_bounds__(32 * FIND_WARPS) maybe_kernel(const __grid_constant__ kh_inf_batch b)
+__global__ void __launch_bounds__(32 * FIND_WARPS)
+maybe_kernel(const __grid_constant__ kh_inf_batch b)
 {
 	__shared__ uint8_t filled[FILLED];
 	__shared__ uint32_t tiles[FIND_WARPS][36];
@@ -123,7 +124,8 @@ __global__ void __launch_bounds__(CHAIN) segment_kernel(const __grid_constant__ 
 }
 
 /* --- decode ---------------------------------------------------------------------------- */
-__global__ void __launch_bounds__(32 * DECODE_WARPS, DECODE_BLOCKS) decode_kernel(const __grid_constant__ kh_inf_batch b)
+__global__ void __launch_bounds__(32 * DECODE_WARPS, DECODE_BLOCKS)
+decode_kernel(const __grid_constant__ kh_inf_batch b)
 {
 	extern __shared__ uint4 shared[];
 	kh_inf_work *w = (kh_inf_work *)shared + threadIdx.x / 32;

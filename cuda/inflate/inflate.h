@@ -6,9 +6,9 @@
  *
  *	find	every bit is tried as the beginning of a block with tables, and every byte as that
  *		of a member; places are sorted.  A segment begins at each of them
- *	decode	a warp decodes a segment, up to a place that another one begins at.  Its lanes decode
- *		a stripe of a block at 32 places at a time, and leave tokens: one or two literals,
- *		or a match
+ *	decode	a warp decodes a segment, up to a place that another one begins at.  Its lanes
+ *		decode a stripe of a block at 32 places at a time, and leave tokens: one or two
+ *		literals, or a match
  *	chain	the first segment begins at the known place, each other one where one before it
  *		ended; what was found in the wrong place drops out.  Now it is known where in the
  *		text, and of which member, each segment is, and each unit, half a stripe
@@ -153,7 +153,8 @@ typedef struct kh_inf_batch {
 	uint32_t cap_row, cap_text;
 	kh_inf_counts *c;
 	uint32_t *maybe;                /* KH_INF_MAYBE */
-	uint64_t *key, *sorted;         /* KH_INF_SEGMENTS: bit << 32 | byte of the header or NONE */
+	/* KH_INF_SEGMENTS: bit << 32 | byte of the header, or NONE */
+	uint64_t *key, *sorted;
 	kh_inf_segment *segment;
 	kh_inf_stripe *stripe;
 	kh_inf_unit *unit;              /* 2 KH_INF_STRIPES */
@@ -170,8 +171,8 @@ typedef struct kh_inf_batch {
 	uint32_t groups;                /* multiprocessors */
 } kh_inf_batch;
 
-/* Launchers; they return a cudaError_t.  *fits: the device has what the kernels need; *scratch: bytes
- * for the sort. */
+/* Launchers; they return a cudaError_t.  *fits: the device has what the kernels need; *scratch:
+ * bytes for the sort. */
 int kh_gpu_inflate_prepare(bool *fits, uint32_t *groups, uint64_t *scratch);
 int kh_gpu_inflate(const kh_inf_batch *b, void *stream);
 /* The second half of it, from the units on. */

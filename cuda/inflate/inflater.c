@@ -1,9 +1,10 @@
 /*
  * inflater.c - the memory of devices that inflate, and a batch on one of them
  *
- * Files have slots of their own; what kernels need beside them each device has once, so that batches
- * of several files go through it one after the other, while others are copied.  Copies go through
- * pinned pieces, which the thread that needs one takes, with a stream, from those that are free.
+ * Files have slots of their own; what kernels need beside them each device has once, so that
+ * batches of several files go through it one after the other, while others are copied.  Copies go
+ * through pinned pieces, which the thread that needs one takes, with a stream, from those that are
+ * free.
  */
 #include <config.h>
 #include "cuda/inflate/inflater.h"
@@ -43,8 +44,8 @@ struct device {
 	pthread_mutex_t run;    /* held while a batch is run: guards all below */
 	cudaStream_t stream;
 	cudaEvent_t done;
-	KH_GPU_BUFS(all, counts, maybe, key, sorted, segment, stripe, unit, member, token, symbol, map,
-		    windows, sort, host);
+	KH_GPU_BUFS(all, counts, maybe, key, sorted, segment, stripe, unit, member, token, symbol,
+		    map, windows, sort, host);
 };
 
 struct kh_inflater {
@@ -359,7 +360,8 @@ static int get(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *
 
 	for (size_t i = 0, m; i < n && !rc; i += m) {
 		m = n - i < PIECE ? n - i : PIECE;
-		rc = copy(p, p->host.p, text_of(f, text) + from + i, m, cudaMemcpyDeviceToHost, err);
+		rc = copy(p, p->host.p, text_of(f, text) + from + i, m, cudaMemcpyDeviceToHost,
+			  err);
 		if (!rc)
 			memcpy(to + i, p->host.p, m);
 	}

@@ -13,7 +13,8 @@ namespace {
 
 constexpr unsigned RESOLVE_WARPS = 4, TEXT = 1024, SETTLE = 1024, WINDOW = KH_INF_WINDOW;
 
-__global__ void __launch_bounds__(32 * RESOLVE_WARPS) resolve_kernel(const __grid_constant__ kh_inf_batch b)
+__global__ void __launch_bounds__(32 * RESOLVE_WARPS)
+resolve_kernel(const __grid_constant__ kh_inf_batch b)
 {
 	__shared__ kh_inf_ring rings[RESOLVE_WARPS];
 
@@ -110,7 +111,8 @@ __global__ void __launch_bounds__(TEXT) window_kernel(const __grid_constant__ kh
 	for (uint32_t g = 0; g < b.groups; g++) {
 		for (unsigned k = 0; k < EACH; k++)
 			if (g + 1 < b.groups)
-				y[k] = map[(uint64_t)(g + 1) * (WINDOW / 8) + threadIdx.x + k * TEXT];
+				y[k] = map[(uint64_t)(g + 1) * (WINDOW / 8) + threadIdx.x +
+					   k * TEXT];
 		for (unsigned k = 0; k < EACH; k++) {
 			const unsigned i = threadIdx.x + k * TEXT;
 
@@ -168,8 +170,9 @@ __global__ void __launch_bounds__(TEXT) text_kernel(const __grid_constant__ kh_i
 		unit_text(b, u, now);
 		__syncthreads();
 		for (uint32_t i = threadIdx.x; i < WINDOW; i += TEXT)
-			then[i] = u.n < WINDOW && i < WINDOW - u.n ? now[i + u.n]
-								   : b.text[u.at + u.n + i - WINDOW];
+			then[i] = u.n < WINDOW && i < WINDOW - u.n
+					  ? now[i + u.n]
+					  : b.text[u.at + u.n + i - WINDOW];
 		__syncthreads();
 		uint8_t *x = now;
 

@@ -6,8 +6,8 @@
  * to.  What it refers to in groups before is known; within the group each symbol that is not known
  * takes over what it refers to, until all are: a chain of n takes log n turns.
  *
- * On the CPU the lanes of a warp take turns in each step (KH_INF_EACH: lane, l), and what each has in
- * registers is an array of 32.
+ * On the CPU the lanes of a warp take turns in each step (KH_INF_EACH: lane, l), and what each has
+ * in registers is an array of 32.
  */
 #ifndef KH_CUDA_INFLATE_UNIT_H
 #define KH_CUDA_INFLATE_UNIT_H
@@ -188,7 +188,7 @@ static KH_HD bool kh_inf_fill_ring(kh_inf_making_unit *m, int end)
 }
 
 /* --- symbols ---------------------------------------------------------------------------- */
-/* A copy of symbol q, of the unit or in front of it; `group`: the first one of the group at hand. */
+/* A copy of symbol q, of the unit or in front of it; `group`: the first one of those at hand. */
 static KH_HD uint32_t kh_inf_copied(const kh_inf_making_unit *m, int q, int group)
 {
 	if (q < 0 && (uint32_t)-q > m->u->reach) {
@@ -200,7 +200,7 @@ static KH_HD uint32_t kh_inf_copied(const kh_inf_making_unit *m, int q, int grou
 	return q < group ? m->out[q] : KH_INF_PENDING | (uint32_t)(q - group);
 }
 
-/* The eight symbols of each lane, as far as they are known, of the group that begins at symbol g. */
+/* The eight symbols of each lane, as far as they are known, of the group from symbol g on. */
 static KH_HD void kh_inf_take_eights(kh_inf_making_unit *m, int g, kh_inf_eights *x)
 {
 	kh_inf_ring *r = m->r;
@@ -219,7 +219,8 @@ static KH_HD void kh_inf_take_eights(kh_inf_making_unit *m, int g, kh_inf_eights
 		uint32_t t = m->n_out + first[l] - 1, is = r->token[t % KH_INF_RING];
 
 		if (lane < KH_INF_GROUP / 32)
-			r->begins[((uint32_t)(g + m->skew) / 32 + (uint32_t)lane) % KH_INF_RING] = 0;
+			r->begins[((uint32_t)(g + m->skew) / 32 + (uint32_t)lane) % KH_INF_RING] =
+				0;
 		x->pending[l] = 0;
 		KH_INF_UNROLL
 		for (int i = 0; i < 8; i++) {

@@ -234,6 +234,7 @@ static size_t block_that_suits(const kh_backend *be, const kh_devices *on)
 void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 {
 	const size_t suits = block_that_suits(be, &j->on);
+	const kh_inflate_by by = { j->on.choice.backend->inflate, j->inflater };
 	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,
@@ -245,7 +246,6 @@ void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 				      .workers = j->on.threads,
 				      .held = be->depth,
 				      .threads = j->on.threads,
-				      .inflate = { j->inflater ? j->on.choice.backend->inflate : NULL,
-						   j->inflater },
+				      .inflate = j->inflater ? by : (kh_inflate_by) { NULL, NULL },
 				      .digests = j->v.samples != NULL };
 }

@@ -7,11 +7,12 @@
  *	kh_gzdev_take	 in order	gives out the next part of text that was run
  *	kh_gzdev_finish	 any thread	copies it
  *
- * Batches are read ahead of the text, by all threads that have nothing else to do, a piece each. The
- * text of a run is proven before any of it is given out.  Where a run stops at what only the host
- * can judge (data that cannot be decoded, a member that is not right, the end of the file), or the
- * device fails, the sequential reader goes on from the last place that was proven; so errors are its
- * own, and no text is lost.  Only for regular files, which are read from any place.
+ * Batches are read ahead of the text, by all threads that have nothing else to do, a piece each.
+ * The text of a run is proven before any of it is given out.  Where a run stops at what only the
+ * host can judge (data that cannot be decoded, a member that is not right, the end of the file), or
+ * the device fails in it, the sequential reader goes on from the last place that was proven; so
+ * errors are its own, and no text is lost.  Only what was proven, and cannot be copied from the
+ * device any more, is an error.  For regular files, which are read from any place.
  */
 #ifndef KH_IO_GZDEV_H
 #define KH_IO_GZDEV_H
@@ -45,8 +46,8 @@ typedef struct kh_gzdev_job {
 	uint64_t seen;
 } kh_gzdev_job;
 
-/* In order.  1: *job is to be done, outside the lock, then this is to be called again; 0: kh_gzdev_take
- * has something to say. */
+/* In order.  1: *job is to be done, outside the lock, then this is to be called again; 0:
+ * kh_gzdev_take has something to say. */
 int kh_gzdev_work(kh_gzdev *g, kh_gzdev_job *job);
 void kh_gzdev_do(const kh_gzdev_job *job);
 /* Bytes of the file that have been asked for. */

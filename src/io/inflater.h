@@ -5,8 +5,8 @@
  * text of one batch is given out, the next one is inflated, and the one behind that is read.  A run
  * inflates what is in a slot, from a place where the text in front is known, up to the end of the
  * last block that is there, or less.  What it gives is proven: each block begins where the one in
- * front of it ended, no match copies from before its member, and each member that ends in it has the
- * CRC and the length that its trailer says.  Where it finds anything else, it stops in front of that.
+ * front of it ended, no match copies from before its member, and each member that ends in it has
+ * the CRC and the length that its trailer says.  It stops in front of anything else.
  */
 #ifndef KH_IO_INFLATER_H
 #define KH_IO_INFLATER_H
@@ -73,12 +73,13 @@ typedef struct kh_inflater_functions {
 	size_t (*slot_bytes)(const kh_inflater_file *f);
 	size_t piece_bytes;
 	/* Any thread: n <= piece_bytes bytes, which `fill` gives, to byte `to` of a slot. */
-	int (*put)(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n, kh_inflater_fill *fill,
-		   void *arg, uint64_t at, kh_err *err);
+	int (*put)(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n,
+		   kh_inflater_fill *fill, void *arg, uint64_t at, kh_err *err);
 	/* One thread at a time for a file.  The first run of a file begins at a member. */
 	int (*run)(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
 	/* Any thread: text [from, from + n) of a slot. */
-	int (*get)(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *to, kh_err *err);
+	int (*get)(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *to,
+		   kh_err *err);
 } kh_inflater_functions;
 
 /* Who inflates; f NULL: the host. */

@@ -64,8 +64,8 @@ int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err);
 /* Goes to the data of the next member if it stands in front of them.  True: at their first byte. */
 bool kh_gz_to_data(kh_source *s);
 
-/* source_pgzip.c, source_gzdev.c: may they take over here, and begin; and the sequential reader goes
- * on. */
+/* source_pgzip.c, source_gzdev.c: may they take over here, and begin; and the sequential reader
+ * goes on. */
 int kh_pgzip_begin(kh_source *s, bool *began, kh_err *err);
 int kh_pgzip_end(kh_source *s, kh_err *err);
 int kh_gzdev_begin(kh_source *s, bool *began, kh_err *err);

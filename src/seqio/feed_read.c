@@ -37,7 +37,8 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 	}
 	if (f->o.allow_no_eof)
 		kh_source_allow_no_eof(in->src);
-	const bool many = f->o.threads / f->n_streams >= THREADS_TOGETHER || getenv("KH_GZ_TOGETHER");
+	const bool many = f->o.threads / f->n_streams >= THREADS_TOGETHER ||
+			  getenv("KH_GZ_TOGETHER");
 	kh_source_together(in->src, &(kh_together) { .threads = many ? f->o.threads : 0,
 						     .by = f->o.inflate,
 						     .part = f->o.block_size });
