@@ -181,9 +181,24 @@ static void file_free(kh_inflater_file *f)
 	free(f);
 }
 
+/* Zeros: kernels read some words beside what there is. */
+static int file_rooms(kh_inflater_file *f, kh_err *err)
+{
+	struct device *d = f->d;
+	const size_t in = d->slot + FRONT + KH_INF_PAD, text = cap_text(d->slot) + 256;
+	const size_t bytes[] = { in, in, text, text, KH_INF_WINDOW, KH_INF_WINDOW };
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < sizeof f->all / sizeof *f->all && !rc; i++) {
+		rc = kh_gpu_room_exact(&f->all[i], bytes[i], err);
+		if (!rc)
+			rc = KH_GPU(cudaMemsetAsync(f->all[i].p, 0, bytes[i], d->stream), err);
+	}
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(d->stream), err);
+}
+
 static int file_new(kh_inflater *z, struct device *d, kh_inflater_file **out, kh_err *err)
 {
-	const size_t in = d->slot + FRONT + KH_INF_PAD, text = cap_text(d->slot) + 256;
 	kh_inflater_file *f;
 	uint64_t bytes = 0;
 	int rc = left(z, &bytes, err);
@@ -195,17 +210,7 @@ static int file_new(kh_inflater *z, struct device *d, kh_inflater_file **out, kh
 		return KH_ENOMEM;
 	f->z = z;
 	f->d = d;
-	rc = kh_gpu_room_exact(&f->in0, in, err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&f->in1, in, err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&f->text0, text, err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&f->text1, text, err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&f->window0, KH_INF_WINDOW, err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&f->window1, KH_INF_WINDOW, err);
+	rc = file_rooms(f, err);
 	if (rc)
 		file_free(f);
 	else
