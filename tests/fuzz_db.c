@@ -97,7 +97,8 @@ static size_t sample(pair *out)
 static void add_range(kh_db_header *h, kh_seed_range *dir, const kh_image *im)
 {
 	static const char zero[64];
-	const size_t at = h->section[KH_SEC_INDEX].bytes, lists = im->range.words * sizeof *im->word;
+	const size_t at = h->section[KH_SEC_INDEX].bytes;
+	const size_t lists = im->range.words * sizeof *im->word;
 	const size_t lines = kh_seed_line_bytes(&im->range);
 
 	*dir = im->range;

@@ -48,6 +48,8 @@ def repaired(data):
 def truncations(good):
     for name in SECTIONS:
         at, size = extent(good, name)
+        if size == 0:
+            continue
         yield "cut-before-" + name, good[:at], "truncated|few for a database"
         yield "cut-in-" + name, good[:at + size // 2], "truncated"
     yield "cut-1", good[:-1], "truncated"
@@ -68,7 +70,7 @@ def flips(good):
     for offset in (9, 100, 2000, 4090):
         bad = bytearray(good)
         bad[offset] ^= 1
-        yield "flip-header-%d" % offset, bad, "database version|checksum of its header"
+        yield "flip-header-%d" % offset, bad, "a database of format|checksum of its header"
 
 
 def plain(good):
@@ -95,7 +97,7 @@ def headers(good):
             ("s", "I", (0, 1, 31, huge32)), ("stride", "I", (0, 1, 111, 112, 1024, huge32)),
             ("bins", "Q", (0, 1, 1 << 32, huge64)), ("features", "Q", (0, huge64)), ("over", "Q", (1, huge64)),
             ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("word_bits", "I", (0, 8, 22, 24, 32, huge32)),
-            ("least", "I", (1, huge32)), ("max_bytes", "Q", (1,)), ("no_repeats", "I", (2, huge32)), ("zero", "I", (1, 1 << 31))):
+            ("max_bytes", "Q", (1,)), ("no_repeats", "I", (2, huge32)), ("zero", "I", (1, 1 << 31))):
         for value in values:
             yield "%s-%d" % (field, value), put(good, fmt, HEADER[field], value), ""
     yield "tool", put(good, "32s", HEADER["tool"], b"x" * 32), ""
@@ -149,7 +151,7 @@ def text(good):
         for value in values:
             yield "text-kept-%s-%d" % (what, value), put(good, "I", at_kept + 20 + offset, value), "kept|targets|bins"
     for i, value in [(i, value) for i, _ in alleles[:2] for value in (0, 3, huge >> 32)]:
-        yield "text-kept-alleles-%d-%d" % (i, value), put(good, "I", at_kept + 20 * i + 16, value), "kept is damaged|text does not fit"
+        yield "text-kept-alleles-%d-%d" % (i, value), put(good, "I", at_kept + 20 * i + 16, value), "kept is damaged|text does not fit|alleles are damaged"
     with_alleles = sum(bins for _, bins in alleles)
     behind = struct.unpack_from("<Q", good, HEADER["bins"])[0] * stride // 16 + 64
     few = at + 4 * (behind + (with_alleles * stride // 16 + 64 if alleles else 0))
@@ -167,6 +169,8 @@ def seeds(good):
     directory, index = extent(good, "directory")[0], extent(good, "index")[0]
     bits = struct.unpack_from("<I", good, HEADER["word_bits"])[0]
     lists = [struct.unpack_from("<I", good, directory + 64 * r + 20)[0] for r in range(256)]
+    if not any(lists):
+        return
     slots, r = 512 // (bits + 9), next(r for r in range(256) if lists[r])
     at = directory + 64 * r
     first, first_word, words, lists, n, _, used, lines = struct.unpack_from("<QQIIIIII", good, at)
@@ -187,7 +191,10 @@ def seeds(good):
     yield "seeds-free", line_with(0), "free is not zero"
     yield "seeds-behind", line_with(1 << bits), "behind the text"
     yield "seeds-list", line_with((1 << bits) + 1 + words), "does not begin where a seed says"
-    yield "seeds-tag", put(good, "B", index + 64 * first, 255), "not ascending"
+    # a line with a second tag
+    places = [(of[0], of[7]) for of in struct.iter_unpack("<QQ12I", good[directory:directory + 256 * 64])]
+    two = next(at for of, n in places for at in range(index + 64 * of, index + 64 * (of + n), 64) if 0 < good[at + 1] < 255)
+    yield "seeds-tag", put(good, "B", two, 255), "not ascending"
     word = index + 4 * first_word
     second = struct.unpack_from("<I", good, word + 4)[0]
     yield "seeds-word", put(good, "I", word, (1 << 32) - 1), "ascending bins"

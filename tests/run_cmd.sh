@@ -80,8 +80,8 @@ with open("strains.fa", "w") as f, open("strains.map", "w") as m:
 	done
 	rm strains.*
 else skip "build --dry-run: the size of many strains" "no python3"; fi
-dry_build --db x.khdb --max-db-size 100K >plan
-check "build --dry-run: a limit of size" test "$(value database)" -le 102400 -a "$(value database)" -gt 100000
+dry_build --db x.khdb --max-db-size 150K >plan
+check "build --dry-run: a limit of size" test "$(value database)" -le 153600 -a "$(value database)" -gt 150000
 expect 2 "max-db-size: 0 is less than 1" "build: a limit of no bytes" build --db x.khdb --max-db-size 0 "$data"/genomes/*.gz
 expect 1 "no-such/x.khdb: " "build --dry-run: a folder that is not there" dry_build --db no-such/x.khdb
 expect 1 "none.tsv: No such file" "build --dry-run: a table that is not there" dry_build --db x.khdb --seqid2taxid none.tsv

@@ -62,7 +62,7 @@ done
 # another limit for NEW: the bytes of a build from all with that, whatever the old one was
 o="-k 12 --set total-bases=50K"
 check "a limit: of all" whole $o --max-db-size 110K $mix
-for was in "" "--max-db-size 60K" "--max-db-size 120K"; do
+for was in "" "--max-db-size 90K" "--max-db-size 120K"; do
 	first $o $was u1.fa a1.fa s1.fa t1.fa b1.fa
 	check "a limit ${was:+beside $was}: added" add --max-db-size 110K s2.fa u2.fa a2.fa s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa s5.fa t4.fa n1.fa t5.fa
 	same all.khdb new.khdb "a limit ${was:+beside $was}: the same"

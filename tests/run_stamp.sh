@@ -61,8 +61,8 @@ fake() { # FILE: the stamp that it would have
 	echo "$s"
 }
 # Checksums are of 16 MiB, and those of the index alone may be left out: this one has several.
-{ echo ">NC_001422.1"; head -c 20000000 /dev/urandom | LC_ALL=C tr '\000-\377' '[A*64][C*64][G*64][T*64]' | fold -w 80; } >large.fa
-check "a large database" build --db large.khdb -k 16 large.fa
+{ echo ">NC_001422.1"; head -c 50000000 /dev/urandom | LC_ALL=C tr '\000-\377' '[A*64][C*64][G*64][T*64]' | fold -w 80; } >large.fa
+check "a large database" build --db large.khdb large.fa
 check "a large database: it is" test "$(wc -c <large.khdb)" -gt 20000000
 printf '\377\000\377' | dd of=large.khdb bs=1 seek=1000000 conv=notrunc 2>.err
 expect 1 "checksum" "a large database, damaged" "$kmerhash" classify --db large.khdb --output o.tsv "$sim"

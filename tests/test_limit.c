@@ -238,7 +238,8 @@ static void test_bytes(void **state)
 	for (size_t i = 0; i < sizeof gbp / sizeof *gbp; i++) {
 		const uint64_t bases = (uint64_t)(gbp[i] * 1e9);
 		const uint32_t k = kh_default_k(bases), stride = kh_default_stride(bases);
-		const kh_sampling s = { KH_SYNCMER, k, kh_default_s(bases, k, stride), stride, 0, 1 };
+		const kh_sampling s = { KH_SYNCMER, k, kh_default_s(bases, k, stride), stride,
+					0, 1 };
 		const double share = (double)kh_default_share(bases, &s) / KH_LIMIT_ALL;
 		const double mean = 2.0 * (double)bases / pow(4, k);
 		const uint32_t slots = kh_seed_slots(kh_seed_bits(bases / stride));

@@ -124,7 +124,8 @@ static void test_random(void **state)
 		pairs p = { .v = NULL };
 
 		for (unsigned i = 0; i < n; i++)
-			add_list(&p, some_key(round % 5 == 4), 1 + test_rand() % (round % 3 ? 3 : 40));
+			add_list(&p, some_key(round % 5 == 4),
+				 1 + (unsigned)(test_rand() % (round % 3 ? 3 : 40)));
 		make_index(&d, &p);
 		check_all(&d, &p);
 		drop_index(&d);
