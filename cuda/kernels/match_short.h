@@ -307,10 +307,9 @@ static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, const uint32_t *m
 }
 
 /* Is it certain that some seeds have to be looked up that were not, as by kh_match_falls_short? */
-static KH_HD bool kh_short_falls_short(const kh_match_db *db, const kh_mates *s,
-				       const kh_short_found f[2])
+static KH_HD bool kh_short_falls_short(const kh_mates *s, const kh_short_found f[2])
 {
-	const uint32_t slack = kh_match_slack(db, s);
+	const uint32_t slack = kh_match_slack_unseen(s);
 	bool falls = false;
 
 	for (uint32_t i = 0; i < 2; i++)
@@ -375,7 +374,7 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 		/* as kh_match_compare, with both mates, and kh_match_unseen */
 		if (n == 2 && f[i].next != UINT32_MAX && len - f[i].next >= score - other)
 			return KH_SHORT_LEFT;
-		unseen |= len > 0 && score <= len - f[i].unseen + other;
+		unseen |= len > 0 && best->score <= len - f[i].unseen + other;
 	}
 	if (unseen && kh_mates_have_more(s))
 		return KH_SHORT_AGAIN;
@@ -414,7 +413,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	const bool more = kh_mates_have_more(&j.s);
 	const kh_spot place[2] = { f[0].place[0], f[1].place[0] };
 
-	if (more && kh_short_falls_short(db, &j.s, f))
+	if (more && kh_short_falls_short(&j.s, f))
 		return KH_SHORT_AGAIN;
 	if (more || !kh_short_too_little(db, &j.s, f)) {
 		for (uint32_t mate = 0; mate < 2; mate++)
