@@ -317,6 +317,13 @@ static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
 }
 
+/* The same of places that have none of the seeds which were looked up: what is behind by a mismatch
+ * or more, and has none of them, is not sought. */
+static KH_HD uint32_t kh_match_slack_unseen(const kh_mates *s)
+{
+	return s->only ? 0 : KH_MATCH_SLACK;
+}
+
 /* The least score of a call. */
 static KH_HD uint32_t kh_match_least(const kh_match_db *db, const kh_mates *s)
 {
@@ -380,7 +387,7 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const k
 static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
 	const kh_found *f = &m->found[mate];
-	const uint32_t slack = kh_match_slack(m->db, s);
+	const uint32_t slack = kh_match_slack_unseen(s);
 
 	return kh_mates_have_more(s) && s->mate[mate].len > 0 &&
 	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
@@ -457,7 +464,7 @@ static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_mates *s, i
 static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
-	const int64_t score = best ? (int64_t)best->score - kh_match_slack(m->db, s) : 0;
+	const int64_t score = best ? (int64_t)best->score - kh_match_slack_unseen(s) : 0;
 
 	for (int i = 0; i < 2 && best; i++) {
 		const int64_t most = (int64_t)s->mate[i].len - m->found[i].unseen;
