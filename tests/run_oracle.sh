@@ -100,6 +100,8 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: made-up reads, long ones too" calls text.khdb made.fq
 	check "text: made-up pairs" calls text.khdb made_1.fq made_2.fq
 	check "text: confidence" calls text.khdb made.fq --confidence 0.9
+	check "text: the second-best taxon" second text.khdb made.fq
+	check "text: the second-best taxon, pairs" second text.khdb made_1.fq made_2.fq
 	set -- $sim
 	check "text: alignments of pairs" aligned --paired "$1" "$2"
 	set -- $real
@@ -156,6 +158,9 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text of close species: build" "$kmerhash" build -q --db text.khdb --text --taxonomy close/taxonomy close/refs.fa
 	head -n 800 close/long.fq >long.fq
 	check "text of close species: long reads" calls text.khdb long.fq
+	check "text of close species: the second-best taxon" second text.khdb long.fq
+	head -n 1200 close/reads.fq >short.fq
+	check "text of close species: the second-best taxon of short reads" second text.khdb short.fq
 	for stride in 64 512; do
 		check "text, bins of $stride: build" build --db text.khdb --text --set stride=$stride $genomes
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
@@ -173,6 +178,9 @@ fi
 { echo ">joined"; gzip -dc "$data"/genomes/*T7*.gz | sed -n '2,60p'; gzip -dc "$data"/genomes/*Lambda*.gz | sed -n '2,40p'; } >joined.fa
 classify --db syncmer.khdb --output o.tsv --set second-best --set lineage-column joined.fa
 check "a contig of two genomes: both are named" sh -c 'cut -f 3,7 o.tsv | grep -q "^10760	10710:[0-9][0-9][0-9]"'
+[ -n "${KH_DEVICE:-}" ] || build --db text.khdb --text $genomes
+[ -n "${KH_DEVICE:-}" ] || classify --db text.khdb --output t.tsv --set second-best joined.fa
+[ -n "${KH_DEVICE:-}" ] || check "a contig of two genomes, text: both are named" sh -c 'cut -f 3,6 t.tsv | grep -q "^10760	10710:[0-9][0-9][0-9]"'
 check "a contig of two genomes: its lineage" sh -c 'cut -f 6 o.tsv | grep -q "^d__Viruses;.*;s__Escherichia virus T7$"'
 expect 2 "not with --sample-pass" "the second-best taxon and the sample pass" "$kmerhash" classify --db syncmer.khdb --set second-best --sample-pass joined.fa
 classify --db syncmer.khdb --output a.tsv --sample-pass --set lineage-column ${sim% *}

@@ -178,7 +178,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 		rc = put(&c->strains, db->strains, db->n_strains * sizeof *db->strains, err);
 
 	kh_match_db_init(x, db, &e->rule);
-	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
+	x->candidates = e->rule.candidates;
 	if (e->placement == KH_PLACE_REPLICATE) {
 		x->text = (const uint32_t *)(const void *)(image + text);
 		x->seeds.image = image + index;

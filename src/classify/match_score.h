@@ -5,6 +5,12 @@
 #include "classify/match_chain.h"
 
 /* --- claims ------------------------------------------------------------------------- */
+/* What a species is called whose strain is not known. */
+static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
+{
+	return db->bins.taxon[db->bins.n_targets + species];
+}
+
 static KH_HD kh_claim kh_claim_none(uint32_t species)
 {
 	const kh_claim c = { species, 0, 0, 0, 0, { 0, 0 }, 0 };

@@ -57,9 +57,6 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
-	if ((*db)->text && o->want == KH_WANT_SECOND)
-		return kh_fail(err, KH_EUSAGE, "%s: a database with text has no --set second-best",
-			       o->path);
 	if (o->aligned && (!(*db)->text || !o->on->choice.backend->on_host || o->on->comm))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database with "
 			       "text (build --text), --device cpu and one process", o->path);
