@@ -547,7 +547,9 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	kh_call c = kh_small_decide(db, place, &claims, &j.s, claims.n ? claim : NULL,
 				    kh_extent_empty(), f[0].kmers + f[1].kmers, q->rule.confidence,
 				    q->candidates ? &q->candidates[i] : NULL);
-	/* which strain it is, a warp finds out */
+	/* which strain it is, and the hits of the second-best species, a warp finds out */
+	if (claims.n > 1 && db->candidates == KH_WANT_SECOND)
+		return KH_SHORT_LEFT;
 	if (claims.n && kh_match_may_be_strain(db, claim->species, c.taxon))
 		return KH_SHORT_LEFT;
 	if (q->found)

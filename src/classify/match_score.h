@@ -5,6 +5,12 @@
 #include "classify/match_chain.h"
 
 /* --- claims ------------------------------------------------------------------------- */
+/* What a species is called whose strain is not known. */
+static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
+{
+	return db->bins.taxon[db->bins.n_targets + species];
+}
+
 static KH_HD kh_claim kh_claim_none(uint32_t species)
 {
 	const kh_claim c = { species, 0, 0, 0, 0, { 0, 0 }, 0 };
@@ -367,16 +373,21 @@ static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *plac
 	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
 }
 
-/* Are the hits of a claim counted: of the best one's species, of a part of all that have some? */
-static KH_HD bool kh_match_counts(const kh_mates *s, const kh_claim *best, const kh_claim *c)
+/* Are the hits of a claim counted: of the best one's species, of one that may be the second-best, of
+ * a part of all that have some? */
+static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, const kh_claim *best,
+				  const kh_claim *c)
 {
-	return c == best || (!s->only && c->score >= KH_MATCH_PART);
+	const bool second = db->candidates == KH_WANT_SECOND;
+
+	return c == best || (!s->only && c->score >= KH_MATCH_PART) ||
+	       (second && c->score >= best->score - KH_MATCH_NEARBY);
 }
 
 static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const kh_claim *best)
 {
 	for (uint32_t i = 0; i < m->here.n; i++)
-		if (kh_match_counts(s, best, &m->here.v[i]))
+		if (kh_match_counts(m->db, s, best, &m->here.v[i]))
 			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
 }
 
