@@ -5,12 +5,16 @@
 #include "cuda/engine/engine.h"
 #include "cuda/engine/kraken2.h"
 #include "cuda/gpu/gpu.h"
+#include "cuda/inflate/inflater.h"
 
 static const kh_backend kraken = {
 	.name = "cuda",
 	.kraken = &kraken,
 	.block_size = KH_CUDA_BLOCK_SIZE,
 	.n_devices = kh_gpu_count,
+	.inflate = &kh_cuda_inflater,
+	.inflater_open = kh_cuda_inflater_open,
+	.inflater_close = kh_cuda_inflater_close,
 	.engine_open = kh_cuda_k2_engine_open,
 	.engine_close = kh_cuda_k2_engine_close,
 	.queue_open = kh_cuda_k2_queue_open,
@@ -31,6 +35,9 @@ const kh_backend kh_backend_cuda = {
 	.loads = true,
 	.kraken = &kraken,
 	.n_devices = kh_gpu_count,
+	.inflate = &kh_cuda_inflater,
+	.inflater_open = kh_cuda_inflater_open,
+	.inflater_close = kh_cuda_inflater_close,
 	.build.open = kh_cuda_builder_open,
 	.build.plan = kh_cuda_builder_plan,
 	.build.add = kh_cuda_builder_add,

@@ -137,8 +137,7 @@ static void compare_all(const kh_gpu_query *q)
 				kh_gpu_leave_to_host(q, i);
 			continue;
 		}
-		kh_short_end end = q->found ? KH_SHORT_LEFT
-					    : kh_short_compare(q, &q->text, i, true, false, NULL);
+		kh_short_end end = kh_short_compare(q, &q->text, i, true, false, NULL);
 
 		if (end == KH_SHORT_AGAIN)
 			end = kh_short_compare(q, &q->text, i, true, true, NULL);
@@ -163,6 +162,8 @@ static int run(const kh_gpu_query *q, cudaStream_t stream)
 	compare_all(q);
 	for (int first = 1; first >= 0 && !q->found; first--)
 		compare_parts(q, first != 0);
+	kh_gpu_census_add(&q, 1, stream);
+	kh_gpu_counters_add(&q, 1, stream);
 	return q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
 }
 
@@ -176,19 +177,7 @@ int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t s
 	return e;
 }
 
-/* --- what the engine calls for samples and for Kraken 2: not made up --------------------- */
-int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream)
-{
-	(void)mask, (void)other, (void)n, (void)stream;
-	abort();
-}
-
-int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream)
-{
-	(void)s, (void)stream;
-	abort();
-}
-
+/* --- what the engine calls for Kraken 2: not made up ------------------------------------ */
 int kh_gpu_kraken2_run(const kh_gpu_kraken2 *q, void *stream)
 {
 	(void)q, (void)stream;

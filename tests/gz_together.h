@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include "gz_make.h"
-#include "io/pgzip.h"
 #include "io/source.h"
+#include "io/together.h"
 
 struct together_text {
 	struct bytes text;
@@ -36,13 +36,13 @@ static inline size_t together_piece(struct together *t)
 }
 
 /* A part, whose piece is taken, is finished outside the lock. */
-static inline void together_part(struct together *t, kh_pgzip_part *part, size_t i)
+static inline void together_part(struct together *t, kh_gz_part *part, size_t i)
 {
 	struct together_text x = { { NULL, 0 }, 0, { 0, "" } };
 
 	pthread_mutex_unlock(&t->lock);
 	x.text.p = malloc(part->n + 1);
-	x.rc = kh_pgzip_finish(part, (char *)x.text.p, &x.text.n, &x.err);
+	x.rc = kh_gz_finish(part, (char *)x.text.p, &x.text.n, &x.err);
 	pthread_mutex_lock(&t->lock);
 	t->piece[i] = x;
 	t->ended |= x.rc < 0;
@@ -69,19 +69,19 @@ static inline void *together_run(void *arg)
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->ended) {
-		kh_pgzip_part part = { .chunk = NULL };
-		kh_pgzip_job job;
+		kh_gz_part part = { .any = false };
+		kh_gz_job job;
 		int rc = kh_source_work(t->s, &job, &err);
 
 		if (rc > 0) {
 			pthread_mutex_unlock(&t->lock);
-			kh_pgzip_do(&job);
+			kh_gz_do(&job);
 			pthread_mutex_lock(&t->lock);
 			continue;
 		}
 		if (!rc && kh_source_kind(t->s) == KH_SOURCE_GZIP) {
 			rc = kh_source_part(t->s, &part, &err);
-			if (part.chunk)
+			if (part.any)
 				together_part(t, &part, together_piece(t));
 		} else if (!rc) {
 			together_read(t);

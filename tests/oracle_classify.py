@@ -102,6 +102,8 @@ def plain(seq):
 class Classifier:
     """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best, and
     where these mates lie."""
+    with_second = False
+
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), Rule(db), int(1000 * confidence + 0.5)
@@ -469,6 +471,9 @@ class Classifier:
             return None, 0, {}, None
         best, where = self.best(claims)
         hits = self.hits(mates, where, places)
+        if not crowd:
+            others = {s: claims[s][0] for s in claims if claims[s][1] is not where and claims[s][0][0] >= best[0] - self.rule.NEARBY}
+            self.second = self.second_of(others, lambda s: self.hits(mates, claims[s][1], places))
         near = {s: what[0] for s, (what, _) in claims.items() if what[0] >= best[0] - slack}
         near = {} if crowd else near
         (_, _, lies), target, *_ = where[min(where)]
@@ -578,6 +583,14 @@ class Classifier:
                 return taxon, len(below) > 0 or 0 < parts < self.rule.TO_ONE
             taxon, parts = enough[0]
 
+    def second_of(self, species, hits):
+        """(the best of some species, its hits), if it has two"""
+        if species:
+            best = max(species, key=lambda s: (species[s], -self.db.called[s]))
+            if hits(best) >= 2:
+                return self.db.called[best], hits(best)
+        return None
+
     def part(self, seq):
         """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits, strain) in a part"""
         claims, places, _, left, asked = self.settled([seq], True)
@@ -626,6 +639,7 @@ class Classifier:
             return n, None, 0, {}, None
         best = self.best_sum(total)
         credit, score, matches, less, ahead, hits = total[best]
+        self.second = self.second_of({s: total[s][:5] for s in total if s != best}, lambda s: total[s][5])
         tops = [max(what[1] for what in part.values()) for part in found if part]
         near = {s: sum(part[s][1] == top for part, top in zip(filter(None, found), tops) if s in part) for s in total}
         if not rule.names_long(sum(map(len, parts)), score, -less, matches, ahead):
@@ -664,10 +678,14 @@ class Classifier:
         return (n, False, *says)
 
     def line(self, name, mates):
-        n, _, taxon, hits, _, _ = self.fragment(mates)
+        self.second = None
+        n, _, taxon, hits, _, _ = self.fragment(mates, self.rule.NEARBY if self.with_second else 0)
         if 1000 * hits < self.confidence * n:
             taxon = None
-        return line_of(self.db, name, mates, taxon, n, hits)
+        line = line_of(self.db, name, mates, taxon, n, hits)
+        if self.with_second:
+            line += "\t%d:%d" % (self.db.taxa[self.second[0]][0], min(n, self.second[1])) if self.second else "\t-"
+        return line
 
 
 def main(args):
@@ -676,6 +694,9 @@ def main(args):
         at = args.index("--confidence")
         confidence = float(args[at + 1])
         del args[at:at + 2]
+    if "--second-best" in args:
+        args.remove("--second-best")
+        Classifier.with_second = True
     db_path, calls, *reads = args
     db = Database(db_path)
     classifier = Classifier(db, confidence)

@@ -86,7 +86,7 @@ def silva():
 
 def dada2():
     top = [("domain", "Bacteria")]
-    return [top + COLI[:5], top + HAFNIA[:5], top + COLI[:4], top + COLI]
+    return [top + COLI[:5], top + HAFNIA[:5], top + COLI[:4], top + COLI, top + COLI[:5]]
 
 
 FORMS = dict(ncbi2023=ncbi2023, ncbi2025=ncbi2025, mixed=mixed, ictv=ictv, gtdb=gtdb, silva=silva,

@@ -222,6 +222,9 @@ check "profiles: species and the unknown add up to one" awk -F '\t' 'NR > 1 && $
 	END { for (i in sum) { n++; bad += sum[i] < .999999 || sum[i] > 1.000001 } exit n != 4 || bad }' got
 merge prof/*.profile.tsv >want; merge --set profile=profile.tsv prof >got; same want got "profiles by name"
 merge -r species prof/*.profile.tsv >got; awk -F '\t' 'NR == 1 || $2 == "S"' want >cut; same cut got "profiles: rows of a rank"
+mkdir less; cp prof/* less; rm less/a.profile.tsv; [ -e less/a.report ] || cp run/both.kreport less/a.report
+expect 0 "warning: less/a.report: this sample has a report, and no profile a.profile.tsv" "a sample without a profile" \
+	"$kmerhash" merge --set profile=profile.tsv less
 gzip -c prof/a.profile.tsv >a.profile.tsv.gz
 merge prof/a.profile.tsv >want; merge a.profile.tsv.gz >got; same want got "a profile by gzip"
 for s in a none; do

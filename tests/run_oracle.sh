@@ -69,6 +69,8 @@ for scheme in syncmer minhash; do
 	check "$scheme: made-up pairs" calls $scheme.khdb made_1.fq made_2.fq
 	check "$scheme: confidence" calls $scheme.khdb made.fq --confidence 0.9
 done
+check "the second-best taxon" second syncmer.khdb made.fq
+check "the second-best taxon, pairs" second syncmer.khdb made_1.fq made_2.fq
 check "short reads" calls syncmer.khdb short.fq
 called=$(grep -c ^C calls.tsv)
 check "of short reads $called are called, more than half" test "$called" -gt 500
@@ -137,6 +139,14 @@ check "close species: reads" "$PYTHON3" "$tests/make_world.py" sisters close "$d
 check "close species: build" "$kmerhash" build -q --db close.khdb --taxonomy close/taxonomy close/refs.fa
 head -n 800 close/long.fq >long.fq
 check "close species: long reads" calls close.khdb long.fq
+check "close species: the second-best taxon" second close.khdb long.fq
+head -n 1200 close/reads.fq >short.fq
+check "close species: the second-best taxon of short reads" second close.khdb short.fq
+# A contig that is joined of two genomes: its call is of one of them, and the other is the second-best.
+{ echo ">joined"; gzip -dc "$data"/genomes/*T7*.gz | sed -n '2,60p'; gzip -dc "$data"/genomes/*Lambda*.gz | sed -n '2,40p'; } >joined.fa
+classify --db syncmer.khdb --output o.tsv --set second-best joined.fa
+check "a contig of two genomes: both are named" sh -c 'cut -f 3,6 o.tsv | grep -q "^10760	10710:[0-9][0-9][0-9]"'
+expect 2 "not with --sample-pass" "the second-best taxon and the sample pass" "$kmerhash" classify --db syncmer.khdb --set second-best --sample-pass joined.fa
 
 classify --db syncmer.khdb --output o.tsv --set lineage-column ${sim% *}
 check "a lineage" sh -c 'cut -f 6 o.tsv | grep -q "^d__Viruses;.*;s__Escherichia virus T7$"'

@@ -271,6 +271,10 @@ check "SILVA's headers: of more than seven parts the first and the last have a r
 	grep -q '	S	[0-9]*	 *Homo sapiens$' got
 check "SILVA's headers: the others have no rank" grep -q '	D6	[0-9]*	 *Metazoa$' got
 check "SILVA's headers: nor the last but one" grep -q '	D7	[0-9]*	 *Homo$' got
+sed 's/^>\([^ ]*\) .*/>\1;tax=d:Bacteria,p:Pseudomonadota;/' silva.fasta >usearch.fa
+mv x.khdb s.khdb
+bad 1 "no taxon|no table of taxids" "USEARCH's headers, which have no lineage" --header-lineage usearch.fa
+mv s.khdb x.khdb
 mv x.khdb s.khdb
 rm -f x.khdb; check "SILVA's headers, on standard input" sh -c 'gzip -c silva.fasta | "$1" build -q --db x.khdb --header-lineage -' - "$kmerhash"
 same s.khdb x.khdb "SILVA's headers, on standard input: the same"

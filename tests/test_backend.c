@@ -2,6 +2,7 @@
  * test_backend.c - the CUDA backend against the CPU's: databases and calls, byte for byte
  */
 #include "test_gpu.h"
+#include "gpu_census.h"
 #include "gpu_queues.h"
 #include "gpu_reads.h"
 #include "gpu_references.h"
@@ -178,6 +179,14 @@ static void test_calls(void **state)
 		check_text(&way[0], &way[i]);
 }
 
+/* Samples counted by devices. */
+static void test_census(void **state)
+{
+	(void)state;
+	check_census(&way[1], 2);
+	check_census(&way[6], 1);
+}
+
 static void test_translated(void **state)
 {
 	(void)state;
@@ -259,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_databases),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_damage),

@@ -4,6 +4,7 @@
  */
 #include "cuda/engine/batch.h"
 #include "fake_gpu.h"
+#include "gpu_census.h"
 #include "gpu_text.h"
 #include "gpu_translated.h"
 
@@ -45,6 +46,13 @@ static void test_translated(void **state)
 		if (way[i].placement == KH_PLACE_AUTO ? !way[i].tight
 						      : way[i].placement == KH_PLACE_REPLICATE)
 			check_translated(&way[i]);
+}
+
+/* Samples counted by one device, and by several. */
+static void test_census(void **state)
+{
+	(void)state;
+	check_census(way, 3);
 }
 
 /* --- crowds ------------------------------------------------------------------------- */
@@ -331,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_translated),
+		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_crowds),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_batches),

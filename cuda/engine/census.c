@@ -29,7 +29,7 @@ struct head {
 struct census {
 	kh_census base;
 	kh_cuda_part *part;             /* base.parts of them */
-	uint32_t classes, n_targets, likely;
+	uint32_t classes, n_targets, n_kept, likely;
 	uint64_t n_stretches;
 };
 
@@ -37,7 +37,7 @@ struct census {
 struct arrays {
 	size_t bytes;                   /* of all */
 	kh_gpu_census gpu;
-	uint64_t *stretch;
+	uint64_t *stretch, *origin;
 	uint32_t *own, *found;          /* of a search, on the first device */
 	uint8_t *shift;
 };
@@ -76,6 +76,8 @@ static struct arrays lay_out(const struct census *c, char *at)
 	at += kh_gpu_up(c->n_stretches * sizeof *g->mask);
 	g->stretch = a.stretch = (uint64_t *)at;
 	at += kh_gpu_up(((size_t)c->n_targets + 1) * sizeof *a.stretch);
+	g->origin = a.origin = (uint64_t *)at;
+	at += kh_gpu_up(c->n_kept * sizeof *a.origin);
 	a.own = (uint32_t *)at;
 	at += kh_gpu_up(c->n_targets * sizeof *a.own);
 	a.found = (uint32_t *)at;
@@ -91,17 +93,38 @@ static struct arrays arrays_of(const struct census *c, unsigned part)
 	return lay_out(c, c->part[part].room.p);
 }
 
-static int put_stretches(const struct census *c, const uint64_t *stretch, kh_err *err)
+/* Where the bins of each kept stretch would begin among those of all stretches of the census, less
+ * the first one's number (kh_gpu_census). */
+static uint64_t *make_origins(const kh_db *db, const uint64_t *stretch, kh_err *err)
 {
+	uint64_t *origin = kh_array(db->n_kept, sizeof *origin, err);
+
+	for (uint32_t t = 0; origin && t < db->n_kept; t++) {
+		const kh_db_locus l = kh_db_locate(db, t, db->bins.first[t]);
+
+		origin[t] = KH_STRETCH * stretch[l.target] + l.at - db->bins.first[t];
+	}
+	return origin;
+}
+
+static int put_stretches(const struct census *c, const kh_db *db, const uint64_t *stretch,
+			 kh_err *err)
+{
+	uint64_t *origin = make_origins(db, stretch, err);
 	const size_t bytes = ((size_t)c->n_targets + 1) * sizeof *stretch;
-	int rc = KH_OK;
+	int rc = origin ? KH_OK : KH_ENOMEM;
 
 	for (unsigned i = 0; i < c->base.parts && !rc; i++) {
+		const struct arrays a = arrays_of(c, i);
+
 		rc = kh_gpu_use(c->part[i].device, err);
 		if (!rc)
-			rc = kh_cuda_part_copy(&c->part[i], arrays_of(c, i).stretch, stretch,
-					       bytes, err);
+			rc = kh_cuda_part_copy(&c->part[i], a.stretch, stretch, bytes, err);
+		if (!rc)
+			rc = kh_cuda_part_copy(&c->part[i], a.origin, origin,
+					       c->n_kept * sizeof *origin, err);
 	}
+	free(origin);
 	return rc;
 }
 
@@ -111,20 +134,18 @@ int kh_cuda_census_open(kh_census **out, kh_engine *e, const kh_census_options *
 	int rc;
 
 	*out = NULL;
-	/* fragments that are compared with text are in stretches of their targets that are kept */
-	if (e->db->text)
-		return KH_OK;
 	c = kh_array(1, sizeof *c, err);
 	if (!c)
 		return KH_ENOMEM;
 	c->base.parts = (unsigned)e->n;
 	c->classes = o->classes > 0 ? o->classes : CLASSES;
 	c->n_targets = o->n_targets;
+	c->n_kept = e->db->n_kept;
 	c->likely = o->likely;
 	c->n_stretches = o->stretch[o->n_targets];
 	rc = kh_cuda_parts_open(&c->part, e, lay_out(c, NULL).bytes, front_bytes(o->likely), err);
 	if (!rc && c->part)
-		rc = put_stretches(c, o->stretch, err);
+		rc = put_stretches(c, e->db, o->stretch, err);
 	if (rc || !c->part)
 		kh_cuda_census_close(&c->base);
 	else

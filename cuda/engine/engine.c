@@ -76,7 +76,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	    (rc = put(&c->strains, db->strains, db->n_strains * sizeof *db->strains, err)))
 		return rc;
 	kh_match_db_init(x, db, &e->rule);
-	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
+	x->candidates = e->rule.candidates;
 	x->seeds.dir = c->dir.p;
 	x->stretch = c->stretch.p;
 	x->strains = c->strains.p;

@@ -47,7 +47,8 @@ typedef struct kh_gpu_census {
 	uint64_t *many;                 /* KH_N_MOST + 1 */
 	uint32_t *mask;                 /* of each stretch */
 	const uint64_t *stretch;        /* first one of each target */
-	/* of what bins.h calls target t: its bin b lies in stretch (origin[t] + b) / KH_STRETCH */
+	/* of what bins.h calls target t: its bin b lies in stretch (origin[t] + b) / KH_STRETCH, of
+	 * the sum modulo 2^64 */
 	const uint64_t *origin;
 } kh_gpu_census;
 

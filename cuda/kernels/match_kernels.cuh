@@ -14,7 +14,8 @@
  *	        the same of the other parts, where those do not tell enough
  *
  * Long fragments of very many species are left to the host: their call has the taxon
- * KH_GPU_CALL_LEFT.
+ * KH_GPU_CALL_LEFT.  So are all long ones if the features found are wanted, as those of parts are not
+ * kept.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_KERNELS_CUH
 #define KH_CUDA_KERNELS_MATCH_KERNELS_CUH
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ qu
 	__shared__ kh_short_shared shared[BLOCK / 32];
 	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t at = blockIdx.x * BLOCK + threadIdx.x;
-	const uint32_t n = q.found ? 0 : all_seeds ? q.counts[KH_GPU_AGAIN] : q.n;
+	const uint32_t n = all_seeds ? q.counts[KH_GPU_AGAIN] : q.n;
 
 	if (blockIdx.x * BLOCK >= n)
 		return;
@@ -75,27 +76,14 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ qu
 	const kh_short_end end = kh_short_compare(&q, &db, i, has, all_seeds,
 						  &shared[threadIdx.x / 32]);
 
+	if (at < n && !has && q.found)
+		kh_gpu_leave_to_host(&q, i);
 	if (!has)
 		return;
 	if (end == KH_SHORT_AGAIN)
 		q.again[atomicAdd(&q.counts[KH_GPU_AGAIN], 1)] = i;
 	if (end == KH_SHORT_LEFT)
 		q.rest[atomicAdd(&q.counts[KH_GPU_REST], 1)] = i;
-}
-
-/* The fragments are those of q.rest; or all, if the features found are wanted, which threads do not
- * look for.  Of a long fragment, which features its parts have found is not kept. */
-__device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, bool first, warp_match *w,
-			  uint32_t i)
-{
-	if (i >= q.n && !kh_gpu_wants_part(&q, i - q.n, first))
-		return;
-	if (i < q.n && q.found && kh_gpu_is_long(&q, i)) {
-		if (lane_id() == 0)
-			kh_gpu_leave_to_host(&q, i);
-		return;
-	}
-	compare(&q, db, w, i);
 }
 
 /* A block is a warp, so that none waits for another one, and helps where there is something left:
@@ -112,7 +100,7 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 	__syncthreads();
 	for (uint32_t done = 0, at = blockIdx.x % all.n; done < all.n;) {
 		const kh_gpu_query &q = all.q[at];
-		const uint32_t rest = !first ? 0 : q.found ? q.n : q.counts[KH_GPU_REST];
+		const uint32_t rest = first ? q.counts[KH_GPU_REST] : 0;
 		const uint32_t parts = q.found ? 0 : q.n_slices;
 		uint32_t i = 0;
 
@@ -125,8 +113,10 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 			done++;
 			continue;
 		}
-		match_one(q, &db, first, &work,
-			  !first || i >= rest ? q.n + i - rest : q.found ? i : q.rest[i]);
+		if (i < rest)
+			compare(&q, &db, &work, q.rest[i]);
+		else if (kh_gpu_wants_part(&q, i - rest, first))
+			compare(&q, &db, &work, q.n + i - rest);
 	}
 }
 

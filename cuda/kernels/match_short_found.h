@@ -1,19 +1,25 @@
 /*
  * match_short_found.h - the places that a thread has found for a mate (match_short.h)   [HD]
  *
- * The best one counts, with those so near to it that their hits count, too.  What else was found is
- * passed over, as far as it can have no part in the call.
+ * The best one counts, with those so near to it that their hits count, too.  Others that are nearly
+ * as good are kept where candidates are wanted, of which their species may be one.  What else was
+ * found is passed over, as far as it can have no part in the call.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_FOUND_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_FOUND_H
 
 #include "classify/match_score.h"
 
-enum { KH_SHORT_PLACES = 2, KH_SHORT_WORSE = 6 };
+enum { KH_SHORT_PLACES = 2, KH_SHORT_WORSE = 6, KH_SHORT_OTHERS = 4 };
 
-/* What a mate has found: its best place, and those near it.  If candidates are not wanted, places
- * that are worse, or as good and too little for a call, have no part in it, unless by them mates
- * are beside each other. */
+/* A place elsewhere. */
+typedef struct kh_short_other {
+	uint64_t number;
+	uint32_t target, score;
+} kh_short_other;
+
+/* What a mate has found: its best place, and those near it.  Places that are worse, or as good and
+ * too little for a call, have no part in it, unless by them mates are beside each other. */
 typedef struct kh_short_found {
 	uint32_t n_places;              /* on one strand of a target, a few bases aside */
 	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
@@ -25,7 +31,10 @@ typedef struct kh_short_found {
 	bool tie;                       /* another one elsewhere is as good */
 	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
 	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
+	uint32_t n_others;              /* those of them that are nearly as good, and perhaps more */
+	kh_short_other other[KH_SHORT_OTHERS];
 	uint32_t kmers, hits;
+	uint64_t had;                   /* which of its seeds the text has there, if that is wanted */
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
 } kh_short_found;
@@ -34,7 +43,9 @@ static KH_HD kh_short_found kh_short_nothing(void)
 {
 	kh_short_found f;
 
-	f.n_places = f.stretch = f.best = f.net = f.n_worse = f.kmers = f.hits = f.unseen = 0;
+	f.n_places = f.stretch = f.best = f.net = f.n_worse = f.n_others = 0;
+	f.kmers = f.hits = f.unseen = 0;
+	f.had = 0;
 	f.tie = f.unclear = false;
 	f.next = f.crowd = f.before = UINT32_MAX;
 	return f;
@@ -87,41 +98,65 @@ static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
 	return near;
 }
 
+/* Keeps a place elsewhere, if it is not further behind the best score than `slack`.  False: there is
+ * no room. */
+static KH_HD bool kh_short_keep_other(const kh_spot *p, uint32_t best, uint32_t slack,
+				      kh_short_found *f)
+{
+	const kh_short_other o = { p->number, p->target, p->fit.score };
+	uint32_t n = 0;
+
+	if (slack == 0 || o.score + slack < best)
+		return true;
+	KH_ROLLED
+	for (uint32_t i = 0; i < f->n_others; i++)
+		if (f->other[i].score + slack >= best)
+			f->other[n++] = f->other[i];
+	f->n_others = n;
+	if (n == KH_SHORT_OTHERS)
+		return false;
+	f->other[f->n_others++] = o;
+	return true;
+}
+
 /* Adds a place that is not near the best one.  False: it is not as simple as that. */
-static KH_HD bool kh_short_elsewhere(const kh_spot *p, kh_short_found *f)
+static KH_HD bool kh_short_elsewhere(const kh_spot *p, uint32_t slack, kh_short_found *f)
 {
 	const uint32_t score = p->fit.score, best = f->place[0].fit.score;
+	bool room = true;
 
 	if (f->n_places > 1 && kh_short_near(&f->place[1], p))
 		return false;
 	if (score <= best) {
 		f->tie |= score == best;
 		kh_short_pass_over(f, p->number);
-		return true;
+		return kh_short_keep_other(p, best, slack, f);
 	}
 	if (kh_short_worse_near(f, p->number))
 		return false;
-	for (uint32_t i = 0; i < f->n_places; i++)
+	for (uint32_t i = 0; i < f->n_places; i++) {
 		kh_short_pass_over(f, f->place[i].number);
+		room = room && kh_short_keep_other(&f->place[i], score, slack, f);
+	}
 	f->tie = false;
 	f->place[0] = *p;
 	f->n_places = 1;
-	return true;
+	return room;
 }
 
 /* Of regions that are a crowd the CPU compares the heaviest, and a thread all: so what these have
- * may only be worse than what was found before. */
-static KH_HD bool kh_short_no_matter(const kh_spot *p, const kh_short_found *f)
+ * may only be worse than what was found before, and no candidate. */
+static KH_HD bool kh_short_no_matter(const kh_spot *p, uint32_t slack, const kh_short_found *f)
 {
 	return f->n_places > 0 && !kh_short_near(&f->place[0], p) &&
-	       p->fit.score < f->place[0].fit.score;
+	       p->fit.score + slack < f->place[0].fit.score;
 }
 
 /* Adds a place.  False: it is not as simple as that. */
 static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
 			       kh_short_found *f)
 {
-	if (f->crowd != UINT32_MAX && !kh_short_no_matter(p, f))
+	if (f->crowd != UINT32_MAX && !kh_short_no_matter(p, slack, f))
 		return false;
 	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
 		if (f->n_places == KH_SHORT_PLACES || f->tie)
@@ -131,7 +166,7 @@ static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t
 			kh_short_best_first(db, f->place);
 		return true;
 	}
-	return slack == 0 && kh_short_elsewhere(p, f);
+	return kh_short_elsewhere(p, slack, f);
 }
 
 #endif

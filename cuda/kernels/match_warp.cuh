@@ -288,7 +288,7 @@ __device__ void count_hits(warp_match *w)
 		kh_claim *c = &m->here.v[i];
 		uint32_t hits = 0;
 
-		if (!kh_match_counts(&w->j.s, best, c))
+		if (!kh_match_counts(w->x.m.db, &w->j.s, best, c))
 			continue;
 		KH_ROLLED
 		for (uint32_t mate = 0; mate < 2; mate++)

@@ -14,6 +14,7 @@
 #include "classify/align.h"
 #include "classify/distinct.h"
 #include "classify/kraken.h"
+#include "io/inflater.h"
 
 /* A database on the devices: shared, immutable. */
 typedef struct kh_engine kh_engine;
@@ -83,6 +84,11 @@ struct kh_backend {
 	kh_builder_functions build;
 	kh_census_functions census;
 	kh_counters_functions counters;
+
+	/* Inflating gzip files; inflate NULL: the host does it. */
+	const kh_inflater_functions *inflate;
+	int (*inflater_open)(kh_inflater **z, const kh_devices *on, kh_err *err);
+	void (*inflater_close)(kh_inflater *z);
 
 	/* `be` is this table, for its context. */
 	int (*engine_open)(const kh_backend *be, kh_engine **e, const kh_db *db,

@@ -191,13 +191,12 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	const kh_matching *m = &x->m;
 
 	if (x->wanted)
-		x->wanted[s->number] = kh_candidates_none();
+		x->wanted[s->number] = kh_candidates_nothing(x->db.candidates);
 	if (!best || s->mate[0].seeds + s->mate[1].seeds == 0)
 		return;
 	x->call.hits = best->hits;
 	if (x->wanted && !kh_extent_any(m->crowd))
-		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here, best,
-							    kh_claim_bin(m, best));
+		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, best);
 	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
 					m->crowd);
 	x->call.taxon = kh_match_strain(m, s, best, x->call.taxon);
@@ -261,14 +260,14 @@ static void call_long(kh_matcher *x, size_t number)
 	const kh_claim *c;
 
 	if (x->wanted)
-		x->wanted[number] = kh_candidates_none();
+		x->wanted[number] = kh_candidates_nothing(x->db.candidates);
 	if (best == UINT32_MAX)
 		return;
 	share_parts(x, best);
 	c = &x->sums.claims.v[best];
 	x->call.hits = c->hits;
 	if (x->wanted)
-		x->wanted[number] = kh_sums_candidates(&x->db, &x->sums);
+		x->wanted[number] = kh_sums_wanted(&x->db, &x->sums, best);
 	kh_aligner_choose(x->aligner, c->species);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
 	if (kh_match_may_be_strain(&x->db, c->species, x->call.taxon))
@@ -464,7 +463,7 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->to = call;
 	m->wanted = wanted;
 	m->distinct = distinct;
-	m->db.candidates = wanted != NULL;
+	m->db.candidates = wanted ? m->rule->candidates : KH_WANT_NONE;
 	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
 	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
 	for (size_t i = 0; i < job->n && !rc; i++) {

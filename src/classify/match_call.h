@@ -8,12 +8,10 @@
 static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, int64_t score,
 				    kh_extent e)
 {
-	const kh_bins *b = &db->bins;
-
 	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->v[i].score >= score)
-			e = kh_extent_add(e, b->taxon[b->n_targets + c->v[i].species]);
+			e = kh_extent_add(e, kh_species_taxon(db, c->v[i].species));
 	return kh_tree_lca(&db->tree, e.lo, e.hi);
 }
 
@@ -25,9 +23,32 @@ static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_spot *p)
 	return (uint32_t)((at > begin ? at : begin) / db->sampling.stride);
 }
 
-static KH_HD uint32_t kh_claim_bin(const kh_matching *m, const kh_claim *c)
+/* Is claim x better as the second-best one than the best one so far, if there is one? */
+static KH_HD bool kh_claim_is_second(const kh_match_db *db, const kh_claim *x,
+				     const kh_claim *before)
 {
-	return kh_place_bin(m->db, &m->place[c->place[c->mates & 1 ? 0 : 1]]);
+	if (!before || kh_claim_better(x, before) || kh_claim_better(before, x))
+		return !before || kh_claim_better(x, before);
+	return kh_species_taxon(db, x->species) < kh_species_taxon(db, before->species);
+}
+
+/* The second-best species of a fragment that is one segment, of whose claims this is the best one:
+ * of others that are near, the one that fits best. */
+static KH_HD kh_candidates kh_claims_second(const kh_match_db *db, const kh_claims *c,
+					    const kh_claim *best)
+{
+	const kh_claim *second = NULL;
+
+	KH_ROLLED
+	for (uint32_t i = 0; i < c->n; i++) {
+		const kh_claim *x = &c->v[i];
+
+		if (x != best && x->score >= best->score - KH_MATCH_NEARBY &&
+		    kh_claim_is_second(db, x, second))
+			second = x;
+	}
+	return second ? kh_candidates_second(kh_species_taxon(db, second->species), second->hits)
+		      : kh_candidates_nothing(KH_WANT_SECOND);
 }
 
 /* By how many mismatches is a score behind the greatest?  One costs a match, and what it takes
@@ -54,7 +75,6 @@ static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t 
 static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
 						const kh_claim *best, uint32_t bin)
 {
-	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
 	kh_candidates to = kh_candidates_none();
 	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
 	int n = 0;
@@ -63,7 +83,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 		reach--;
 	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++) {
-		const uint32_t species = db->tree.species[taxon[c->v[i].species]];
+		const uint32_t species = db->tree.species[kh_species_taxon(db, c->v[i].species)];
 		const int32_t has = c->v[i].score;
 
 		if (kh_claim_behind(best->score, has) > reach)
@@ -77,6 +97,16 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 		to.drop[i] = (uint8_t)kh_claim_behind(best->score, (int32_t)score[i]);
 	to.bin = bin;
 	return to;
+}
+
+/* What is wanted of a fragment that is one segment beside its call. */
+static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_spot *places,
+					    const kh_claims *c, const kh_claim *best)
+{
+	if (db->candidates == KH_WANT_SECOND)
+		return kh_claims_second(db, c, best);
+	return kh_claims_candidates(
+		db, c, best, kh_place_bin(db, &places[best->place[best->mates & 1 ? 0 : 1]]));
 }
 
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */

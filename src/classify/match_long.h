@@ -37,7 +37,7 @@ static KH_HD kh_part_best kh_part_best_none(void)
 /* The genus of a species, or what stands for it; where that is the root, the species itself. */
 static KH_HD uint32_t kh_species_genus(const kh_match_db *db, uint32_t species)
 {
-	const uint32_t taxon = db->bins.taxon[db->bins.n_targets + species];
+	const uint32_t taxon = kh_species_taxon(db, species);
 	const uint32_t genus = db->tree.genus[taxon];
 
 	return genus == KH_NO_TAXON || genus == 0 ? taxon : genus;
@@ -193,12 +193,38 @@ static KH_HD kh_candidates kh_sums_candidates(const kh_match_db *db, const kh_su
 	return to;
 }
 
+/* The second-best species of a fragment of several parts, of whose sums this is the best one. */
+static KH_HD kh_candidates kh_sums_second(const kh_match_db *db, const kh_sums *s, uint32_t best)
+{
+	const kh_claim *v = s->claims.v;
+	uint32_t second = UINT32_MAX;
+
+	for (uint32_t i = 0; i < s->claims.n; i++) {
+		if (i == best)
+			continue;
+		if (second == UINT32_MAX || kh_sum_better(s, i, second) ||
+		    (!kh_sum_better(s, second, i) &&
+		     kh_species_taxon(db, v[i].species) < kh_species_taxon(db, v[second].species)))
+			second = i;
+	}
+	return second != UINT32_MAX
+		       ? kh_candidates_second(kh_species_taxon(db, v[second].species),
+					      v[second].hits)
+		       : kh_candidates_nothing(KH_WANT_SECOND);
+}
+
+/* What is wanted of a fragment of several parts beside its call. */
+static KH_HD kh_candidates kh_sums_wanted(const kh_match_db *db, const kh_sums *s, uint32_t best)
+{
+	return db->candidates == KH_WANT_SECOND ? kh_sums_second(db, s, best)
+						: kh_sums_candidates(db, s);
+}
+
 /* The taxon of a fragment that has so many bases, of whose sums this is the best one. */
 static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *s, uint32_t best,
 					  uint64_t bases)
 {
 	const kh_claim *c = &s->claims.v[best];
-	const kh_bins *b = &db->bins;
 	kh_extent e = kh_extent_empty();
 	uint32_t taxon;
 
@@ -207,7 +233,7 @@ static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *
 		return KH_NO_TAXON;
 	for (uint32_t i = 0; i < s->claims.n; i++)
 		if (kh_sum_near(s, best, i))
-			e = kh_extent_add(e, b->taxon[b->n_targets + s->claims.v[i].species]);
+			e = kh_extent_add(e, kh_species_taxon(db, s->claims.v[i].species));
 	taxon = kh_tree_lca(&db->tree, e.lo, e.hi);
 	return db->tree.species[taxon] != KH_NO_TAXON && kh_sum_is_own(&s->sum[best])
 		       ? taxon : kh_rule_raise(&db->tree, taxon);

@@ -5,6 +5,12 @@
 #include "classify/match_chain.h"
 
 /* --- claims ------------------------------------------------------------------------- */
+/* What a species is called whose strain is not known. */
+static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
+{
+	return db->bins.taxon[db->bins.n_targets + species];
+}
+
 static KH_HD kh_claim kh_claim_none(uint32_t species)
 {
 	const kh_claim c = { species, 0, 0, 0, 0, { 0, 0 }, 0 };
@@ -317,6 +323,13 @@ static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
 }
 
+/* The same of places that have none of the seeds which were looked up: what is behind by a mismatch
+ * or more, and has none of them, is not sought. */
+static KH_HD uint32_t kh_match_slack_unseen(const kh_mates *s)
+{
+	return s->only ? 0 : KH_MATCH_SLACK;
+}
+
 /* The least score of a call. */
 static KH_HD uint32_t kh_match_least(const kh_match_db *db, const kh_mates *s)
 {
@@ -360,16 +373,21 @@ static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *plac
 	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
 }
 
-/* Are the hits of a claim counted: of the best one's species, of a part of all that have some? */
-static KH_HD bool kh_match_counts(const kh_mates *s, const kh_claim *best, const kh_claim *c)
+/* Are the hits of a claim counted: of the best one's species, of one that may be the second-best, of
+ * a part of all that have some? */
+static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, const kh_claim *best,
+				  const kh_claim *c)
 {
-	return c == best || (!s->only && c->score >= KH_MATCH_PART);
+	const bool second = db->candidates == KH_WANT_SECOND;
+
+	return c == best || (!s->only && c->score >= KH_MATCH_PART) ||
+	       (second && c->score >= best->score - KH_MATCH_NEARBY);
 }
 
 static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const kh_claim *best)
 {
 	for (uint32_t i = 0; i < m->here.n; i++)
-		if (kh_match_counts(s, best, &m->here.v[i]))
+		if (kh_match_counts(m->db, s, best, &m->here.v[i]))
 			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
 }
 
@@ -380,7 +398,7 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const k
 static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
 	const kh_found *f = &m->found[mate];
-	const uint32_t slack = kh_match_slack(m->db, s);
+	const uint32_t slack = kh_match_slack_unseen(s);
 
 	return kh_mates_have_more(s) && s->mate[mate].len > 0 &&
 	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
@@ -457,7 +475,7 @@ static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_mates *s, i
 static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
-	const int64_t score = best ? (int64_t)best->score - kh_match_slack(m->db, s) : 0;
+	const int64_t score = best ? (int64_t)best->score - kh_match_slack_unseen(s) : 0;
 
 	for (int i = 0; i < 2 && best; i++) {
 		const int64_t most = (int64_t)s->mate[i].len - m->found[i].unseen;

@@ -27,7 +27,7 @@ typedef struct kh_match_db {
 	uint32_t guess_shift;
 	kh_tree tree;
 	kh_sampling sampling;
-	uint32_t candidates;            /* 1: what a fragment could be is wanted, too */
+	uint32_t candidates;            /* what a fragment could be, too: KH_WANT_... */
 	uint32_t alleles;               /* 1: some stretches have some */
 	uint32_t least[32];             /* score of a call with 2^i .. 2^(i+1)-1 features */
 } kh_match_db;

@@ -157,15 +157,12 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *place
 	kh_call c = { KH_NO_TAXON, kmers, 0, 0 };
 
 	if (wanted)
-		*wanted = kh_candidates_none();
+		*wanted = kh_candidates_nothing(db->candidates);
 	if (best && s->mate[0].seeds + s->mate[1].seeds > 0) {
-		const kh_spot *p = &places[best->place[best->mates & 1 ? 0 : 1]];
-
 		c.hits = best->hits;
 		c.taxon = kh_match_taxon(db, places, claims, s, best, crowd);
 		if (wanted && !kh_extent_any(crowd))
-			*wanted = kh_claims_candidates(db, claims, best,
-						       kh_place_bin(db, p));
+			*wanted = kh_claims_wanted(db, places, claims, best);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;
@@ -194,14 +191,14 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 	kh_call c = { KH_NO_TAXON, features, 0, 0 };
 
 	if (wanted)
-		*wanted = kh_candidates_none();
+		*wanted = kh_candidates_nothing(db->candidates);
 	if (best != UINT32_MAX) {
 		c.hits = sums->claims.v[best].hits;
 		c.taxon = kh_match_long_taxon(db, sums, best, bases);
 		if (kh_match_may_be_strain(db, sums->claims.v[best].species, c.taxon))
 			c.taxon = strain;
 		if (wanted)
-			*wanted = kh_sums_candidates(db, sums);
+			*wanted = kh_sums_wanted(db, sums, best);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;

@@ -172,12 +172,6 @@ static KH_HD_CALLED uint32_t kh_strain_of_place(const kh_match_db *db, const kh_
 }
 
 /* --- a fragment --------------------------------------------------------------------------- */
-/* What a species is called whose strain is not known. */
-static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
-{
-	return db->bins.taxon[db->bins.n_targets + species];
-}
-
 /* Has a species strains that could be called? */
 static KH_HD bool kh_species_has_strains(const kh_match_db *db, uint32_t species)
 {

@@ -129,6 +129,13 @@ static KH_HD kh_candidates kh_candidates_second(uint32_t taxon, uint32_t h)
 	return c;
 }
 
+/* Nothing of what is wanted: KH_WANT_... */
+static KH_HD kh_candidates kh_candidates_nothing(uint32_t want)
+{
+	return want == KH_WANT_SECOND ? kh_candidates_second(KH_NO_TAXON, 0)
+				      : kh_candidates_none();
+}
+
 static KH_HD int kh_candidate_near(uint32_t h, uint32_t h1, int one_segment)
 {
 	return h >= KH_CANDIDATE_LEAST &&

@@ -235,6 +235,16 @@ static int follow(struct classify *j, kh_err *err)
 	return rc ? rc : kh_remote_serve(j->processes, err);
 }
 
+/* Several processes, which exchange what their devices hold, leave inflating to the host. */
+static int open_inflater(struct classify *j, kh_err *err)
+{
+	const kh_backend *be = j->on.choice.backend;
+	const bool host = j->v.inflate && strcmp(j->v.inflate, "host") == 0;
+
+	return be->inflate && !host && !j->on.comm ? be->inflater_open(&j->inflater, &j->on, err)
+						   : KH_OK;
+}
+
 static int classify(struct classify *j, kh_err *err)
 {
 	const bool first = kh_comm_self(j->on.comm) == 0;
@@ -246,6 +256,8 @@ static int classify(struct classify *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
 			       "need --device cpu, not %s", be->name);
 	if (j->on.comm && (rc = kh_remote_backend(&j->to_all, &j->on, err)))
+		return rc;
+	if ((rc = open_inflater(j, err)))
 		return rc;
 	kh_classify_feed_options(j, j->on.comm ? &j->to_all : be);
 	if (first && (rc = check_memory(j, err)))
@@ -273,6 +285,8 @@ static void clear(struct classify *j)
 {
 	kh_compute_close(&j->compute);
 	kh_run_close(j->run);
+	if (j->inflater)
+		j->on.choice.backend->inflater_close(j->inflater);
 	kh_remote_close(j->processes);
 	kh_text_close(j->page);
 	kh_db_close(j->db);

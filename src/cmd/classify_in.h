@@ -22,7 +22,7 @@
 /* The options as they were given. */
 struct classify_values {
 	kh_words extract, exclude;
-	const char *db, *device, *placement;
+	const char *db, *device, *placement, *inflate;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
 	const char *samples, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
@@ -57,6 +57,7 @@ struct classify {
 	bool kraken;                    /* the database is one of Kraken 2 */
 	char **argv;                    /* the command line, ended by NULL */
 	kh_devices on;                  /* what this process works with */
+	kh_inflater *inflater;          /* of on's devices, or NULL */
 	kh_style style;
 	kh_rule rule;
 	kh_feed_options feed;

@@ -89,6 +89,8 @@ const kh_opt kh_classify_settings[] = {
 	KH_FLAG("verify", 0, AT(verify), "check it, though it has not changed since it was"),
 	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
 		"use at most this much of a GPU's memory"),
+	KH_TEXT("inflate", 0, AT(inflate), "WHO",
+		"who inflates large gzip files: device, where it can, or host [device]"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_UINT("minimum-hit-groups", 0, AT(min_groups), 0, INT32_MAX, "N",
@@ -122,6 +124,13 @@ static int set_placement(struct classify *j, kh_err *err)
 			       "host-lists", j->v.placement);
 	j->on.placement = (enum kh_placement)i;
 	return KH_OK;
+}
+
+static int check_inflate(const char *who, kh_err *err)
+{
+	if (!who || strcmp(who, "host") == 0 || strcmp(who, "device") == 0)
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "--set inflate: '%s' is neither device nor host", who);
 }
 
 /* Which options need, or exclude, one another. */
@@ -187,7 +196,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 
 	if ((rc = check_database(v, err)) || (rc = kh_classify_check_samples(j, n, err)) ||
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
-	    (rc = set_placement(j, err)))
+	    (rc = set_placement(j, err)) || (rc = check_inflate(v->inflate, err)))
 		return rc;
 	j->kraken = kh_db_is_kraken(v->db);
 	check_kraken(j);
@@ -215,6 +224,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 {
 	const size_t suits = be->read_block_size;
+	const kh_inflate_by by = { j->on.choice.backend->inflate, j->inflater };
 	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,
@@ -226,5 +236,6 @@ void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 				      .workers = j->on.threads,
 				      .held = be->depth,
 				      .threads = j->on.threads,
+				      .inflate = j->inflater ? by : (kh_inflate_by) { NULL, NULL },
 				      .digests = j->v.samples != NULL };
 }

@@ -190,8 +190,8 @@ static int read_reports(struct job *j, kh_err *err)
 		       "in an earlier report, which counts", j->m.renamed,
 		       j->m.renamed == 1 ? " has" : "s have");
 	if (j->m.rounded > 0)
-		kh_log(KH_WARN, "%" PRIu64 " clade%s as many reads as %s parts but for one a part at "
-		       "most, as in reports of Bracken, which rounds", j->m.rounded,
+		kh_log(KH_WARN, "%" PRIu64 " clade%s as many reads as %s parts but for one a part "
+		       "at most, as in reports of Bracken, which rounds", j->m.rounded,
 		       j->m.rounded == 1 ? " has" : "s have", j->m.rounded == 1 ? "its" : "their");
 	if (j->beside && !j->profiles.profiles)
 		return kh_fail(err, KH_EFORMAT, "%s is no profile", j->beside[0]);

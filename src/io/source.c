@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "io/pgzip.h"
 #include "io/source_in.h"
+#include "io/together.h"
 
 /* Inputs that are known by their first bytes and not read here. */
 static const struct foreign {
@@ -348,6 +348,7 @@ void kh_source_close(kh_source *s)
 		return;
 	kh_inflate_free(s->z);
 	kh_pgzip_free(s->pgzip);
+	kh_gzdev_free(s->device);
 	kh_source_digest_free(s->digest);
 	free(s->back);
 	if (s->own_fd)
@@ -411,7 +412,7 @@ int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err
 
 enum kh_source_kind kh_source_kind(const kh_source *s)
 {
-	return s->together ? KH_SOURCE_GZIP : s->kind;
+	return s->together != KH_GZ_ALONE ? KH_SOURCE_GZIP : s->kind;
 }
 
 uint64_t kh_source_size(const kh_source *s)

@@ -10,8 +10,8 @@
  * plain file is read by ranges (kh_source_pread, any thread); of BGZF, runs of whole compressed
  * blocks are taken in order (kh_source_bgzf_run) and inflated by the thread that took them
  * (kh_bgzf_run_inflate); the text of another gzip file is given out in parts by threads that
- * inflate it together (pgzip.h), if kh_source_together allows that. One thread at a time
- * otherwise.
+ * inflate it together (together.h), if kh_source_together allows that; of BGZF, too, where a device
+ * inflates. One thread at a time otherwise.
  */
 #ifndef KH_IO_SOURCE_H
 #define KH_IO_SOURCE_H
@@ -21,10 +21,11 @@
 #include <stdint.h>
 #include "base/msg.h"
 #include "base/threads.h"
+#include "io/inflater.h"
 
 typedef struct kh_source kh_source;
-struct kh_pgzip_job;
-struct kh_pgzip_part;
+struct kh_gz_job;
+struct kh_gz_part;
 
 /* "-" is standard input.  Fails on a directory, on a missing or unreadable file and on
  * a compression that is not read here (zstd, bzip2, xz, zip, lz4, SRA, CRAM). */
@@ -97,18 +98,20 @@ void kh_bgzf_run_free(kh_bgzf_run *run);
 /* --- gzip by many threads ------------------------------------------------------------ */
 /* Threads may inflate the source together.  To be called before it is read. */
 typedef struct kh_together {
-	unsigned threads;       /* 0: no */
+	unsigned threads;       /* 0: only a device */
+	kh_inflate_by by;       /* a device, if f is not NULL; for regular files */
 	size_t part;            /* bytes of text that are given out at once, at most */
 	/* 0: what suits `part` (pgzip.h says what they are; for tests) */
 	size_t chunk, ahead, text;
+	size_t least;           /* compressed bytes for which a device is worth while */
 } kh_together;
 
 void kh_source_together(kh_source *s, const kh_together *t);
-/* To be called before each taking.  1: *job is to be done first (kh_pgzip_do), by any thread while
+/* To be called before each taking.  1: *job is to be done first (kh_gz_do), by any thread while
  * others take or work, then this is to be called again; 0: take. */
-int kh_source_work(kh_source *s, struct kh_pgzip_job *job, kh_err *err);
-/* Takes a part, in order; the chunk NULL: nothing at present, or, when the kind has become STREAM,
- * the rest is to be read.  A part is finished by any thread (kh_pgzip_finish). */
-int kh_source_part(kh_source *s, struct kh_pgzip_part *part, kh_err *err);
+int kh_source_work(kh_source *s, struct kh_gz_job *job, kh_err *err);
+/* Takes a part, in order; not `any`: nothing at present, or, when the kind is another one now, the
+ * rest is to be read.  A part is finished by any thread (kh_gz_finish). */
+int kh_source_part(kh_source *s, struct kh_gz_part *part, kh_err *err);
 
 #endif

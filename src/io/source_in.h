@@ -34,10 +34,13 @@ struct kh_source {
 	bool any_member, open_end;      /* the last member was a BGZF block with bytes in it */
 	bool allow_no_eof;
 
-	/* source_pgzip.c */
+	/* source_together.c */
 	kh_together with;
 	struct kh_pgzip *pgzip; /* made when first needed */
-	bool together;          /* it is at work */
+	struct kh_gzdev *device;        /* the same */
+	enum { KH_GZ_ALONE, KH_GZ_BY_THREADS, KH_GZ_BY_DEVICE } together;       /* at work */
+	bool no_device;         /* it has no room, has failed, or cannot do much here */
+	uint64_t device_from;   /* where in the file it began */
 	uint8_t *back;          /* compressed bytes that it has not used: [back_pos, back_end) */
 	size_t back_pos, back_end;
 	kh_err fault;           /* reading failed: what follows cannot be read */
@@ -60,6 +63,15 @@ int kh_gz_open(kh_source *s, kh_err *err);
 int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err);
 /* Goes to the data of the next member if it stands in front of them.  True: at their first byte. */
 bool kh_gz_to_data(kh_source *s);
+
+/* source_pgzip.c, source_gzdev.c: may they take over here, and begin; and the sequential reader
+ * goes on. */
+int kh_pgzip_begin(kh_source *s, bool *began, kh_err *err);
+int kh_pgzip_end(kh_source *s, kh_err *err);
+int kh_gzdev_begin(kh_source *s, bool *began, kh_err *err);
+int kh_gzdev_end(kh_source *s, kh_err *err);
+/* In the middle of a member, at a block, `skip` bits of the next byte being used. */
+int kh_gz_resume(kh_source *s, const uint8_t *window, size_t n_window, unsigned skip, kh_err *err);
 
 struct kh_gz_head {
 	size_t n;               /* bytes of the header; 0: incomplete */

@@ -1,5 +1,5 @@
 /*
- * source_pgzip.c - a gzip source between its two readers
+ * source_pgzip.c - a gzip source between its sequential reader and threads
  *
  * The sequential reader (source_gz.c) reads the header of a member; then, if threads are there and
  * there is more than one chunk's worth of data, they take over, and give back when only the
@@ -13,25 +13,6 @@
 #include "base/mem.h"
 #include "io/pgzip.h"
 #include "io/source_in.h"
-
-/* Compressed bytes of a chunk: about half as much as text of a part, so that a chunk gives two or
- * three parts; few enough for the caches, many enough that the search for a first block,
- * which lies some 30 KB behind on the average (gzip -6, FASTQ), costs little. */
-enum { CHUNK_MIN = 4 << 10, CHUNK_MAX = 512 << 10, AHEAD_MIN = 64 << 10, AHEAD_MAX = 256 << 10 };
-
-void kh_source_together(kh_source *s, const kh_together *t)
-{
-	const size_t n = t->part / 2;
-	const size_t chunk = n < CHUNK_MIN ? CHUNK_MIN : n > CHUNK_MAX ? CHUNK_MAX : n;
-
-	s->with = *t;
-	if (!t->chunk)
-		s->with.chunk = chunk;
-	if (!t->ahead)
-		s->with.ahead = chunk < AHEAD_MIN ? AHEAD_MIN : AHEAD_MAX;
-	if (!t->text)
-		s->with.text = 8 * s->with.chunk;
-}
 
 /* What the sequential reader has read already, then the file. */
 static size_t read_bytes(void *arg, void *buf, size_t n)
@@ -65,29 +46,15 @@ static bool is_worth_it(const kh_source *s)
 	return s->size > 0 ? s->size - kh_source_at(s) > s->with.chunk : !s->in_step;
 }
 
-/* Can threads take over here? */
-static bool may_begin(kh_source *s)
+int kh_pgzip_begin(kh_source *s, bool *began, kh_err *err)
 {
-	return !s->together && s->kind == KH_SOURCE_STREAM && s->gz && is_worth_it(s)
-	       && kh_gz_to_data(s) && !s->bsize;
-}
+	int rc = KH_OK;
 
-int kh_source_work(kh_source *s, struct kh_pgzip_job *job, kh_err *err)
-{
-	int rc = 0;
-
-	if (s->with.threads == 0)
-		return 0;
-	/* A regular file is ready, also if it is read in step with another one. */
-	if (s->size > 0 && (rc = kh_source_await(s, 0, err)) < 0)
-		return rc;
-	if (may_begin(s)) {
-		if ((rc = make_pgzip(s, err)))
-			return rc;
+	*began = s->with.threads > 0 && s->kind == KH_SOURCE_STREAM && s->gz && is_worth_it(s) &&
+		 kh_gz_to_data(s) && !s->bsize;
+	if (*began && !(rc = make_pgzip(s, err)))
 		kh_pgzip_start(s->pgzip, s->member_at, kh_source_at(s));
-		s->together = true;
-	}
-	return s->together ? kh_pgzip_work(s->pgzip, job, err) : 0;
+	return rc;
 }
 
 /* The bytes that were read but not used are read again, then what the sequential reader has still
@@ -111,12 +78,11 @@ static int give_back(kh_source *s, kh_pgzip_rest *r, kh_err *err)
 	s->back_end = r->n + n_in + left;
 	s->taken -= r->n + n_in;
 	s->pos = s->end = KH_INFLATE_BACK;
-	s->at_end = s->together = false;
+	s->at_end = false;
 	return KH_OK;
 }
 
-/* The sequential reader goes on, in the middle of a member. */
-static int leave(kh_source *s, kh_err *err)
+int kh_pgzip_end(kh_source *s, kh_err *err)
 {
 	kh_pgzip_rest r;
 	int rc = kh_pgzip_leave(s->pgzip, &r, err);
@@ -129,27 +95,5 @@ static int leave(kh_source *s, kh_err *err)
 	s->n_member = r.n_member;
 	s->member_at = r.member_at;
 	s->gz = r.trailer ? KH_GZ_TRAILER : KH_GZ_BODY;
-	if (r.trailer)
-		return KH_OK;
-	kh_inflate_middle m = { .window = r.window + sizeof r.window - r.n_window,
-				.n = r.n_window };
-	if (r.skip) {
-		rc = kh_source_fill(s, 1, err);
-		if (rc)
-			return rc;
-		m.byte = s->in[s->pos++];
-		m.n_bits = 8 - r.skip;
-	}
-	kh_inflate_reset(s->z);
-	return kh_inflate_from(s->z, &m) ? KH_OK : kh_fail_nomem(err);
-}
-
-int kh_source_part(kh_source *s, struct kh_pgzip_part *part, kh_err *err)
-{
-	bool has_to_leave;
-	int rc = kh_pgzip_take(s->pgzip, part, &has_to_leave, err);
-
-	if (rc < 0)
-		return rc;
-	return has_to_leave ? leave(s, err) : KH_OK;
+	return r.trailer ? KH_OK : kh_gz_resume(s, r.window, r.n_window, r.skip, err);
 }

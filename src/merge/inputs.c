@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/mem.h"
 #include "taxonomy/tsv.h"
 
@@ -104,6 +105,20 @@ static int add_from_folder(kh_merge_files *f, const char *folder, const char *na
 	return add_file(f, sample, path, err);
 }
 
+/* Says so if the sample of a report has no profile in the folder. */
+static void tell_missing(const kh_merge_files *f, const char *folder, const char *report)
+{
+	char *sample = kh_merge_sample_name(report), *path = NULL;
+
+	if (!sample || asprintf(&path, "%s/%s.%s", folder, sample, f->profile) < 0)
+		path = NULL;
+	if (path && access(path, F_OK) != 0)
+		kh_log(KH_WARN, "%s/%s: this sample has a report, and no profile %s.%s: it is not "
+		       "in the result", folder, report, sample, f->profile);
+	free(path);
+	free(sample);
+}
+
 static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_err *err)
 {
 	struct dirent **e = NULL;
@@ -122,6 +137,8 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 			rc = add_from_folder(f, folder, name, err);
 			found++;
 		}
+		if (f->profile && name[0] != '.' && is_report(name))
+			tell_missing(f, folder, name);
 		free(e[i]);
 	}
 	free(e);

@@ -53,8 +53,6 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
-	if (!(*db)->k2 && o->want == KH_WANT_SECOND)
-		return kh_fail(err, KH_EUSAGE, "%s: --set second-best is not there", o->path);
 	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database that "
 			       "kmerhash has built, --device cpu and one process", o->path);

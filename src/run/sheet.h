@@ -8,8 +8,8 @@
  * A table with a header, of columns between tabs or, if its header has none, between commas.  A
  * column is known by its name: `sample`; `reads1`, `fq1`, `fastq_1`, `short_reads_1`;
  * `reads2`, `fq2`, `fastq_2`, `short_reads_2`; `fasta` and `long_reads`, which have single reads
- * beside these, or in their place; others are passed over.  A row without a second file has single reads.  A
- * sample may have several rows; its reads are those of its rows in order.
+ * beside these, or in their place; others are passed over.  A row without a second file has single
+ * reads.  A sample may have several rows; its reads are those of its rows in order.
  */
 #ifndef KH_RUN_SHEET_H
 #define KH_RUN_SHEET_H

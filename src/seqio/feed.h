@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include "base/msg.h"
 #include "base/threads.h"
+#include "io/inflater.h"
 
 /* Bases of a record whose errors are told. */
 #define KH_LONG_READ 1000
@@ -162,6 +163,7 @@ typedef struct kh_feed_options {
 	unsigned held;                  /* blocks that one of them may hold when it takes another */
 	/* workers that may inflate a gzip stream together; 0: one at a time */
 	unsigned threads;
+	kh_inflate_by inflate;          /* a device that inflates large gzip files */
 	bool digests;                   /* kh_feed_digest will be asked */
 	/* pieces: read the first file from this byte on, where a record must begin, and the last
 	 * one up to the other (0: all); only of plain files */

@@ -6,8 +6,8 @@
 #include "seqio/feed.h"
 #include "seqio/reader.h"
 #include "base/order.h"
-#include "io/pgzip.h"
 #include "io/source.h"
+#include "io/together.h"
 
 /* Places that are left free in front of the records of a block: a record that straddles its start
  * is known only when the block is committed, and is put there without moving the others. */
@@ -33,7 +33,7 @@ struct feed_block {
 	uint64_t at;            /* and their offset in `in`, if that is read by ranges */
 	struct feed_input *in;
 	kh_bgzf_run run;
-	kh_pgzip_part part;
+	kh_gz_part part;
 	unsigned refs;          /* under the lock */
 	bool file_start;
 	bool past;              /* the stream had ended */

@@ -37,9 +37,11 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 	}
 	if (f->o.allow_no_eof)
 		kh_source_allow_no_eof(in->src);
-	if (f->o.threads / f->n_streams >= THREADS_TOGETHER || getenv("KH_GZ_TOGETHER"))
-		kh_source_together(in->src, &(kh_together) { .threads = f->o.threads,
-							     .part = f->o.block_size });
+	const bool many = f->o.threads / f->n_streams >= THREADS_TOGETHER ||
+			  getenv("KH_GZ_TOGETHER");
+	kh_source_together(in->src, &(kh_together) { .threads = many ? f->o.threads : 0,
+						     .by = f->o.inflate,
+						     .part = f->o.block_size });
 	in->refs = 1;
 	st->in = in;
 	st->at = st->file == 0 ? f->o.from : 0;
@@ -102,11 +104,11 @@ static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, k
 	kh_source *src = st->in->src;
 	int rc = kh_source_part(src, &b->part, err);
 
-	if (!rc && b->part.chunk) {
+	if (!rc && b->part.any) {
 		b->in = st->in;
 		feed_input_hold(f, b->in);
 	}
-	return rc || kh_source_kind(src) == KH_SOURCE_GZIP ? rc : take_stream(f, st, b, err);
+	return rc || kh_source_kind(src) != KH_SOURCE_STREAM ? rc : take_stream(f, st, b, err);
 }
 
 /* Has nothing been read for long, although the other stream has something to read? Then all
@@ -203,7 +205,7 @@ static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b
 static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
-		kh_pgzip_job job;
+		kh_gz_job job;
 
 		if (!st->in && open_next(f, st, &b->bad))
 			return;
@@ -216,7 +218,7 @@ static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 			return;
 		feed_input_hold(f, in);
 		pthread_mutex_unlock(&st->reading);
-		kh_pgzip_do(&job);
+		kh_gz_do(&job);
 		feed_input_drop(f, in);
 		pthread_mutex_lock(&st->reading);
 	}
@@ -273,11 +275,11 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 
 	if (rc)
 		return rc;
-	if (b->part.chunk) {
+	if (b->part.any) {
 		size_t n = 0;
 
 		rc = feed_reserve(b, 0, b->part.n, err);
-		kh_pgzip_finish(&b->part, rc ? NULL : b->buf + b->raw, &n, &b->bad);
+		kh_gz_finish(&b->part, rc ? NULL : b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
 		feed_input_drop(f, b->in);
 		b->in = NULL;

@@ -328,6 +328,9 @@ kh_span kh_lineages_in_header(kh_span s, bool *closed)
 		return (kh_span) { p, memchr(p, ';', (size_t)(end - p)) ? (size_t)(end - p) : 0 };
 	}
 	const char *bar = memrchr(s.p, '|', (size_t)(semi - s.p));
+	/* ">id;size=9;" and ">id;tax=d:Bacteria,..." of USEARCH are no lineages */
+	if (!bar && memchr(s.p, '=', (size_t)(p - s.p)))
+		return (kh_span) { s.p, 0 };
 	p = bar ? bar + 1 : s.p;
 	return (kh_span) { p, (size_t)(end - p) };
 }

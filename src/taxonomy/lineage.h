@@ -48,7 +48,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 /* The lineage in the header line of a record, '>' left out, or none (n is 0), in one of the forms
  *	ID blanks LINEAGE                       SILVA, Greengenes
  *	NAME|...|LINEAGE                        UNITE
- *	LINEAGE                                 sets for DADA2: *closed
+ *	LINEAGE                                 sets for DADA2: *closed; without '='
  * so it has a ';' at least. */
 kh_span kh_lineages_in_header(kh_span header, bool *closed);
 

@@ -43,7 +43,15 @@ rule bracken:
         length=BRACKEN,
         level=config["bracken"].get("level", "S"),
         threshold=config["bracken"].get("threshold", 10),
+    # Bracken fails if no taxon of the level has reads enough, as in a blank sample: that is a table
+    # without rows, and a report as it was
     shell:
+        "if awk -F '\\t' -v level={params.level:q} -v least={params.threshold} "
+        "'$(NF - 2) == level && $2 >= least {{ n++ }} END {{ exit !n }}' {input.report:q}; then "
         "bracken -d {params.folder:q} -i {input.report:q} -o {output.table:q} "
         "-w {output.report:q} -r {params.length} -l {params.level} "
-        "-t {params.threshold} > {log:q} 2>&1"
+        "-t {params.threshold} > {log:q} 2>&1; else "
+        "echo 'no taxon of level {params.level} has {params.threshold} reads' > {log:q}; "
+        "printf '%s\\t' name taxonomy_id taxonomy_lvl kraken_assigned_reads added_reads "
+        "new_est_reads > {output.table:q}; echo fraction_total_reads >> {output.table:q}; "
+        "cp {input.report:q} {output.report:q}; fi"

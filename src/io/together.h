@@ -1,0 +1,31 @@
+/*
+ * together.h - what threads do to inflate a gzip source together, on a device (gzdev.h) or without
+ * one (pgzip.h)
+ */
+#ifndef KH_IO_TOGETHER_H
+#define KH_IO_TOGETHER_H
+
+#include "io/gzdev.h"
+#include "io/pgzip.h"
+
+/* One of the two. */
+typedef struct kh_gz_job {
+	kh_pgzip_job by_threads;
+	kh_gzdev_job by_device;         /* g NULL: by threads */
+} kh_gz_job;
+
+/* Any thread, outside the lock. */
+void kh_gz_do(const kh_gz_job *job);
+
+typedef struct kh_gz_part {
+	bool any;                       /* there is one */
+	size_t n;                       /* bytes of text */
+	kh_pgzip_part by_threads;
+	kh_gzdev_part by_device;        /* g NULL: by threads */
+} kh_gz_part;
+
+/* Any thread.  *n: bytes that are right, also on failure.  `out` has room for part->n, or is NULL:
+ * drops it. */
+int kh_gz_finish(kh_gz_part *part, char *out, size_t *n, kh_err *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* test_inflater.c - the inflater's host side, and the functions of its kernels, on GPUs that are
+ * made up */
+#include "inflate_files.h"
+
+#include "fake_gpu.h"
+
+static int set_up(void **state)
+{
+	(void)state;
+	/* where a match copies from before its member, ISA-L gives any text before it says so */
+	setenv("KH_GZ", "zlib", 1);
+	fake_reset(UINT64_C(8) << 30);
+	return 0;
+}
+
+/* Each call of the device fails once, or it and all behind it: the host goes on.  Text that was
+ * proven, but cannot be had any more, is an error. */
+static void faults(void **state)
+{
+	struct bytes text = reads(TEXT / 8), file = { NULL, 0 };
+	const kh_together alone = { .part = PART };
+	char path[32];
+
+	(void)state;
+	add_pieces(&file, &text, 30000);
+	const int fd = file_of(&file, path);
+	struct together_text want = read_together(path, &alone, NULL);
+	long calls = 1, gone = 0;
+	for (long n = 0; n <= calls; n++)
+		for (int lost = 0; lost < 2; lost++) {
+			size_t parts;
+
+			fake_reset(UINT64_C(8) << 30);
+			fake.fails_at = n;
+			fake.lost = lost;
+			open_inflater(9000);
+			const kh_together with = by_device(2);
+			struct together_text got = read_together(path, &with, &parts);
+			kh_cuda_inflater_close(inflater);
+			calls = n ? calls : fake_calls();
+			gone += got.rc == KH_EDEVICE;
+			assert_true(got.rc == 0 || got.rc == KH_EDEVICE);
+			if (!got.rc)
+				assert_int_equal(got.text.n, want.text.n);
+			assert_true(got.text.n <= want.text.n);
+			assert_memory_equal(got.text.p, want.text.p, got.text.n);
+			for (int i = 0; i < FAKE_DEVICES; i++)
+				assert_int_equal(fake.taken[i], 0);
+			free(got.text.p);
+		}
+	assert_true(calls > 40 && gone > 0 && gone < calls);
+	fake_reset(UINT64_C(8) << 30);
+	free(want.text.p);
+	close(fd);
+	free(file.p);
+	free(text.p);
+}
+
+/* Without room, the host does it. */
+static void room(void **state)
+{
+	const uint64_t spare = UINT64_C(2) << 30, enough = UINT64_C(200) << 20;
+	struct bytes text = reads(TEXT), file = { NULL, 0 };
+
+	(void)state;
+	add_gz(&file, text.p, text.n);
+	for (uint64_t memory = spare; memory <= spare + enough; memory += enough / 8) {
+		fake_reset(memory);
+		open_inflater(9000);
+		const bool some = compare(&file, 1) > 0;
+		kh_cuda_inflater_close(inflater);
+		assert_true(memory > spare || !some);
+		assert_true(memory < spare + enough || some);
+		assert_true(fake.most[0] <= memory - spare);
+		assert_true(some || fake.most[0] == 0);
+	}
+	fake_reset(UINT64_C(8) << 30);
+	free(file.p);
+	free(text.p);
+}
+
+/* An argument: the tests whose names are like it. */
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = { INFLATE_FILES, cmocka_unit_test(faults),
+					    cmocka_unit_test(room) };
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
