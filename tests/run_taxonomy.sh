@@ -127,6 +127,10 @@ b 1 "bins/2.fa: sequence 'k141_1' occurs for the second time.*allow-duplicates" 
 	--taxonomy "$data/taxonomy" -m m.tsv bins/1.fa bins/2.fa
 cat bins/1.fa bins/2.fa >bins/4.fa; printf 'bins/4.fa\t10847\n' >one.tsv
 b 1 "bins/4.fa: sequence 'k141_1' occurs for the second time" "contigs of one file that are called alike" --taxonomy "$data/taxonomy" -A one.tsv
+cp bins/1.fa bins/7.fa; printf 'bins/1.fa\t10847\nbins/7.fa\t10760\n' >copy.tsv
+b 1 "sequence 'k141_1' is the same in bins/1.fa .taxid 10847. and in bins/7.fa .taxid 10760.: --set allow-duplicates" \
+	"a file and its copy" --taxonomy "$data/taxonomy" -A copy.tsv
+b 0 "" "a file and its copy, allowed" --set allow-duplicates --taxonomy "$data/taxonomy" -A copy.tsv
 ln bins/1.fa bins/5.fa; printf 'bins/1.fa\t10847\nbins/5.fa\t10760\n' >same.tsv
 b 1 "bins/1.fa .taxid 10847. and bins/5.fa .taxid 10760. are the same file" "a file with two names and two taxids" \
 	--taxonomy "$data/taxonomy" -A same.tsv
@@ -134,11 +138,9 @@ b 1 "bins/1.fa .taxid 10847. and bins/5.fa .taxid 10760. are the same file" "a f
 # --- references that can never be found --------------------------------------------------------
 { gzip -dc $phix; printf '>short\nACGTACGT\n>unknown\n'; head -c 400 /dev/zero | tr '\0' N; printf '\n>nothing\n>wide\nNNNN\n'; gzip -dc $t3 | sed 1d; } >odd.fa
 printf 'NC_001422.1\t10847\nshort\t10760\nunknown\t10760\nnothing\t10760\nwide\t10760\n' >m.tsv
-for text in "" --text; do
-	b 0 "warning: 3 of 5 sequences with a taxon can never be found, as they have no 16 bases" "no k-mer is known $text" $text --taxonomy "$data/taxonomy" -m m.tsv odd.fa
-	check "no k-mer is known: named $text" test "$(grep -c 'never found: \(short\|unknown\|nothing\) (taxid 10760)$' message)" -eq 3
-	b 0 "warning: 3 of 5" "no k-mer is known, in blocks of 100 bytes $text" $text --set block-size=100 --taxonomy "$data/taxonomy" -m m.tsv odd.fa
-done
+b 0 "warning: 3 of 5 sequences with a taxon can never be found, as they have no 16 bases" "no k-mer is known" --taxonomy "$data/taxonomy" -m m.tsv odd.fa
+check "no k-mer is known: named" test "$(grep -c 'never found: \(short\|unknown\|nothing\) (taxid 10760)$' message)" -eq 3
+b 0 "warning: 3 of 5" "no k-mer is known, in blocks of 100 bytes" --set block-size=100 --taxonomy "$data/taxonomy" -m m.tsv odd.fa
 : >bins/6.fa; printf 'bins/1.fa\t10847\nbins/6.fa\t10760\n' >empty.tsv
 b 0 "warning: 1 of 2 files has no sequence; the first is bins/6.fa" "a file of 0 bytes that a table names" --taxonomy "$data/taxonomy" -A empty.tsv
 plan
