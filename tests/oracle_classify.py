@@ -8,7 +8,7 @@ exits 0 if every line of CALLS.tsv is what this says; else shows the first that 
 import sys
 from collections import Counter
 
-from oracle_db import Database
+from oracle_db import PLACES, Database
 from oracle_sampling import asked, canonicals, features, records
 
 GENUS, SPECIES = 30, 38         # ranks
@@ -517,7 +517,7 @@ class Classifier:
             number = self.db.stretches[target][0] + (at + start) // self.db.stride
             of = [self.db.stretch_of(b) for b in bins]
             if number in bins and self.db.stretch_of(number) == target and \
-                    sum(self.species(x) == species for x in of) < self.db.max_locations:
+                    sum(self.species(x) == species for x in of) < PLACES:
                 return True
         return False
 

@@ -17,7 +17,7 @@ tables() {
 	oracle nmers $length $step w/a.fa w/b.fa >nmers.fa
 	classify --db $db "$@" nmers.fa | oracle distrib w/map >want
 }
-for of in "30 1" "100 1" "1200 7" "50 11"; do
+for of in "30 1" "100 1" "1200 7" "50 11" "300 17"; do
 	tables w/s.khdb $of
 	check "N and step $of" distrib --db w --outdir out --read-length ${of% *} --step ${of#* } w/a.fa w/b.fa
 	same want out/database${of% *}mers.kmer_distrib "N and step $of: the same as by lines"
@@ -27,12 +27,6 @@ check "and one above genera" grep -q '^10	' out/database100mers.kmer_distrib
 tables m.khdb 100 5
 check "windows" distrib --db m.khdb --outdir out --read-length 100 --step 5 w/a.fa w/b.fa
 same want out/database100mers.kmer_distrib "windows: the same as by lines"
-check "one with text" index --text --db t.khdb w/a.fa w/b.fa
-for of in "50 3" "300 17"; do
-	tables t.khdb $of
-	check "text, N and step $of" distrib --db t.khdb --outdir out --read-length ${of% *} --step ${of#* } w/a.fa w/b.fa
-	same want out/database${of% *}mers.kmer_distrib "text, N and step $of: the same as by lines"
-done
 mkdir over; cp w/b.fa over/database100mers.kmer_distrib
 expect 2 "both a reference and an output" "a table over a reference" distrib --db w/s.khdb --outdir over --read-length 100 \
 	w/a.fa over/database100mers.kmer_distrib
