@@ -1,6 +1,7 @@
 #include <config.h>
 #include "run/open.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "db/kraken.h"
