@@ -7,7 +7,7 @@
 #ifndef KH_CUDA_INFLATE_SEGMENT_H
 #define KH_CUDA_INFLATE_SEGMENT_H
 
-#include "cuda/inflate/codes.h"
+#include "cuda/inflate/header.h"
 
 /* Of a lane. */
 enum kh_inf_lane_state { KH_INF_LANE_RUN, KH_INF_LANE_END, KH_INF_LANE_BAD, KH_INF_LANE_FULL };
