@@ -277,19 +277,19 @@ static KH_HD uint32_t kh_inf_entry(const kh_inf_making *m, uint32_t i, uint32_t 
 	return m->order[m->off[l] + (int)(v >> (15 - l))];
 }
 
-/* Makes entries of two literals.  What is read of another entry meanwhile does not change. */
+/* Makes entries of two literals.  All lanes have read theirs, and those behind them, before one is
+ * written; of an entry that is one of two literals already, the first one is taken. */
 static KH_HD void kh_inf_pair_literals(int lane, int n_lanes, uint32_t *table)
 {
 	for (uint32_t i = (uint32_t)lane; i < 1u << KH_INF_LIT_BITS; i += (uint32_t)n_lanes) {
 		const uint32_t e = table[i], l = e >> 8 & 15;
-
-		if (!(e & KH_INF_LITERAL) || l >= KH_INF_LIT_BITS)
-			continue;
 		const uint32_t f = table[i >> l], m = f >> 8 & 15;
 
-		if ((f & KH_INF_LITERAL) && l + m <= KH_INF_LIT_BITS)
+		KH_INF_SYNC();
+		if ((e & f & KH_INF_LITERAL) && l + m <= KH_INF_LIT_BITS)
 			table[i] = (l + m) | l << 8 | (e & 0xff0000) | (f & 0xff0000) << 8 |
 				   KH_INF_LITERAL | KH_INF_TWO;
+		KH_INF_SYNC();
 	}
 }
 
