@@ -2,7 +2,7 @@
 # with a rate and a share of a limit; speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 refs="$data/genomes/Escherichia_virus_phiX174*.gz $data/genomes/Enterobacteria_phage_T3*.gz"
-check "a database" build --db a.khdb -k 16 $refs
+check "a database" build --db a.khdb $refs
 mkdir out
 program=$(dirname "$real")/kmerhash-bench
 bench() { "$program" --device ${on:-cpu} --threads 2 --repeat 2 --dir out "$@"; }
@@ -33,7 +33,7 @@ row "limit: random 64 bytes" 1
 for s in "build: read" "build: read, parse, pack" "build: sample" "build: partition" \
 	"build: gather, sort" "build: encode" "classify: load, check" "classify: read" \
 	"classify: read, parse, pack" "classify: sample" "classify: look up" \
-	"classify: candidates, decide" "classify: sample to decision" "classify: format"; do
+	"classify: compare, decide" "classify: sample to decision" "classify: format"; do
 	row "$s" 1s
 done
 row "build: write" -s

@@ -136,8 +136,8 @@ typedef struct kh_bench_refs {
 	kh_bench_item *item;
 	size_t n, cap;
 	uint64_t starts, bases;
-	uint32_t *first;        /* bins of the sequences; taxon: all the root */
-	uint32_t *taxon;
+	uint32_t *first;        /* bins of the sequences, and the one behind them */
+	uint32_t *taxon, *species;      /* all are the root, which is one species */
 	uint32_t n_seq;
 } kh_bench_refs;
 
@@ -166,9 +166,10 @@ typedef struct kh_bench_reads {
 int kh_bench_reads_open(kh_bench_reads *r, const kh_bench_refs *refs, size_t block_size,
 			kh_err *err);
 void kh_bench_reads_close(kh_bench_reads *r);
-/* The least that the reads need from the index: features, and the 64-byte blocks of their lists. */
+/* The least that the reads need from the index: features, and the lines of 64 bytes that these are
+ * looked up in. */
 typedef struct kh_bench_work {
-	double bases, features, blocks;
+	double bases, features, lines;
 } kh_bench_work;
 int kh_bench_work_of(kh_bench_reads *r, const kh_db *db, kh_bench_work *w, kh_err *err);
 

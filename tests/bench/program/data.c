@@ -25,6 +25,7 @@ void kh_bench_refs_clear(kh_bench_refs *r)
 	free(r->item);
 	free(r->first);
 	free(r->taxon);
+	free(r->species);
 }
 
 static int keep(kh_bench_refs *r, const kh_block *blk, const kh_pieces *p, kh_err *err)
@@ -56,12 +57,16 @@ static int keep(kh_bench_refs *r, const kh_block *blk, const kh_pieces *p, kh_er
 static int targets(kh_bench_refs *r, const kh_refs *refs, kh_err *err)
 {
 	r->n_seq = (uint32_t)refs->n;
-	r->first = kh_array(refs->n, sizeof *r->first, err);
-	r->taxon = kh_array(refs->n, sizeof *r->taxon, err);
-	if (!r->first || !r->taxon)
+	r->first = kh_array(refs->n + 1, sizeof *r->first, err);
+	r->taxon = kh_array(refs->n + 1, sizeof *r->taxon, err);
+	r->species = kh_array(refs->n, sizeof *r->species, err);
+	if (!r->first || !r->taxon || !r->species)
 		return KH_ENOMEM;
-	for (size_t i = 0; i < refs->n; i++)
+	for (size_t i = 0; i < refs->n; i++) {
 		r->first[i] = refs->ref[i].first_bin;
+		r->species[i] = r->n_seq;
+	}
+	r->first[refs->n] = (uint32_t)refs->next_bin;
 	if (r->starts == 0)
 		return kh_fail(err, KH_EFORMAT, "the references are too short to be sampled");
 	return KH_OK;
@@ -90,7 +95,8 @@ static int load(kh_bench_refs *r, kh_feed *feed, kh_refs *refs, kh_err *err)
 
 int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 {
-	const uint32_t k = kh_default_k((uint64_t)b->refs->bytes);
+	const uint64_t bytes = (uint64_t)b->refs->bytes;
+	const uint32_t k = kh_default_k(bytes), stride = kh_default_stride(bytes);
 	kh_feed_options fo = { .path = { b->o->refs }, .n_path = { b->o->n_refs }, .pieces = true,
 			       .workers = 1 };
 	kh_refs refs = { .ref = NULL };
@@ -99,9 +105,10 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 	int rc;
 
 	*r = (kh_bench_refs) { .b = b,
-			       .sampling = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE, 0, 1 } };
+			       .sampling = { KH_SYNCMER, k, kh_default_s(bytes, k, stride), stride,
+					     0, 1 } };
 	fo.front = kh_refs_front(&r->sampling);
-	rc = kh_refs_init(&refs, &r->sampling, 10, err);
+	rc = kh_refs_init(&refs, &r->sampling, 1, err);
 	refs.allow_duplicates = true;
 	if (!rc && !(rc = kh_monitor_new(&m, err)) && !(rc = kh_feed_open(&feed, &fo, m, err)))
 		rc = load(r, feed, &refs, err);

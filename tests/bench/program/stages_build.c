@@ -12,6 +12,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "index/pairs.h"
+#include "index/seeds.h"
 
 struct build {
 	kh_bench *b;
@@ -21,7 +22,6 @@ struct build {
 	kh_store *store;
 	kh_pairs sorted[KH_RANGES];
 	kh_bins bins;
-	kh_taxonomy tax;
 	char *image;            /* KH_RANGES images in a row; NULL: not kept */
 	size_t at[KH_RANGES + 1];
 };
@@ -108,7 +108,7 @@ static int sort_worker(void *arg, unsigned worker, kh_err *err)
 	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
 		kh_pairs pairs;
 
-		rc = kh_store_range(u->store, (unsigned)(i % KH_RANGES), NULL, &room, &pairs, err);
+		rc = kh_store_range(u->store, (unsigned)(i % KH_RANGES), &room, &pairs, err);
 		if (!rc && u->keep)
 			rc = keep(&u->sorted[i], &pairs, err);
 	}
@@ -124,27 +124,47 @@ static int sort_all(void *arg, kh_bench_pass *p, kh_err *err)
 }
 
 /* --- encode ----------------------------------------------------------------------- */
+/* A copy of the sorted pairs of a range, which encoding does not leave as they are. */
+static int copy_pairs(kh_pairs *to, kh_pair_scratch *room, const kh_pairs *from, kh_err *err)
+{
+	const int rc = kh_pair_scratch_grow(room, from->n, err);
+
+	*to = (kh_pairs) { .key = room->key, .loc = room->loc, .n = from->n };
+	if (!rc && from->n) {
+		memcpy(to->key, from->key, from->n * sizeof *to->key);
+		memcpy(to->loc, from->loc, from->n * sizeof *to->loc);
+	}
+	return rc;
+}
+
 static int encode_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
-	kh_image im = { .bucket = NULL };
+	kh_pair_scratch room = { .key = NULL };
+	kh_image im = { .line = NULL };
+	kh_pairs pairs;
 	int rc = KH_OK;
 
 	(void)worker;
 	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
-		rc = kh_index_encode(&im, &u->sorted[i % KH_RANGES], &u->bins, &u->tax, err);
+		rc = copy_pairs(&pairs, &room, &u->sorted[i % KH_RANGES], err);
+		if (!rc)
+			rc = kh_seeds_encode(&im, &room, &pairs, &u->bins, err);
 		if (rc || !u->keep)
 			continue;
-		size_t buckets = (size_t)(im.range.buckets + 1) * sizeof *im.bucket;
+		const size_t lines = (size_t)kh_seed_line_bytes(&im.range);
 
 		if (u->image) {
-			memcpy(u->image + u->at[i], im.bucket, buckets);
-			memcpy(u->image + u->at[i] + buckets, im.loc,
-			       im.range.n_locs * sizeof *im.loc);
+			if (lines)
+				memcpy(u->image + u->at[i], im.line, lines);
+			if (im.range.words)
+				memcpy(u->image + u->at[i] + lines, im.word,
+				       im.range.words * sizeof *im.word);
 		} else {
-			u->at[i + 1] = (size_t)kh_range_bytes(&im.range, 32);
+			u->at[i + 1] = (size_t)kh_seed_bytes(&im.range);
 		}
 	}
+	kh_pair_scratch_clear(&room);
 	kh_image_clear(&im);
 	return rc;
 }
@@ -241,7 +261,6 @@ static int stages(struct build *u, kh_err *err)
 
 int kh_bench_build_cpu(kh_bench *b, kh_bench_refs *r, kh_err *err)
 {
-	uint32_t zero = 0, one = 1;
 	struct build *u = kh_array(1, sizeof *u, err);
 	int rc;
 
@@ -249,9 +268,9 @@ int kh_bench_build_cpu(kh_bench *b, kh_bench_refs *r, kh_err *err)
 		return KH_ENOMEM;
 	u->b = b;
 	u->r = r;
-	u->bins = (kh_bins) { .n = r->n_seq, .first = r->first, .taxon = r->taxon,
-			      .n_targets = r->n_seq, .votes = KH_NO_BIN };
-	u->tax = (kh_taxonomy) { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
+	u->bins = (kh_bins) { .first = r->first, .taxon = r->taxon, .species = r->species,
+			      .n_targets = r->n_seq, .n_species = 1,
+			      .bits = kh_seed_bits(r->first[r->n_seq]) };
 	rc = stages(u, err);
 	kh_store_free(u->store);
 	for (int i = 0; i < KH_RANGES; i++) {

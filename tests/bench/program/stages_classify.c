@@ -1,16 +1,17 @@
 /*
  * stages_classify.c - what the CPU does in a run of classify, between reading and lines
  *
- * Sampling and looking up are run by themselves; candidates and decision are what is left
- * of the whole.
+ * Sampling and looking up, of all features, are run by themselves; comparison and decision are what
+ * is left of the whole.
  */
 #include <config.h>
 #include "tests/bench/program/bench_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "classify/classify_in.h"
 #include "base/mem.h"
+#include "classify/match.h"
+#include "index/seeds.h"
 
 /* The features of a job's records: those of fragment i are key[from[i]] and on. */
 struct keys {
@@ -78,11 +79,11 @@ static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
 }
 
 /* --- look up ---------------------------------------------------------------------- */
-/* Looks up as many features at a time as a classifier does. */
 static int look_up_worker(void *arg, unsigned worker, kh_err *err)
 {
+	enum { TOGETHER = 128 };        /* about as many as of a read at a time */
 	struct classify *c = arg;
-	kh_hit_lists list = { .len = NULL };
+	kh_seeds_found found = { .bin = NULL };
 	uint64_t sum = 0;
 	int rc = KH_OK;
 
@@ -91,15 +92,15 @@ static int look_up_worker(void *arg, unsigned worker, kh_err *err)
 		const struct keys *k = &c->keys[i % c->r->n];
 		const size_t n = k->from[c->r->job[i % c->r->n].n];
 
-		for (size_t at = 0; at < n && !rc; at += KH_TOGETHER) {
-			const size_t m = n - at < KH_TOGETHER ? n - at : KH_TOGETHER;
+		for (size_t at = 0; at < n && !rc; at += TOGETHER) {
+			const size_t m = n - at < TOGETHER ? n - at : TOGETHER;
 
-			rc = kh_lookup(c->db, k->key + at, m, &list, err);
-			sum += list.n_words;
+			rc = kh_seeds_find(&c->db->seeds, k->key + at, m, &found, err);
+			sum += found.n;
 		}
 	}
 	c->sum += sum;
-	kh_hit_lists_clear(&list);
+	kh_seeds_found_clear(&found);
 	return rc;
 }
 
@@ -114,17 +115,18 @@ static int look_up_all(void *arg, kh_bench_pass *p, kh_err *err)
 static int call_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct classify *c = arg;
-	kh_classifier *k = NULL;
+	kh_matcher *k = NULL;
 	kh_call *call = kh_array(c->r->reads, sizeof *call, err);
-	int rc = call ? kh_classifier_new(&k, c->db, &c->rule, err) : KH_ENOMEM;
+	int rc = call ? kh_matcher_new(&k, c->db, &c->rule, err) : KH_ENOMEM;
 
 	(void)worker;
 	for (uint64_t i; !rc && kh_bench_take(c->b, &i);) {
 		const size_t j = i % c->r->n;
 
-		rc = kh_classify_job(k, &c->r->job[j], c->keep ? c->r->call[j] : call, NULL, err);
+		rc = kh_match_job(k, &c->r->job[j], c->keep ? c->r->call[j] : call, NULL, NULL,
+				  NULL, err);
 	}
-	kh_classifier_free(k);
+	kh_matcher_free(k);
 	free(call);
 	return rc;
 }
@@ -176,10 +178,10 @@ static void count(struct classify *c)
 			c->work.bases += (double)j->block[0]->rec[j->from[0] + f].len;
 		c->work.features += k->from[j->n];
 		for (uint32_t x = 0; x < k->from[j->n]; x++) {
-			kh_list l = kh_index_find(c->db->image, c->db->dir, k->key[x],
-						  c->db->bins.bits);
+			kh_seed_search s = kh_seed_begin(&c->db->seeds, k->key[x]);
 
-			c->work.blocks += l.n ? 1 + l.n / 16 : 0;
+			for (; s.line; kh_seed_go_on(&c->db->seeds, &s))
+				c->work.lines++;
 		}
 	}
 }
@@ -223,14 +225,13 @@ static int stages(struct classify *c, kh_err *err)
 	const double reads = c->r->reads;
 	const kh_bench_limit in = { b->memory.rate / (0.375 + 8 * w->features / w->bases),
 				    b->memory.of },
-			     lists = { b->random.rate / (w->blocks / reads), b->random.of },
-			     both = { b->random.rate / ((w->features + w->blocks) / reads),
-				      b->random.of };
+			     text = b->random,  /* a place at least */
+			     both = { b->random.rate / (1 + w->lines / reads), b->random.of };
 	const kh_bench_stage stage[] = {
 		{ "classify: sample", &kh_unit_bases, w->bases, in, sample_all, c, false },
 		{ "classify: look up", &kh_unit_keys, w->features, b->random, look_up_all, c,
 		  false },
-		{ "classify: candidates, decide", &kh_unit_reads, reads, lists, rest, c, false },
+		{ "classify: compare, decide", &kh_unit_reads, reads, text, rest, c, false },
 		{ "classify: sample to decision", &kh_unit_reads, reads, both, call_all, c, false }
 	};
 	int rc = KH_OK;
