@@ -49,9 +49,9 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((472, 511, 608, 4087))
-    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept", "translated", "excerpts"]):
-        place = {"keys": 512, "told": 528, "text": 544, "kept": 560, "translated": 576, "excerpts": 592}.get(name, 272 + 16 * i)
+    yield "zero", "B", rng.choice((472, 511, 624, 4087))
+    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept", "translated", "excerpts", "strains"]):
+        place = {"keys": 512, "told": 528, "text": 544, "kept": 560, "translated": 576, "excerpts": 592, "strains": 608}.get(name, 272 + 16 * i)
         yield "at-" + name, "Q", place
         yield "size-" + name, "Q", place + 8
 
@@ -65,6 +65,8 @@ def fields(data, rng):
     yield from record("directory", *((64, "QQ" + 12 * "I") if text else (40, "QQQIIII")))
     if text:
         yield from record("kept", 16, "IIII")
+        if extent(data, "strains")[1] > 0:
+            yield from record("strains", 16, "IIII")
     yield from record("taxa", 24, "IIIIQ")
     yield from record("targets", 32, "IIQQQ")
     for section in ("names", "ids", "unmapped"):
