@@ -276,6 +276,7 @@ class TextClassifier:
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), TextRule(db), int(1000 * confidence + 0.5)
         # by stretch: its text, and the same with alleles in place of what has some
         self.texts, self.others = [], []
+        self.any_alleles = any(alleles is not None for _, alleles, _ in db.placed)
         for first, alleles, bases in db.placed:
             text = db.unpacked(first, bases)
             other = [a ^ x for a, x in zip(text, db.unpacked(alleles, bases))] if alleles is not None else text
@@ -729,7 +730,7 @@ class TextClassifier:
         return (n, False, *says)
 
     def line(self, name, mates):
-        n, _, taxon, hits, _, _ = self.fragment(mates)
+        n, _, taxon, hits, _, _ = self.fragment(mates, self.rule.NEARBY if self.any_alleles else 0)
         if 1000 * hits < self.confidence * n:
             taxon = None
         return line_of(self.db, name, mates, taxon, n, hits)

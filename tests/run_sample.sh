@@ -100,6 +100,14 @@ check "few reads of an absent species are called a relative" awk '
 check "a profile alone keeps the calls" agrees db.khdb few.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv few.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"
+# ten species whose strains have alleles, .1 % apart
+python "$tests/make_world.py" strains 40 ties "$data" 10
+check "build, species that tie" "$kmerhash" build -q --text --db ties.khdb --taxonomy ties/taxonomy ties/refs.fa
+check "sample of them" sample 1500 ties.fq 150 ties/refs.fa:1:0.002
+second --db ties.khdb --output plain.tsv ties.fq
+check "a read that several species fit is their LCA's, by all places" "$PYTHON3" "$tests/oracle_ties.py" ties.khdb plain.tsv ties.fq
+second --db ties.khdb --output first.tsv --profile p.tsv ties.fq
+same plain.tsv first.tsv "calls do not depend on what else is wanted"
 check "a sample of some hundred" agrees db.khdb hundreds.fq
 second --db db.khdb --output first.tsv hundreds.fq
 check "some of its calls change" sh -c '! cmp -s first.tsv calls.tsv'
