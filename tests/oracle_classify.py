@@ -110,6 +110,7 @@ class Classifier:
         self.minhash = db.scheme == 0
         # by stretch: its text, and the same with alleles in place of what has some
         self.texts, self.others = [], []
+        self.any_alleles = any(alleles is not None for _, alleles, _ in db.placed)
         for first, alleles, bases in db.placed:
             text = db.unpacked(first, bases)
             other = [a ^ x for a, x in zip(text, db.unpacked(alleles, bases))] if alleles is not None else text
@@ -679,7 +680,7 @@ class Classifier:
 
     def line(self, name, mates):
         self.second = None
-        n, _, taxon, hits, _, _ = self.fragment(mates, self.rule.NEARBY if self.with_second else 0)
+        n, _, taxon, hits, _, _ = self.fragment(mates, self.rule.NEARBY if self.with_second or self.any_alleles else 0)
         if 1000 * hits < self.confidence * n:
             taxon = None
         line = line_of(self.db, name, mates, taxon, n, hits)

@@ -53,7 +53,9 @@ enum {
 	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
 	KH_MATCH_REACH = 3,             /* mismatches that a candidate may be behind, */
-	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,   /* so far is its score below the best one */
+	/* so far is its score below the best one's; with alleles, places whose seeds say so are
+	 * compared for a call, too */
+	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
 	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
 	KH_MATCH_BEYOND = 2,            /* score beyond a seed that is more than chance */
 	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */

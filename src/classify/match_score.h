@@ -317,10 +317,11 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 }
 
 /* --- what is of interest ------------------------------------------------------------ */
-/* How far below the best one's scores are of interest. */
+/* How far below the best one's scores are of interest.  A place may have an allele where it lacks a
+ * seed; so with alleles it may be better than its seeds say, and tie. */
 static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 {
-	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
+	return !s->only ? KH_MATCH_SLACK : db->candidates || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
 /* The same of places that have none of the seeds which were looked up: what is behind by a mismatch

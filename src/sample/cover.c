@@ -29,8 +29,9 @@ enum {
 	SOME = 52,              /* of perfect reads so many must be alone: .05 */
 	MOST = 4 * KH_COVER_ONE,
 	OFF = 686,              /* .67: the standard error, times the root of the fragments */
-	/* cover times part of what is there: .66.  Chosen on worlds of close species (ties.py, seeds
-	 * 5 and 21), where 47 of 48 that are present have .84 and more, and .66 and .72 do the same */
+	/* cover times part of what is there: .66.  Chosen on worlds of close species (ties.py,
+	 * seeds 5 and 21), where 47 of 48 that are present have .84 and more, and .66 and .72 do
+	 * the same */
 	THERE = 676,
 	/* what cannot be told from its reference lacks nothing but genes: a divergence, and so many
 	 * perfect reads that are alone, .9 */
@@ -155,7 +156,8 @@ static bool is_refuted(const kh_presence *p)
 	const uint32_t share = least(c->share + c->off, KH_COVER_ONE);
 
 	return c->n >= READS_LEAST && c->alone >= SOME && !as_it_is &&
-	       p->fit.kind != KH_FIT_PAIR && share * least(c->part, KH_COVER_ONE) < THERE * KH_COVER_ONE;
+	       p->fit.kind != KH_FIT_PAIR &&
+	       share * least(c->part, KH_COVER_ONE) < THERE * KH_COVER_ONE;
 }
 
 int kh_cover_make(kh_work *w, kh_err *err)

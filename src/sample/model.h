@@ -6,8 +6,8 @@
  * (fit.h).  Fragments that name several species are shared among these by how many of their own
  * they have a base of genome; so fits and shares are worked out in turn, in twelve rounds.  Half
  * way, those whose fragments do not lie all over the genome are refuted (cover.c); in the end, what
- * is an echo of an abundant relative, or lies in few places; and for each class of fragments the chance that it is its best species' own decides the
- * call.  All in integers.
+ * is an echo of an abundant relative, or lies in few places; and for each class of fragments the
+ * chance that it is its best species' own decides the call.  All in integers.
  */
 #ifndef KH_SAMPLE_MODEL_H
 #define KH_SAMPLE_MODEL_H
@@ -45,7 +45,7 @@ enum kh_confidence {
 enum { KH_COVER_ONE = 1024 };
 typedef struct kh_cover {
 	uint64_t n;                     /* how many fragments these are */
-	uint32_t share;                 /* of where its own would be so, they are all over so much */
+	uint32_t share;                 /* of where its own would be so, they lie over so much */
 	uint32_t off;                   /* which is so by a standard error of this */
 	uint32_t part;                  /* of its own, they would be so many; 0: not known */
 	uint32_t alone;                 /* so many perfect reads of it are so; 0: not known */

@@ -4,9 +4,10 @@
  * Of short ones, of 32 places, which have the species alone as their best: what all its relatives
  * have as well is not the species' alone, be it there or not (cover.c).  They lie in blocks of the
  * size that the species' are counted in; they are perfect, about as long as most of the sample's,
- * and pairs where that makes them so.  Of long ones, how many are called the species (told.c).  They have as many errors as half of the sample's are away from
- * the species, as these make close species harder to tell apart: half of them other bases, a quarter
- * bases that are inserted, and a quarter such that are deleted.
+ * and pairs where that makes them so.  Of long ones, how many are called the species (told.c).
+ * They have as many errors as half of the sample's are away from the species, as these make close
+ * species harder to tell apart: half of them other bases, a quarter bases that are inserted, and a
+ * quarter such that are deleted.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -121,10 +122,12 @@ static uint32_t begins(const kh_probe *p, uint32_t block, uint32_t j)
 
 	if (p->reads == KH_PROBE_READS)
 		return of * i / p->reads;
-	return of / 2 * (i / p->reads) + (block < of / 2 ? block : of / 2) * (i % p->reads) / p->reads;
+	return of / 2 * (i / p->reads) +
+	       (block < of / 2 ? block : of / 2) * (i % p->reads) / p->reads;
 }
 
-/* With the middle number of k-mers of a size, in all places of long ones; blocks have so many bases. */
+/* With the middle number of k-mers of a size, in all places of long ones; blocks have so many
+ * bases. */
 static void add_short_reads(made *m, const kh_db *db, kh_probe *p, uint32_t size, uint64_t block)
 {
 	const bool pairs = size >= PAIRS;
