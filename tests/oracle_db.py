@@ -36,6 +36,7 @@ class Database:
         extents = struct.unpack_from("<%dQ" % (2 * len(SECTIONS)), data, 184)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
         self.sums, = struct.unpack_from("<Q", data, 440)
+        self.thin = self.at["text"] == (0, 0)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQ4II7I", self.section("directory")))
         self.slots = 512 // (self.word_bits + 9)
@@ -78,6 +79,8 @@ class Database:
 
     def few(self):
         """(number among all bases, XOR) of the alleles that reads do not ask for"""
+        if self.thin:
+            return []
         alleles = sum(bins for *_, bins, has in self.kept if has)
         words = self.stride // 16 * (self.bins + alleles) + 64 + (64 if alleles else 0)
         return [(self.stride * number + (base >> 2), base & 3)
@@ -153,7 +156,7 @@ def check_frame(db):
     assert not any(data[184 + 16 * len(SECTIONS):440]) and not any(data[448:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("strains", "translated") and (at, size) == (0, 0):
+        if name in ("strains", "text", "translated") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
@@ -326,6 +329,8 @@ def check_index(db, keys):
 
 def check_text(db, refs):
     """Of references that all have a taxon."""
+    if db.thin:
+        return
     want = bytearray(db.stride // 4 * db.bins + 256)
     for target, at, first, n, _ in db.kept:
         seq = refs[target][1][at * db.stride:(at + n) * db.stride]
@@ -467,7 +472,7 @@ def check_places(db):
     places = sorted(extent for extent in db.at.values() if extent[1] > 0)
     ends = [at + size for at, size in places]
     assert all(end <= at for end, (at, _) in zip(ends, places[1:])) and ends[-1] == len(db.data)
-    assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for name, (at, size) in db.at.items() if (name, at, size) != ("translated", 0, 0))
+    assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for name, (at, size) in db.at.items() if (name, at, size) not in (("translated", 0, 0), ("text", 0, 0)))
     blocks = -(-(db.at["checksums"][0] - 4096) // (1 << 24))
     assert db.at["checksums"][1] == 8 * blocks
 
@@ -580,6 +585,9 @@ def check_section_strains(db):
 def check_section_text(db):
     _, size = db.at["text"]
     alleles = sum(bins for *_, bins, has in db.kept if has)
+    if db.thin:
+        assert alleles == 0 and db.at["translated"] == (0, 0)
+        return
     behind = db.stride // 4 * alleles + 256 if alleles else 0
     known = db.stride // 4 * db.bins + 256 + behind
     assert size >= known and (size - known) % 8 == 0
