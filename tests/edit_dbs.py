@@ -49,6 +49,8 @@ def fields(data, rng):
             at += WIDTH[kind]
     yield from record("directory", 64, "QQ" + 12 * "I")
     yield from record("kept", 20, "IIIII")
+    if extent(data, "strains")[1] > 0:
+        yield from record("strains", 16, "IIII")
     yield from record("taxa", 24, "IIIIQ")
     yield from record("targets", 32, "IIQQQ")
     for section in ("names", "ids", "unmapped"):

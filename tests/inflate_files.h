@@ -46,8 +46,10 @@ static struct bytes reads(size_t n)
 		bytes_add(&b, line, (size_t)len);
 		for (int k = 0; k < 100; k++)
 			line[k] = "ACGT"[dice(4)];
-		if (dice(4) == 0 && b.n > 9000)
-			memcpy(line, b.p + b.n - 3000 - dice(5000), 60);
+		const unsigned char *from = b.n > 9000 && dice(4) == 0
+						    ? b.p + b.n - 3000 - dice(5000) : NULL;
+		for (int k = 0; k < 60 && from; k++)
+			line[k] = strchr("ACGT", from[k]) ? (char)from[k] : 'A';
 		memcpy(line + 100, "\n+\n", 3);
 		bytes_add(&b, line, 103);
 		for (int k = 0; k < 100; k++)

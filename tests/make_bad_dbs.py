@@ -164,6 +164,24 @@ def text(good):
         yield "text-end", put(good, "B", at + 4 * (bases // 16) + 3, 192), "text goes on behind a target"
 
 
+def strains(good):
+    """of a database with such a section"""
+    at, size = extent(good, "strains")
+    if size == 0:
+        return
+    huge = (1 << 32) - 1
+    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("size-0", (at, 0)), ("size-odd", (at, size - 1)),
+                       ("overlaps", (extent(good, "kept")[0], size)), ("behind", (len(good) + 4096, size))):
+        yield "strains-" + what, put(good, "QQ", place_of("strains"), *pair), ""
+    bin, bins, same, other = struct.unpack_from("<4I", good, at)
+    last = struct.unpack_from("<4I", good, at + size - 16)
+    for what, offset, values in (("bin", 0, (huge, last[0] + 1)), ("bins", 4, (0, huge, last[0] + last[1] - bin + 1)),
+                                 ("same", 8, (0, huge)), ("other", 12, (0, huge))):
+        for value in values:
+            yield "strains-%s-%d" % (what, value), put(good, "I", at + offset, value), "strains is damaged"
+    yield "strains-order", put(good, "I", at + size - 16, bin), "strains is damaged"
+
+
 def seeds(good):
     """of a database that has lists"""
     directory, index = extent(good, "directory")[0], extent(good, "index")[0]
@@ -233,7 +251,7 @@ def main(path, folder, only=""):
     with open(path, "rb") as f:
         good = f.read()
     made = [] if only else [("bad-" + name, data, want) for name, data, want in plain(good)]
-    makers = [make for make in (headers, trees, text, seeds, translated) if only in ("", make.__name__)]
+    makers = [make for make in (headers, trees, text, strains, seeds, translated) if only in ("", make.__name__)]
     if xxh3:
         for name, data, want in (case for make in makers for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))

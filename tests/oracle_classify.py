@@ -75,6 +75,9 @@ class Rule:
             x += 1
         return self.db.k + x
 
+    def apart(self):
+        return self.APART
+
     def names_species(self, bases, compared, matches):
         least = min(4 * self.SPECIES + bases, 2 * self.SPECIES + 2 * bases)
         return 4 * matches >= 16 * (compared - matches) + least
@@ -107,10 +110,12 @@ class Classifier:
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), Rule(db), int(1000 * confidence + 0.5)
-        self.minhash = db.scheme == 0
+        # a seed that a place lacks says nothing of it
+        self.silent = db.scheme == 0 or db.thin
         # by stretch: its text, and the same with alleles in place of what has some
         self.texts, self.others = [], []
-        for first, alleles, bases in db.placed:
+        self.any_alleles = any(alleles is not None for _, alleles, _ in db.placed)
+        for first, alleles, bases in db.placed if not db.thin else []:
             text = db.unpacked(first, bases)
             other = [a ^ x for a, x in zip(text, db.unpacked(alleles, bases))] if alleles is not None else text
             self.texts.append("".join("ACGT"[a] for a in text))
@@ -194,7 +199,7 @@ class Classifier:
     def loss(self, length, seeds, lists, region=()):
         """what the seeds cost that a region has no candidate of"""
         total, end, found = 0, 0, {i for _, i in region}
-        if self.minhash:
+        if self.silent:
             return 0
         for i, (pos, _) in enumerate(seeds):
             if pos >= end and i in lists and i not in found:
@@ -388,7 +393,7 @@ class Classifier:
                     self.claim(claims, species, self.both(one[a], one[b]))
         for species in claims:
             if (species, 0) in single and (species, 1) in single:
-                self.claim(claims, species, self.both(single[species, 0], single[species, 1], self.rule.APART))
+                self.claim(claims, species, self.both(single[species, 0], single[species, 1], self.rule.apart()))
         return claims
 
     @staticmethod
@@ -476,7 +481,7 @@ class Classifier:
             self.second = self.second_of(others, lambda s: self.hits(mates, claims[s][1], places))
         near = {s: what[0] for s, (what, _) in claims.items() if what[0] >= best[0] - slack}
         near = {} if crowd else near
-        (_, _, lies), target, *_ = where[min(where)]
+        (_, _, lies, *_), target, *_ = where[min(where)]
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
             return (None, *about)
@@ -679,13 +684,86 @@ class Classifier:
 
     def line(self, name, mates):
         self.second = None
-        n, _, taxon, hits, _, _ = self.fragment(mates, self.rule.NEARBY if self.with_second else 0)
+        n, _, taxon, hits, _, _ = self.fragment(mates, self.rule.NEARBY if self.with_second or self.any_alleles else 0)
         if 1000 * hits < self.confidence * n:
             taxon = None
         line = line_of(self.db, name, mates, taxon, n, hits)
         if self.with_second:
             line += "\t%d:%d" % (self.db.taxa[self.second[0]][0], min(n, self.second[1])) if self.second else "\t-"
         return line
+
+
+class ThinRule(Rule):
+    COVER = 4
+
+    def least(self, n):
+        return self.db.k + 1
+
+    def apart(self):
+        return self.db.k
+
+    def names_species(self, bases, compared, matches):
+        return matches > self.db.k and self.COVER * matches >= compared
+
+    def names_genus(self, compared, matches):
+        return self.names_species(0, compared, matches)
+
+    def names_long(self, bases, score, compared, matches, ahead):
+        return score >= self.least(0) and self.names_species(bases, compared, matches)
+
+
+class ThinClassifier(Classifier):
+    """A place is the bases that seeds on a diagonal cover; a match is one of these, and compared are those that
+    all seeds cover"""
+
+    def __init__(self, db, confidence):
+        super().__init__(db, confidence)
+        self.rule = ThinRule(db)
+
+    def diagonal(self, seq, pos, b, strand):
+        return b * self.db.stride - (len(seq) - self.db.k - pos if strand else pos)
+
+    def on(self, seq, seeds, candidates, target, strand, at):
+        """numbers of the seeds on a diagonal, or a few bases aside"""
+        far = self.db.stride + self.rule.ASIDE
+        return {i for b, i in candidates if self.db.stretch_of(b) == target and
+                abs(self.diagonal(seq, seeds[i][0], b, strand) - at) < far}
+
+    def covered(self, seeds, numbers):
+        return len({x for i in numbers for x in range(seeds[i][0], seeds[i][0] + self.db.k)})
+
+    def compare(self, mate, seq, seeds, region, places, room, part=False):
+        every = self.covered(seeds, self.lists_of(seeds))
+        for target in sorted({self.db.stretch_of(b) for b, _ in region}):
+            here = [(b, i) for b, i in region if self.db.stretch_of(b) == target]
+            best = []
+            for strand in (0, 1):
+                ats = [self.diagonal(seq, seeds[i][0], b, strand) for b, i in here]
+                scores = [self.covered(seeds, self.on(seq, seeds, here, target, strand, at)) for at in ats]
+                best.append((max(scores), strand, ats[scores.index(max(scores))]))
+            for score, strand, at in best:
+                if score == max(best)[0] and self.count(places, mate) < room:
+                    places[mate, strand, at, target] = target, at, (score, score, every, score)
+
+    def hits(self, mates, where, places):
+        hits = 0
+        for mate, ((_, strand, at, _), target, *_) in where.items():
+            seeds = self.seeds(mates[mate], True)[0]
+            lists = self.lists_of(seeds)
+            hits += len(self.on(mates[mate], seeds, [(b, i) for i in lists for b in lists[i]], target, strand, at))
+        return hits
+
+    def kmers(self, seq):
+        return len(self.seeds(seq, True)[0])
+
+    def rescue(self, places, mates, claims):
+        pass
+
+    def along(self, seq, claims):
+        pass
+
+    def strain(self, mates, species, *_):
+        return self.db.called[species]
 
 
 def main(args):
@@ -699,7 +777,7 @@ def main(args):
         Classifier.with_second = True
     db_path, calls, *reads = args
     db = Database(db_path)
-    classifier = Classifier(db, confidence)
+    classifier = (ThinClassifier if db.thin else Classifier)(db, confidence)
     number = 0
     with open(calls) as got:
         for number, fragment in enumerate(zip(*map(records, reads)), 1):

@@ -36,6 +36,7 @@ class Database:
         extents = struct.unpack_from("<%dQ" % (2 * len(SECTIONS)), data, 184)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
         self.sums, = struct.unpack_from("<Q", data, 440)
+        self.thin = self.at["text"] == (0, 0)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQ4II7I", self.section("directory")))
         self.slots = 512 // (self.word_bits + 9)
@@ -78,6 +79,8 @@ class Database:
 
     def few(self):
         """(number among all bases, XOR) of the alleles that reads do not ask for"""
+        if self.thin:
+            return []
         alleles = sum(bins for *_, bins, has in self.kept if has)
         words = self.stride // 16 * (self.bins + alleles) + 64 + (64 if alleles else 0)
         return [(self.stride * number + (base >> 2), base & 3)
@@ -153,7 +156,7 @@ def check_frame(db):
     assert not any(data[184 + 16 * len(SECTIONS):440]) and not any(data[448:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("strains", "translated") and (at, size) == (0, 0):
+        if name in ("strains", "text", "translated") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
@@ -326,6 +329,8 @@ def check_index(db, keys):
 
 def check_text(db, refs):
     """Of references that all have a taxon."""
+    if db.thin:
+        return
     want = bytearray(db.stride // 4 * db.bins + 256)
     for target, at, first, n, _ in db.kept:
         seq = refs[target][1][at * db.stride:(at + n) * db.stride]
@@ -354,6 +359,30 @@ def species_of_kmers(db):
     return has
 
 
+def strains_of(db, of, at, end):
+    """LCA of the strains that are like some bases of a stretch, for each of its bins that they lie in"""
+    first, own, _ = db.stretches[of]
+    for number in range(first + at // db.stride, first + (end - 1) // db.stride + 1):
+        x = next((x for x in db.strains if x[0] <= number < x[0] + x[1]), (0, 0, own, own))
+        yield db.lca(min(x[2:]), max(x[2:]))
+
+
+def check_strain(db, target, tile, places, texts):
+    """Of what is not kept: one of the places where it lies, but for 3 in 100 bases, has its strain; if it
+    may lie with a gap in an earlier place, that one has it."""
+    size, found = len(tile), []
+    if any(a[0] == b[0] and 0 < abs(a[1] - b[1]) <= 8 for a in places for b in places):
+        return
+    for text, other, of, turned in (texts[i] for i in {text for text, _ in places}):
+        for _, d in [x for x in places if texts[x[0]][2:4] == (of, turned)]:
+            side = text[max(0, d):d + size]
+            if d < 0 or len(side) < size or sum(a != b for a, b in zip(tile, side)) > size // 32:
+                continue
+            at = len(text) - d - size if turned else d
+            found.append(all(db.taxa[x][2] > target >= x for x in strains_of(db, of, at + 8, at + size - 8)))
+    assert not found or any(found), (target, places)
+
+
 def check_left_out(db, refs):
     """What is not kept lies along text of its species, all but 14 bases of 128, with an indel at most, and what
     differs there is an allele: but for third bases, which are few, and for what 16 species have."""
@@ -364,7 +393,7 @@ def check_left_out(db, refs):
         """The share of its k-mers that are in so many species"""
         kmers = kmers_of(tile)
         return sum(len(has.get(kmer, ())) >= 16 for kmer in kmers) / max(1, len(kmers))
-    for (target, *_), (first, alleles, bases) in zip(db.kept, db.placed):
+    for stretch, ((target, *_), (first, alleles, bases)) in enumerate(zip(db.kept, db.placed)):
         text = db.unpacked(first, bases)
         more = dict(few)
         other = db.unpacked(alleles, bases) if alleles is not None else \
@@ -377,9 +406,9 @@ def check_left_out(db, refs):
         other = [a ^ x for a, x in zip(text, other)]
         lies = ["".join("ACGT"[a] for a in bases) for bases in (text, other)]
         back = ["".join("TGCA"[a] for a in reversed(bases)) for bases in (text, other)]
-        for text, other in (lies, back):
+        for turned, (text, other) in enumerate((lies, back)):
             species = db.own[db.targets[target][1]]
-            texts.setdefault(species, []).append((text, other))
+            texts.setdefault(species, []).append((text, other, stretch, turned))
             for i in range(len(text) - 11):
                 lots.setdefault((species, text[i:i + 12]), []).append((len(texts[species]) - 1, i))
     for target, (_, seq) in enumerate(refs):
@@ -393,10 +422,11 @@ def check_left_out(db, refs):
             for i in range(len(tile) - 11):
                 for text, j in lots.get((species, tile[i:i + 12]), []):
                     diagonals[text, j - i] = diagonals.get((text, j - i), 0) + 1
+            check_strain(db, db.targets[target][1], tile, sorted(diagonals, key=diagonals.get)[-16:], texts[species])
             best = [len(tile)] * 2
             for text, d in sorted(diagonals, key=diagonals.get)[-4:]:
                 for shift in range(-8, 9):
-                    sides = [[of[max(0, x):x + len(tile)].rjust(len(tile) if x < 0 else 0) for of in texts[species][text]]
+                    sides = [[of[max(0, x):x + len(tile)].rjust(len(tile) if x < 0 else 0) for of in texts[species][text][:2]]
                              for x in (d, d + shift)]
                     if min(len(side[0]) for side in sides) == len(tile):
                         for i in (0, 1):
@@ -442,7 +472,7 @@ def check_places(db):
     places = sorted(extent for extent in db.at.values() if extent[1] > 0)
     ends = [at + size for at, size in places]
     assert all(end <= at for end, (at, _) in zip(ends, places[1:])) and ends[-1] == len(db.data)
-    assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for name, (at, size) in db.at.items() if (name, at, size) != ("translated", 0, 0))
+    assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for name, (at, size) in db.at.items() if (name, at, size) not in (("translated", 0, 0), ("text", 0, 0)))
     blocks = -(-(db.at["checksums"][0] - 4096) // (1 << 24))
     assert db.at["checksums"][1] == 8 * blocks
 
@@ -555,6 +585,9 @@ def check_section_strains(db):
 def check_section_text(db):
     _, size = db.at["text"]
     alleles = sum(bins for *_, bins, has in db.kept if has)
+    if db.thin:
+        assert alleles == 0 and db.at["translated"] == (0, 0)
+        return
     behind = db.stride // 4 * alleles + 256 if alleles else 0
     known = db.stride // 4 * db.bins + 256 + behind
     assert size >= known and (size - known) % 8 == 0

@@ -22,7 +22,7 @@ T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
 D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
      50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
-JUNK, ONE, PERCENT, DROP, FAMILY = 17, 1 << 20, 10485, 113834, 26
+JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY = 17, 1 << 20, 10485, 283644, 75889, 26
 CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
@@ -193,7 +193,7 @@ class Fit:
 
     def __init__(self, f, cells):
         self.n, self.long = sum(cells.values()), sum(x for cell, x in cells.items() if cell >= 128)
-        self.short, self.own_long = self.n - self.long, 65536
+        self.short, self.own_long, self.one = self.n - self.long, 65536, (0, 0)
         self.few = self.short < 1280
         if self.few:
             self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
@@ -202,6 +202,7 @@ class Fit:
         cells = dict(sorted((cell, x) for cell, x in cells.items() if cell < 128))
         one, even = (best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in those])
                      for those in (range(JUNK), range(JUNK + 1, len(D))))
+        self.one = one.shapes[0], one.weights[0]
         d, w = D[one.shapes[0]], one.weights[0]
         alone = (d <= 30 and w >= 83880) or (d <= 40 and w >= 366975) or (d <= 70 and w >= 838800)
         near = d <= 10 and w >= 891225
@@ -281,8 +282,8 @@ class Sample:
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
-        self.costs, self.seldom, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
-        self.told = {}
+        self.costs, self.refuted, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
+        self.told, self.cover, self.steady = {}, {}, set()
         self.errors_leave = 0
         self.parts, self.placed = defaultdict(Counter), Counter()
 
@@ -397,57 +398,105 @@ class Sample:
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
     def cost(self, cell, call, s, drop, other=0):
-        x = drop * (DROP if cell < 128 else 2 * DROP // 3)
-        if self.costs:
-            now = None if call is None else self.tree.species[call]
-            x += self.costs[s][cell // 32][other][s != now]
-        return x
-
-    def tell(self):
-        """Which species are told too seldom, how many of their long fragments are their own, and what that a
-        fragment is told says of it"""
-        if not self.cells:
-            return
-        numbers, keep = self.probe(), 27307
-        long, alone, expected = Counter(), Counter(), Counter()
-        for (found, cell, call, _, _), many in self.classes.items():
-            species = None if call is None else self.tree.species[call]
-            if species is not None and cell >= 128:
-                long[species] += many
-            elif species is not None and (share := self.alone_share(numbers[species][6:], *divmod(cell, 32))):
-                expected[species] += many * share
-                alone[species] += many if len(found) == 1 else 0
-        self.costs, self.seldom = {}, set()
-        for s in {s for found, *_ in self.classes for s, _ in found}:
-            cells = self.cells[s]
-            seldom = expected[s] >> 8 >= 1280 and alone[s] << 16 < 47186 * (expected[s] >> 16)
-            self.costs[s] = [[self.costs_of(number or 32768)] * 2 for number in numbers[s][:4]]
-            share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s],
-                                   numbers[s][4:6], keep)
-            self.told[s] = [*numbers[s][:4], share]
-            self.costs[s].append([self.costs_of(share or 32768), self.costs_of(keep if share else 32768)])
-            fit = self.fits[s]
-            fit.own_long = self.own_long[s]
-            most = 2 * fit.long > fit.n and fit.long >= 1280
-            if seldom or (most and self.own_long[s] < 10923):
-                self.seldom.add(s)
-
-    @staticmethod
-    def alone_share(alone, size, share):
-        while share < 16:
-            size, share = size - 1, 2 * share + 1
-            if size < 0:
-                return 0
-        less = alone[max(0, size - 1)]
-        return (alone[size] * (share - 15) + less * (31 - share)) // 16 if alone[size] and less else 0
+        if cell < 128:
+            return drop * DROP
+        now = None if call is None else self.tree.species[call]
+        return drop * DROP_LONG + (self.costs[s][other][s != now] if self.costs else 0)
 
     @staticmethod
     def costs_of(share):
         return [1048576 - lb(min(63488, max(2048, x))) for x in (share, 65536 - share)]
 
-    def probe(self):
-        """What the database says of reads that are made of the text of a species"""
-        numbers, lie = defaultdict(lambda: [0] * 10), defaultdict(list)
+    def tell(self):
+        """How many of their long fragments are species' own, and what that one is told says of it"""
+        long, self.costs = Counter(), {}
+        for (_, cell, call, _, _), many in self.classes.items():
+            if cell >= 128 and call is not None:
+                long[self.tree.species[call]] += many
+        for s, fit in self.fits.items():
+            share = self.told[s] = self.asked[s][1]
+            self.own_long[s] = self.own_of(fit.long, long[s], share)
+            self.costs[s] = self.costs_of(share or 32768), self.costs_of(27307 if share else 32768)
+            if 2 * fit.long > fit.n and fit.long >= 1280 and self.own_long[s] < 10923:
+                self.refuted.add(s)
+
+    @staticmethod
+    def own_of(every, told, share):
+        """The share of its own long fragments, if so many are told of it"""
+        if every == 0 or share == 0:
+            return 65536
+        mine, most = (told << 24) // every, min(share, 63488)
+        if max(0, most - mine) ** 2 <= 4 * (most * (65536 - most) // 32 + most * (65536 - most) * 256 // every):
+            return 65536
+        return max(0, (mine << 16) // share - 27307 << 16) // (65536 - 27307)
+
+    # --- over how much of its genome a species lies -----------------------------------
+    def find_cover(self):
+        """(fragments, share of the genome, what that is off, part of what is there, perfect ones alone)"""
+        for s, n in self.lone_ones.items():
+            alone, length, shift = self.asked[s][0], self.lengths[s], self.shift(s)
+            hit = len({(target, at >> shift) for (target, at), shares in self.places.items()
+                       if self.tree.species[self.db.targets[target][1]] == s and max(shares) >= 6})
+            share = self.share_of(alone, min(65536, (n << shift) * 1024 // length), ((hit << shift << 20) // length) << 14)
+            every = sum(x for cell, x in self.cells[s].items() if cell < 128 and cell % 32 >= 6)
+            alike = sum(map(sum, alone)) * 1024 // 256
+            part = min(2 ** 32 - 1, (n << 8) * 1024 // every * 1024 // alike) if every and alike else 0
+            self.cover[s] = n, share, math.isqrt(686 * 686 // n), part, alike
+            (one, weight), off = self.fits[s].one, self.cover[s][2]
+            as_it_is = D[one] <= 3 and weight >> 4 >= 55705 and alike >= 922
+            if n >= 40 and alike >= 52 and not as_it_is and len(self.fits[s].shapes) == 2 and \
+                    min(1024, share + off) * min(1024, part) < 676 * 1024:
+                self.refuted.add(s)
+
+    def count_lone(self):
+        """Short fragments of which a species is the best alone, with a place, which is no chance"""
+        self.lone_ones = Counter()
+        for (found, cell, _, located, _), many in self.classes.items():
+            if located and cell < 128 and cell % 32 >= 6:
+                self.lone_ones[next(s for s, drop in found if drop == 0)] += many
+
+    def shift(self, s):
+        """A block is 2^shift stretches"""
+        n, length, shift = self.lone_ones[s], self.lengths[s], 0
+        while n and 2 * (n << shift) < 3 * length and length >> shift > 4:
+            shift += 1
+        return shift
+
+    @staticmethod
+    def share_of(alone, depth, hit):
+        """The least share that explains so many blocks that are hit; alone: reads of each block that was asked about"""
+        mean = sum(map(sum, alone))
+        places, mean = ([len(alone) * sum(of) for of in alone], mean) if mean else ([1], 1)
+        low, high = 0, 4096
+        while high - low > 1:
+            a = (low + high) // 2
+            if a * sum(2 ** 24 - pw(94548 * depth * u // (mean * a)) for u in places) // len(places) < hit:
+                low = a
+            else:
+                high = a
+        return high
+
+    def lies_over(self, s, share):
+        n, covers, off, *_ = self.cover.get(s, (0, 0, 0))
+        return not self.fits[s].by_long and n >= 40 and covers >= share + off
+
+    def rescue(self, s, f):
+        """Is it a strain that is far, but all over its genome?"""
+        little = len(f.shapes) == 3 and f.weights[0] < ONE // 20
+        shape, weight = f.one
+        if s not in self.refuted and not f.few and (not f.stands or little) and self.lies_over(s, 881) and \
+                D[shape] <= 85 and weight >= ONE // 10 * 8:
+            f.stands, f.weak, f.low, f.high = True, False, shape, shape
+            f.shapes, f.weights = [shape, JUNK], [weight, ONE - weight]
+
+    def is_steady(self, s, f):
+        return self.verdict[s] in THERE and not f.few and len(f.shapes) == 2 and f.weights[0] >= ONE // 10 * 7 and \
+            D[f.shapes[0]] >= 3 and self.lies_over(s, 768)
+
+    # --- what the text says of a species' own reads -----------------------------------
+    def ask_all(self):
+        """(the short reads of each block, have they it alone as their best?; the share of long ones that is told)"""
+        self.asked, lie = {s: ([], 0) for s in self.fits}, defaultdict(list)
         for i, text in enumerate(self.classifier.texts):
             if len(text) >= 2048:
                 lie[self.classifier.species(i)].append(i)
@@ -460,31 +509,36 @@ class Sample:
                 while at >= sizes[which]:
                     at, which = at - sizes[which], which + 1
                 places.append((lie[s][which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)))
-            for size in range(4) if fit.short >= 1280 else ():
-                is_told = [self.ask(s, mates) for mates in self.short_reads(places, size)]
-                if any(is_told):
-                    share = 65534 * is_told.count("alone") // sum(map(bool, is_told))
-                    numbers[s][6 + size] = 1 + share // 5 * 4
+            alone, told = [], 0
+            if fit.short >= 1280:
+                many = [sum(self.cells[s].get(32 * size + j, 0) for j in range(32)) for size in range(4)]
+                block, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
+                for place in places:
+                    for starts in self.starts(place[2] - 400, block):
+                        alone.append([self.ask(s, self.short_read(place, size, x))[1] for x in starts])
             if fit.long >= 1280:
-                is_told = [self.ask(s, [read]) for read in self.long_reads(s, places)]
-                numbers[s][4] = numbers[s][5] = 1 + 65534 * sum(map(bool, is_told)) // 32 // 5 * 4
-        return numbers
+                told = 1 + 65534 * sum(self.ask(s, [read])[0] for read in self.long_reads(s, places)) // 32 // 5 * 4
+            self.asked[s] = alone, told
 
     def ask(self, s, mates):
-        """Is it told, and "alone" if nothing else is near?"""
-        _, _, call, whole, h, _ = self.call(mates)
-        if call is None or self.tree.species[call] != s:
-            return None
+        """Is it told, and is that alone at the best?"""
+        _, _, call, whole, h, most = self.call(mates)
+        told = call is not None and self.tree.species[call] == s
         found = self.candidates(whole, h) if h else None
-        return "alone" if found and [x for x, _ in found] == [s] else "told"
+        return told, told and most is not None and bool(found) and [x for x, drop in found if drop == 0] == [s]
 
-    def short_reads(self, places, size):
-        features = 12 << size if size < 2 else 6 << size
-        n = 12 + 5 * (features - 1)
-        for i, at, bases in places:
-            for part in range(4):
-                text = self.classifier.texts[i][at + (bases - 400) * part // 4:][:400]
-                yield [text[:n]] if size < 2 else [text[:n], reverse_complement(text[-n:])]
+    @staticmethod
+    def starts(most, block):
+        """Where short reads of a place begin, by blocks"""
+        if block >= 4096:
+            return [[most * i // 8 for i in range(8)]]
+        return [[most // 2 * half + min(block, most // 2) * i // 4 for i in range(4)] for half in (0, 1)]
+
+    def short_read(self, place, size, start):
+        kmers = 12 << size if size < 2 else 6 << size
+        n, (i, at, _) = 12 + 5 * (kmers - 1), place
+        text = self.classifier.texts[i][at + start:][:400]
+        return [text[:n]] if size < 2 else [text[:n], reverse_complement(text[-n:])]
 
     def long_reads(self, s, places):
         cells = [self.cells[s].get(128 + j, 0) for j in range(32)]
@@ -502,33 +556,20 @@ class Sample:
                 read += (base, other, other, base + other, "")[what]
             yield read
 
-    def tell_long(self, s, cells, told, numbers, keep):
-        """The share of its own long fragments that would be told, or 0"""
-        perfect, errors = numbers
-        every = sum(cells.values())
-        part = (sum(x * max(0, cell - 140) for cell, x in cells.items()) << 10) // (19 * every) if every else 0
-        share = (perfect * part + errors * (1024 - part)) >> 10 if perfect and errors else 0
-        self.own_long[s] = 65536
-        if every and share:
-            mine, most = (told << 24) // every, min(share, 63488)
-            if max(0, most - mine) ** 2 > 4 * (most * (65536 - most) // 32 + most * (65536 - most) * 256 // every):
-                self.own_long[s] = max(0, (mine << 16) // share - keep << 16) // (65536 - keep)
-        return share
-
-    def all_of(self, s, sizes=5):
-        """The fragments of a species, by those that are called it where it is known how many of all these are"""
-        total = 0
-        for size in range(sizes):
-            share = self.told[s][size] if self.told else 0
-            every = sum(self.cells[s].get(32 * size + j, 0) for j in range(32))
-            total += (self.called[s, size] << 16) // max(2048, share) if share else every
-        return total
+    def as_rival(self, s, f):
+        """What it has of fragments for others to tie with: of long ones, by those that are called it; of a refuted one,
+        what those bear out that are its alone"""
+        n, *_, alone = self.cover.get(s, (0, 0))
+        borne = n * 256 * 1024 // alone if alone else 0
+        share = self.told.get(s, 0)
+        long = (self.called[s] << 16) // max(2048, share) if share else f.long
+        return long + (borne if s in self.refuted and 0 < borne < f.short else f.short)
 
     def share_out(self, first):
         cells, called, of = defaultdict(Counter), Counter(), Counter()
         for s, f in () if first else self.fits.items():
-            part = 0 if s in self.seldom else lb(max(1, f.own)) - lb(max(1, f.n))
-            of[s] = part + lb(max(1, self.all_of(s))) - lb(self.lengths[s])
+            part = 0 if s in self.refuted else lb(max(1, f.own)) - lb(max(1, f.n))
+            of[s] = part + lb(max(1, self.as_rival(s, f))) - lb(self.lengths[s])
         for (found, cell, call, _, _), many in self.classes.items():
             now = None if call is None else self.tree.species[call]
             weights = [2 ** 23 - self.cost(cell, call, s, drop) + of[s] for s, drop in found]
@@ -538,7 +579,7 @@ class Sample:
                 cells[s][cell] += 0
                 if share >= 2048:
                     cells[s][cell] += many * share // 256
-                    called[s, cell // 32] += many * share // 256 if s == now else 0
+                    called[s] += many * share // 256 if s == now and cell >= 128 else 0
         self.called = called
         return {s: {cell: x for cell, x in c.items() if x} for s, c in cells.items()}
 
@@ -546,24 +587,30 @@ class Sample:
         self.set_lengths()
         self.cells = None
         self.shapes = Shapes(self.db, self.many)
+        self.count_lone()
         for i in range(12):
-            if i % 6 == 0:
+            if i == 6:
+                self.ask_all()
+                self.find_cover()
                 self.tell()
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
             for s, share in self.own_long.items():
                 self.fits[s].own_long = share
         self.judge_long()
+        for s, f in self.fits.items():
+            self.rescue(s, f)
         self.verdict = {s: FEW if f.few else RELATIVE if not f.stands else
                         "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
         self.breadth()
         self.refute()
+        self.steady = {s for s, f in self.fits.items() if self.is_steady(s, f)}
 
     def judge_long(self):
         """How near species are whose fragments are nearly all long"""
         spectra = {s: [c.get(128 + j, 0) for j in range(32)] for s, c in self.cells.items()}
         lows = [at_rank(x, max(0, sum(x) // 2 - math.isqrt(256 * sum(x)))) for s, x in spectra.items()
-                if sum(x) >= 1280 and self.fits[s].stands and s not in self.seldom]
+                if sum(x) >= 1280 and self.fits[s].stands and s not in self.refuted]
         k = Rule.KMER
         errors = 8192 * self.errors_leave >> 24, 8192 * pw(k * (lb(1000) - lb(900))) >> 24
         best = max(*errors, *lows)
@@ -571,7 +618,7 @@ class Sample:
             total, f = sum(x), self.fits[s]
             if total < 1280 or f.n - total >= 1280:
                 continue
-            there, worst, beside = (best * pw(k * (lb(1000) - lb(i))) >> 24 for i in (930, 880, 970))
+            there, worst, beside = (best * pw(k * (lb(1000) - lb(i))) >> 24 for i in (918, 880, 970))
             under, near = under_share(x, there), total - under_share(x, beside)
             alone = 2 * under <= total
             two = not alone and near >= 1280 and 5 * near >= total
@@ -627,7 +674,7 @@ class Sample:
                                 if self.family(r) == self.family(s) and f.own == most[self.family(s)])
         gone = {}
         for s, f in self.fits.items():
-            if s in self.seldom:
+            if s in self.refuted:
                 gone[s] = RELATIVE
             elif self.verdict[s] == FEW:
                 continue
@@ -644,7 +691,7 @@ class Sample:
             self.verdict[s] = verdict
         for s, f in self.fits.items():
             self.is_near = near[s] > 0 and 2 * near[s] >= called[s]
-            if self.is_near and s not in self.seldom and self.verdict[s] in (RELATIVE, SHARED):
+            if self.is_near and s not in self.refuted and self.verdict[s] in (RELATIVE, SHARED):
                 self.verdict[s] = FEW
                 f.keep(min(ONE - 1, (near[s] << 28) // f.n if f.n else 0))
             self.sure[s] = self.how_sure(s, f)
@@ -697,6 +744,8 @@ class Sample:
         sure = own[at] and sum(own) << 16 >= 55705 * total and 2 * own[at] >= sum(own)
         if sure and best != now and (now is not None or enough):
             return best
+        if now in self.steady:
+            return call
         mine = sum(x for x, (s, _) in zip(own, found) if s == now)
         return call if now is None or (mine and mine << 16 >= 10923 * total) else self.up(call)
 

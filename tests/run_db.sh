@@ -13,6 +13,12 @@ expect 0 "" "it is sound" "$kmerhash" verify t.khdb
 mkdir bad/t
 check "bad ones with lists" "$PYTHON3" "$tests/make_bad_dbs.py" t.khdb bad/t
 grep -e bad-x-text -e bad-x-seeds bad/t/list | sed 's/^/t\//' >>bad/list
+check "strains" "$PYTHON3" "$tests/make_world.py" below below "$data"
+check "one with strains" env -u KH_DEVICE "$kmerhash" build -q --device cpu --db s.khdb --taxonomy below/taxonomy below/refs.fa
+expect 0 "" "it is sound" "$kmerhash" verify s.khdb
+mkdir bad/s
+check "bad ones with strains" "$PYTHON3" "$tests/make_bad_dbs.py" s.khdb bad/s strains
+sed 's/^/s\//' bad/s/list >>bad/list
 "$PYTHON3" -c 'import xxhash' 2>/dev/null ||
 	echo "# no xxhash module for $PYTHON3: none with right checksums"
 tab=$(printf '\t')
@@ -75,7 +81,7 @@ if "$PYTHON3" -c 'import xxhash' 2>.err; then
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
 	check "the same with translated seeds" "$real" build -q --device cpu --db translated.khdb -k 10 --translated --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
-	for db in two translated; do
+	for db in two s translated; do
 		check "edits of $db with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts $db.khdb
 		[ $db != two ] || check "edits that are sound: something is added to each, or it is an error" added
 		check "edits of $db: most are refused, some are not" test "$(wc -l <sound)" -gt 5 -a "$(($(wc -l <said) - $(wc -l <sound)))" -gt 100

@@ -97,6 +97,26 @@ printf '\1' | dd of=dna/opts.k2d bs=1 seek=40 conv=notrunc 2>/dev/null
 check "--resume: another database" resume --confidence 0.0008
 check "--resume: all is done again for it" [ "$(inode)" != "$first" ]
 printf '\0' | dd of=dna/opts.k2d bs=1 seek=40 conv=notrunc 2>/dev/null
+# A table of which a cell has been corrected, and a taxonomy with another name: the first 32 bytes are the same.
+another() { # NAME: done again, and then no more
+	first=$(inode)
+	check "--resume: $1" resume --confidence 0.0008
+	check "--resume: all is done again: $1" [ "$(inode)" != "$first" ]
+	first=$(inode)
+	check "--resume: $1, again" resume --confidence 0.0008
+	check "--resume: nothing is done again: $1" [ "$(inode)" = "$first" ]
+}
+another "the database as it was"
+cp -r dna kept
+set -- $(od -An -v -t u4 -w4 -j32 dna/hash.k2d | awk '$1 { print NR - 1 }' | head -n 2)
+dd if=dna/hash.k2d of=cell bs=1 skip=$((32 + 4 * $1)) count=4 2>/dev/null
+dd if=cell of=dna/hash.k2d bs=1 seek=$((32 + 4 * $2)) conv=notrunc 2>/dev/null
+another "another cell"
+cp kept/hash.k2d dna; another "the cell as it was"
+LC_ALL=C sed 's/Lambda/Lombda/' kept/taxo.k2d >dna/taxo.k2d
+check "another name" sh -c '! cmp -s kept/taxo.k2d dna/taxo.k2d'
+another "another name"
+cp kept/taxo.k2d dna
 
 # --- summaries and pages -------------------------------------------------------------------
 check "a summary and a page" classify --db dna --paired --json one.json --html one.html --report one.report --output - sim_1.fq sim_2.fq

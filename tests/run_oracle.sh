@@ -122,6 +122,25 @@ for scheme in syncmer minhash; do
 	check "$scheme, some of the features: pairs" calls some.khdb made_1.fq made_2.fq
 done
 
+# Where there is no room for text.
+for scheme in syncmer minhash; do
+	check "$scheme, without text: build" build --db thin.khdb --set scheme=$scheme --max-db-size 80K $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" thin.khdb $genomes
+	check "$scheme, without text: there is none" sh -c '"$1" inspect thin.khdb | grep -qx "bases of text	0"' - "$kmerhash"
+	check "$scheme, without text: inspect" inspected thin.khdb
+	check "$scheme, without text: pairs" calls thin.khdb made_1.fq made_2.fq
+	check "$scheme, without text: reads, long ones too" calls thin.khdb made.fq
+	called=$(grep -c ^C calls.tsv)
+	check "$scheme, without text: of 400 reads $called are called" test "$called" -gt 100
+done
+build --db no.khdb --max-db-size 80K --dry-run $genomes >dry.txt
+check "without text: a dry run says as much" grep -q '^database	[78][0-9]\{4\}	' dry.txt
+for o in "--sample-pass" "--profile p" "--paf a.paf" "--set identity" "--set second-best"; do
+	expect 2 "has no text" "without text: no $o" "$kmerhash" classify --db thin.khdb --device cpu --output o.tsv $o made.fq
+done
+expect 2 "as it has no text" "without text: nothing is added" build --base thin.khdb --db grown.khdb $genomes
+expect 2 "targets, taxa and an empty index take" "translated seeds: no room" build --translated --db no.khdb --max-db-size 80K $genomes
+
 # What many species have has no alleles, and is called none of them.
 check "elements: references" "$PYTHON3" "$tests/make_world.py" elements elements "$data"
 check "elements: build" "$kmerhash" build -q --db elements.khdb --taxonomy elements/taxonomy elements/first.fa elements/second.fa

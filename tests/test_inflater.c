@@ -3,6 +3,7 @@
 #include "inflate_files.h"
 
 #include "fake_gpu.h"
+#include "feed_harness.h"
 
 static int set_up(void **state)
 {
@@ -79,11 +80,62 @@ static void room(void **state)
 	free(text.p);
 }
 
+static void same_record(const struct got_record *a, const struct got_record *b)
+{
+	assert_int_equal(a->text_len, b->text_len);
+	assert_memory_equal(a->text, b->text, a->text_len);
+	assert_int_equal(a->len, b->len);
+	assert_memory_equal(a->seq, b->seq, a->len);
+}
+
+/* Mates, one file plain gzip, the other BGZF, both large enough for a device, by a feed. */
+static void feed(void **state)
+{
+	struct bytes text = reads(44 << 20), file[2] = { { NULL, 0 }, { NULL, 0 } };
+	char path[2][32];
+	int fd[2];
+
+	(void)state;
+	do              /* whole records */
+		text.n--;
+	while (memcmp(text.p + text.n - 1, "\n@A00123", 8) != 0);
+	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, 8 });
+	add_bgzf(&file[1], text.p, text.n, 65280);
+	add_bgzf_eof(&file[1]);
+	for (int i = 0; i < 2; i++) {
+		assert_true(file[i].n > 9 << 20);
+		fd[i] = file_of(&file[i], path[i]);
+	}
+	open_inflater(1 << 20);
+	kh_feed_options o = { .path = { (const char *[]) { path[0] },
+					(const char *[]) { path[1] } },
+			      .n_path = { 1, 1 } };
+	struct got a, b;
+	got_run(&b, &o, 2);
+	o.inflate = (kh_inflate_by) { &kh_cuda_inflater, inflater };
+	got_run(&a, &o, 4);
+	assert_true(fake.most[0] > 0);
+	assert_string_equal(a.err.msg, b.err.msg);
+	assert_int_equal(a.rc, 0);
+	assert_int_equal(a.n_bad, 0);
+	assert_int_equal(a.n, b.n);
+	for (size_t i = 0; i < a.n; i++)
+		same_record(&a.rec[i], &b.rec[i]);
+	kh_cuda_inflater_close(inflater);
+	got_free(&a);
+	got_free(&b);
+	for (int i = 0; i < 2; i++) {
+		close(fd[i]);
+		free(file[i].p);
+	}
+	free(text.p);
+}
+
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { INFLATE_FILES, cmocka_unit_test(faults),
-					    cmocka_unit_test(room) };
+					    cmocka_unit_test(feed), cmocka_unit_test(room) };
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -250,12 +250,33 @@ static void test_bytes(void **state)
 	}
 }
 
+/* A limit leaves room for so many tenths of the features: for less than a quarter, or for more. */
+static void test_tight(void **state)
+{
+	const struct world w = { .features = 10000000, .rest = 20000000, .words = 0 };
+	const kh_limit_size all = build(&w, KH_LIMIT_ALL);
+	const uint64_t tenth = all.index / 10;
+
+	(void)state;
+	for (uint64_t part = 0; part < 12; part++) {
+		kh_limit l = { .bytes = w.rest + part * tenth, .most = KH_LIMIT_ALL };
+
+		kh_limit_start(&l, 0);
+		const kh_limit_size first = build(&w, l.share);
+
+		assert_int_equal(kh_limit_is_tight(&l, &first), part < 3);
+		l.bytes = 0;
+		assert_false(kh_limit_is_tight(&l, &first));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_estimates),
 		cmocka_unit_test(test_too_small),
+		cmocka_unit_test(test_tight),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_bytes),
 	};

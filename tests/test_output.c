@@ -284,6 +284,7 @@ static void test_signal(void **state)
 	kh_out *a = open_out("a.txt"), *b = open_out("b.txt");
 	const struct sigaction sa = { .sa_handler = count_signal };
 	pthread_t thread;
+	int status;
 
 	(void)state;
 	sigaction(SIGUSR1, &sa, NULL);
@@ -299,10 +300,55 @@ static void test_signal(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(signals, 1);
 	assert_true(there("a.txt") && there("b.txt"));
-	assert_true(kh_out_interrupt(SIGUSR1));
+	if (fork() == 0)                /* it tells the process to end */
+		_exit(kh_out_interrupt(SIGUSR1) ? 0 : 1);
+	assert_true(wait(&status) > 0 && status == 0);
 	unlink("a.txt");
 	unlink("b.txt");
 	assert_int_equal(entries(), 0);
+}
+
+static void end_at_signal(int sig)
+{
+	if (kh_out_interrupt(sig))
+		_exit(0);
+}
+
+static void *open_many(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		kh_out *o = NULL;
+		kh_err err = { 0, "" };
+
+		if (kh_out_open(&o, "many.txt", &err) == KH_OK)
+			kh_out_close(o);
+	}
+	return NULL;
+}
+
+/* A signal comes while other threads open outputs: no temporary file is left. */
+static void test_signal_at_open(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		const pid_t child = fork();
+		int status;
+
+		if (child == 0) {
+			pthread_t thread[3];
+
+			signal(SIGTERM, end_at_signal);
+			for (int k = 0; k < 3; k++)
+				pthread_create(&thread[k], NULL, open_many, NULL);
+			for (;;)
+				pause();
+		}
+		usleep((useconds_t)(2000 + 37 * i % 1000));
+		kill(child, SIGTERM);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(entries(), 0);
+	}
 }
 
 /* The last of several outputs stands only beside those of its own run: the file that has its name
@@ -383,7 +429,8 @@ int main(void)
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
 		cmocka_unit_test(test_together), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_signal), cmocka_unit_test(test_last),
+		cmocka_unit_test(test_signal), cmocka_unit_test(test_signal_at_open),
+		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_rights),
 	};
 

@@ -189,7 +189,8 @@ static KH_HD void kh_inf_settle(const kh_inf_batch *b, uint32_t last, uint32_t s
 		end->head = KH_INF_NONE;
 		end->bit = s->end;
 		end->n = kh_inf_member_sum(b, s->member, c->n_text, sum, &end->crc);
-		end->window = end->n < KH_INF_WINDOW ? (uint32_t)end->n : KH_INF_WINDOW;
+		end->window = end->n < KH_INF_WINDOW ? (uint32_t)end->n
+							 : (uint32_t)KH_INF_WINDOW;
 		if (final)
 			c->last_n = (uint32_t)end->n;
 		if (final && !b->members && (stop == KH_INF_TAIL || !kh_inf_head_at(b, head).n)) {
@@ -199,7 +200,7 @@ static KH_HD void kh_inf_settle(const kh_inf_batch *b, uint32_t last, uint32_t s
 			kh_inf_end_at_member(b, head, &stop);
 		}
 	}
-	c->stop = stop == KH_INF_AGAIN && last == KH_INF_NONE ? KH_INF_ODD : stop;
+	c->stop = stop == KH_INF_AGAIN && last == KH_INF_NONE ? (uint32_t)KH_INF_ODD : stop;
 }
 
 #endif

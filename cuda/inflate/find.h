@@ -8,7 +8,7 @@
 #ifndef KH_CUDA_INFLATE_FIND_H
 #define KH_CUDA_INFLATE_FIND_H
 
-#include "cuda/inflate/codes.h"
+#include "cuda/inflate/header.h"
 
 enum { KH_INF_TRAILER = 8 };
 

@@ -1,5 +1,5 @@
 /*
- * inflater.c - the memory of devices that inflate, and a batch on one of them
+ * inflater.c - the memory of devices that inflate, and copies to and from it
  *
  * Files have slots of their own; what kernels need beside them each device has once, so that
  * batches of several files go through it one after the other, while others are copied.  Copies go
@@ -10,74 +10,21 @@
 #include "cuda/inflate/inflater.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "cuda/gpu/gpu.h"
-#include "cuda/inflate/inflate.h"
-
-enum { SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, PIECE = 4 << 20 };
+#include "cuda/inflate/inflater_in.h"
 
 /* Bytes of a slot, the most first; less, where a device has no room: batches of fewer leave its
- * processors without work.  Of text, so many times as much: more than gzip -9 makes of FASTQ. */
+ * processors without work. */
 static const size_t sizes[] = { (size_t)64 << 20, (size_t)32 << 20, (size_t)16 << 20 };
-enum { N_SIZES = sizeof sizes / sizeof *sizes, RATIO = 7 };
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
 
 /* What others may still take of a device. */
 #define SPARE (UINT64_C(2) << 30)
 
-struct piece {                  /* free ones are a list */
-	struct piece *next;
-	cudaStream_t stream;
-	kh_gpu_buf host;
-};
-
-struct device {
-	int number;
-	enum { NEW, READY, NEVER } state;
-	unsigned files;
-	uint32_t groups;
-	uint64_t scratch;
-	size_t slot;            /* bytes */
-	struct piece *piece;
-	pthread_mutex_t run;    /* held while a batch is run: guards all below */
-	cudaStream_t stream;
-	cudaEvent_t done;
-	KH_GPU_BUFS(all, counts, maybe, key, sorted, segment, stripe, unit, member, token, symbol,
-		    map, windows, sort, host);
-};
-
-struct kh_inflater {
-	pthread_mutex_t mu;     /* guards the lists, and states and files of devices */
-	struct device *device;
-	size_t n;
-	uint64_t limit;         /* bytes of each that may be taken; 0: all */
-	kh_inflater_file *spare;
-	size_t slot;            /* bytes; 0: as many as a device has room for */
-};
-
-struct kh_inflater_file {
-	kh_inflater *z;
-	struct device *d;
-	kh_inflater_file *next;
-	KH_GPU_BUFS(all, in0, in1, text0, text1, window0, window1);
-	unsigned window;        /* the one in front of the next batch */
-};
-
 /* --- memory ------------------------------------------------------------------------------- */
-static uint32_t cap_text(size_t slot)
-{
-	return (uint32_t)(RATIO * slot);
-}
-
-/* Rows of 32 tokens: four bits a token, and a quarter more for what each stripe has beside. */
-static uint32_t cap_row(size_t slot)
-{
-	return (uint32_t)((slot + FRONT) / 16 * 5 / 4 + (1 << 14));
-}
-
-static int device_rooms(struct device *d, kh_err *err)
+static int device_rooms(struct kh_inflate_device *d, kh_err *err)
 {
 	const size_t segments = KH_INF_SEGMENTS, window = (size_t)KH_INF_WINDOW * d->groups;
 	const struct {
@@ -92,8 +39,8 @@ static int device_rooms(struct device *d, kh_err *err)
 		{ &d->stripe, (size_t)KH_INF_STRIPES * sizeof(kh_inf_stripe) },
 		{ &d->unit, (size_t)KH_INF_STRIPES * 2 * sizeof(kh_inf_unit) },
 		{ &d->member, (segments + 1) * sizeof(kh_inf_member) },
-		{ &d->token, (size_t)cap_row(d->slot) * KH_INF_LANES * 4 },
-		{ &d->symbol, (size_t)cap_text(d->slot) * 2 + 256 },
+		{ &d->token, (size_t)kh_inflate_cap_row(d->slot) * KH_INF_LANES * 4 },
+		{ &d->symbol, (size_t)kh_inflate_cap_text(d->slot) * 2 + 256 },
 		{ &d->map, window * 2 },
 		{ &d->windows, window },
 		{ &d->sort, d->scratch },
@@ -106,12 +53,12 @@ static int device_rooms(struct device *d, kh_err *err)
 }
 
 /* Bytes of device memory; `first`: of the device, too. */
-static uint64_t needed(const struct device *d, size_t slot, bool first)
+static uint64_t needed(const struct kh_inflate_device *d, size_t slot, bool first)
 {
-	const uint64_t file = SLOTS * ((uint64_t)slot + FRONT + cap_text(slot));
-	const uint64_t device = (uint64_t)cap_row(slot) * KH_INF_LANES * 4 +
-				2 * (uint64_t)cap_text(slot) + d->groups * 3 * KH_INF_WINDOW +
-				(UINT64_C(64) << 20);
+	const uint64_t file = SLOTS * ((uint64_t)slot + FRONT + kh_inflate_cap_text(slot));
+	const uint64_t device = (uint64_t)kh_inflate_cap_row(slot) * KH_INF_LANES * 4 +
+				2 * (uint64_t)kh_inflate_cap_text(slot) +
+				d->groups * 3 * KH_INF_WINDOW + (UINT64_C(64) << 20);
 
 	return file + (first ? device : 0);
 }
@@ -128,7 +75,7 @@ static int left(const kh_inflater *z, uint64_t *bytes, kh_err *err)
 	return rc;
 }
 
-static void device_drop(struct device *d)
+static void device_drop(struct kh_inflate_device *d)
 {
 	if (d->done)
 		cudaEventDestroy(d->done);
@@ -141,7 +88,7 @@ static void device_drop(struct device *d)
 
 /* Makes a device ready, for slots of the size that there is room for two files of, or one.  Its
  * state becomes NEVER: there is none. */
-static int device_open(kh_inflater *z, struct device *d, kh_err *err)
+static int device_open(kh_inflater *z, struct kh_inflate_device *d, kh_err *err)
 {
 	bool fits = false;
 	uint64_t bytes = 0;
@@ -184,8 +131,8 @@ static void file_free(kh_inflater_file *f)
 /* Zeros: kernels read some words beside what there is. */
 static int file_rooms(kh_inflater_file *f, kh_err *err)
 {
-	struct device *d = f->d;
-	const size_t in = d->slot + FRONT + KH_INF_PAD, text = cap_text(d->slot) + 256;
+	struct kh_inflate_device *d = f->d;
+	const size_t in = d->slot + FRONT + KH_INF_PAD, text = kh_inflate_cap_text(d->slot) + 256;
 	const size_t bytes[] = { in, in, text, text, KH_INF_WINDOW, KH_INF_WINDOW };
 	int rc = KH_OK;
 
@@ -197,7 +144,8 @@ static int file_rooms(kh_inflater_file *f, kh_err *err)
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(d->stream), err);
 }
 
-static int file_new(kh_inflater *z, struct device *d, kh_inflater_file **out, kh_err *err)
+static int file_new(kh_inflater *z, struct kh_inflate_device *d, kh_inflater_file **out,
+		    kh_err *err)
 {
 	kh_inflater_file *f;
 	uint64_t bytes = 0;
@@ -219,7 +167,7 @@ static int file_new(kh_inflater *z, struct device *d, kh_inflater_file **out, kh
 }
 
 /* The slots of a file that is closed are used for the next one. */
-static kh_inflater_file *take_spare(kh_inflater *z, const struct device *d)
+static kh_inflater_file *take_spare(kh_inflater *z, const struct kh_inflate_device *d)
 {
 	for (kh_inflater_file **at = &z->spare, *f; (f = *at); at = &f->next)
 		if (f->d == d) {
@@ -229,9 +177,9 @@ static kh_inflater_file *take_spare(kh_inflater *z, const struct device *d)
 	return NULL;
 }
 
-static struct device *least_used(kh_inflater *z)
+static struct kh_inflate_device *least_used(kh_inflater *z)
 {
-	struct device *best = &z->device[0];
+	struct kh_inflate_device *best = &z->device[0];
 
 	for (size_t i = 1; i < z->n; i++)
 		if (z->device[i].files < best->files)
@@ -245,7 +193,7 @@ static int file_open(kh_inflater *z, kh_inflater_file **out, kh_err *err)
 
 	*out = NULL;
 	pthread_mutex_lock(&z->mu);
-	struct device *d = least_used(z);
+	struct kh_inflate_device *d = least_used(z);
 	*out = take_spare(z, d);
 	if (!*out)
 		rc = kh_gpu_use(d->number, err);
@@ -282,7 +230,7 @@ static size_t slot_bytes(const kh_inflater_file *f)
 }
 
 /* --- copies ------------------------------------------------------------------------------- */
-static void piece_free(struct piece *p)
+static void piece_free(struct kh_inflate_piece *p)
 {
 	if (p->stream)
 		cudaStreamDestroy(p->stream);
@@ -290,9 +238,9 @@ static void piece_free(struct piece *p)
 	free(p);
 }
 
-static int piece_take(kh_inflater_file *f, struct piece **out, kh_err *err)
+static int piece_take(kh_inflater_file *f, struct kh_inflate_piece **out, kh_err *err)
 {
-	struct piece *p;
+	struct kh_inflate_piece *p;
 	int rc = kh_gpu_use(f->d->number, err);
 
 	pthread_mutex_lock(&f->z->mu);
@@ -315,7 +263,7 @@ static int piece_take(kh_inflater_file *f, struct piece **out, kh_err *err)
 	return rc;
 }
 
-static void piece_give_back(kh_inflater_file *f, struct piece *p)
+static void piece_give_back(kh_inflater_file *f, struct kh_inflate_piece *p)
 {
 	if (!p)
 		return;
@@ -325,158 +273,43 @@ static void piece_give_back(kh_inflater_file *f, struct piece *p)
 	pthread_mutex_unlock(&f->z->mu);
 }
 
-static int copy(struct piece *p, void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
-		kh_err *err)
+static int copy(struct kh_inflate_piece *p, void *to, const void *from, size_t n,
+		enum cudaMemcpyKind kind, kh_err *err)
 {
 	int rc = KH_GPU(cudaMemcpyAsync(to, from, n, kind, p->stream), err);
 
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(p->stream), err);
 }
 
-static char *in_of(const kh_inflater_file *f, unsigned slot)
-{
-	return slot ? f->in1.p : f->in0.p;
-}
-
-static char *text_of(const kh_inflater_file *f, unsigned slot)
-{
-	return slot ? f->text1.p : f->text0.p;
-}
-
 static int put(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n, kh_inflater_fill *fill,
 	       void *arg, uint64_t at, kh_err *err)
 {
-	struct piece *p = NULL;
+	struct kh_inflate_piece *p = NULL;
 	int rc = piece_take(f, &p, err);
 
 	assert(n <= PIECE && to + n <= f->d->slot + FRONT);
 	if (!rc)
 		rc = fill(arg, p->host.p, at, n, err);
 	if (!rc)
-		rc = copy(p, in_of(f, slot) + to, p->host.p, n, cudaMemcpyHostToDevice, err);
+		rc = copy(p, kh_inflate_in_of(f, slot) + to, p->host.p, n, cudaMemcpyHostToDevice,
+			  err);
 	piece_give_back(f, p);
 	return rc;
 }
 
 static int get(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *to, kh_err *err)
 {
-	struct piece *p = NULL;
+	struct kh_inflate_piece *p = NULL;
 	int rc = piece_take(f, &p, err);
 
 	for (size_t i = 0, m; i < n && !rc; i += m) {
 		m = n - i < PIECE ? n - i : PIECE;
-		rc = copy(p, p->host.p, text_of(f, text) + from + i, m, cudaMemcpyDeviceToHost,
-			  err);
+		rc = copy(p, p->host.p, kh_inflate_text_of(f, text) + from + i, m,
+			  cudaMemcpyDeviceToHost, err);
 		if (!rc)
 			memcpy(to + i, p->host.p, m);
 	}
 	piece_give_back(f, p);
-	return rc;
-}
-
-/* --- a batch ------------------------------------------------------------------------------ */
-static kh_inf_batch batch_of(const kh_inflater_file *f, const kh_inflater_run *r)
-{
-	const struct device *d = f->d;
-	const kh_inflater_place *p = &r->place;
-	void *const window[2] = { f->window0.p, f->window1.p };
-
-	return (kh_inf_batch) {
-		.in = (const uint32_t *)(void *)in_of(f, r->in),
-		.n = r->end,
-		.start = { p->bit, p->head, p->window, p->crc, p->n },
-		.members = r->members,
-		.last = r->last,
-		.cap_row = cap_row(d->slot),
-		.cap_text = cap_text(d->slot),
-		.c = d->counts.p,
-		.maybe = d->maybe.p,
-		.key = d->key.p,
-		.sorted = d->sorted.p,
-		.segment = d->segment.p,
-		.stripe = d->stripe.p,
-		.unit = d->unit.p,
-		.member = d->member.p,
-		.token = d->token.p,
-		.symbol = d->symbol.p,
-		.text = (uint8_t *)text_of(f, r->text),
-		.map = d->map.p,
-		.windows = d->windows.p,
-		.window = window[f->window],
-		.window_behind = window[!f->window],
-		.scratch = d->sort.p,
-		.n_scratch = d->scratch,
-		.groups = d->groups,
-	};
-}
-
-/* Launches a batch and waits for its result, which is in d->host then, and the window behind. */
-static int launch(struct device *d, const kh_inf_batch *b, kh_err *err)
-{
-	char *host = d->host.p;
-	int rc = KH_GPU(cudaMemsetAsync((char *)(uintptr_t)b->in + b->n, 0, KH_INF_PAD, d->stream),
-			err);
-
-	if (!rc)
-		rc = KH_GPU(kh_gpu_inflate(b, d->stream), err);
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(host, b->c, sizeof *b->c, cudaMemcpyDeviceToHost,
-					    d->stream), err);
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(host + sizeof *b->c, b->window_behind, KH_INF_WINDOW,
-					    cudaMemcpyDeviceToHost, d->stream), err);
-	if (!rc)
-		rc = KH_GPU(cudaEventRecord(d->done, d->stream), err);
-	return rc ? rc : KH_GPU(cudaEventSynchronize(d->done), err);
-}
-
-/* What is not used is carried in front of the other slot, from where places are counted then. */
-static int carry(const kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
-{
-	kh_inflater_place *p = &r->place;
-	const bool head = p->head != KH_INFLATER_NONE;
-	const uint32_t from = head ? p->head : p->bit / 8, n = r->end - from;
-	int rc;
-
-	if (n > FRONT || r->last) {
-		r->stop = KH_INFLATER_ODD;
-		return KH_OK;
-	}
-	rc = KH_GPU(cudaMemcpyAsync(in_of(f, !r->in) + FRONT - n, in_of(f, r->in) + from, n,
-				    cudaMemcpyDeviceToDevice, f->d->stream), err);
-	p->bit = p->bit - 8 * from + 8 * (FRONT - n);
-	if (head)
-		p->head = FRONT - n;
-	return rc ? rc : KH_GPU(cudaStreamSynchronize(f->d->stream), err);
-}
-
-static int run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
-{
-	static const enum kh_inflater_stop stop[] = { [KH_INF_MORE] = KH_INFLATER_MORE,
-						      [KH_INF_AGAIN] = KH_INFLATER_AGAIN,
-						      [KH_INF_TAIL] = KH_INFLATER_TAIL,
-						      [KH_INF_ODD] = KH_INFLATER_ODD };
-	struct device *d = f->d;
-	const kh_inf_batch b = batch_of(f, r);
-	const kh_inf_counts *c = d->host.p;
-	int rc = kh_gpu_use(d->number, err);
-
-	pthread_mutex_lock(&d->run);
-	if (!rc)
-		rc = launch(d, &b, err);
-	if (!rc) {
-		r->n_text = c->n_text;
-		r->stop = stop[c->stop & 3];
-		r->last_n = c->last_n;
-		r->head = c->head;
-		r->place = (kh_inflater_place) { c->end.bit, c->end.head, c->end.window, c->end.crc,
-						 c->end.n };
-		memcpy(r->window, (char *)d->host.p + sizeof *c, KH_INF_WINDOW);
-		f->window = !f->window;
-		if (r->stop == KH_INFLATER_MORE)
-			rc = carry(f, r, err);
-	}
-	pthread_mutex_unlock(&d->run);
 	return rc;
 }
 
@@ -486,7 +319,7 @@ const kh_inflater_functions kh_cuda_inflater = {
 	.slot_bytes = slot_bytes,
 	.piece_bytes = PIECE,
 	.put = put,
-	.run = run,
+	.run = kh_inflate_run,
 	.get = get,
 };
 
@@ -528,10 +361,10 @@ void kh_cuda_inflater_close(kh_inflater *z)
 		file_free(f);
 	}
 	for (size_t i = 0; i < z->n; i++) {
-		struct device *d = &z->device[i];
+		struct kh_inflate_device *d = &z->device[i];
 
 		cudaSetDevice(d->number);
-		for (struct piece *p; (p = d->piece);) {
+		for (struct kh_inflate_piece *p; (p = d->piece);) {
 			d->piece = p->next;
 			piece_free(p);
 		}

@@ -7,7 +7,7 @@
 #ifndef KH_CUDA_INFLATE_SEGMENT_H
 #define KH_CUDA_INFLATE_SEGMENT_H
 
-#include "cuda/inflate/codes.h"
+#include "cuda/inflate/header.h"
 
 /* Of a lane. */
 enum kh_inf_lane_state { KH_INF_LANE_RUN, KH_INF_LANE_END, KH_INF_LANE_BAD, KH_INF_LANE_FULL };
@@ -310,11 +310,12 @@ static KH_HD void kh_inf_coded_block(int lane, int n_lanes, const kh_inf_batch *
 	at->p = w->head_end;
 	for (;;) {
 		const uint32_t hint = kh_inf_hint(b, at->hint);
-		uint32_t step = hint == KH_INF_NONE || hint < at->p
-					? KH_INF_STEP
-					: (hint - at->p + KH_INF_LANES - 1) / KH_INF_LANES;
+		const uint32_t far = hint == KH_INF_NONE || hint < at->p ? UINT32_MAX
+									  : hint - at->p;
+		uint32_t step = kh_inf_least(far / KH_INF_LANES + 1, KH_INF_STEP);
 
-		step = step < KH_INF_STEP_MIN ? KH_INF_STEP_MIN : kh_inf_least(step, KH_INF_STEP);
+		if (step < KH_INF_STEP_MIN)
+			step = KH_INF_STEP_MIN;
 		/* tokens have four bits on the average, or the stripe is shorter */
 		const uint32_t cap = (step / 4 + 16) & ~3u, row = kh_inf_rows(lane, b, w, cap);
 

@@ -149,11 +149,29 @@ static kh_limit_size size_of(const struct build *b)
 				 .features = b->sum->header.features };
 }
 
-/* Is the database kept?  Else another share of the features is tried. */
+/* Is the database to be made anew without text, as with it there is no room for seeds?  Translated
+ * seeds are in the text, and one that is added to has it. */
+static bool turns_thin(struct build *b)
+{
+	const kh_limit_size built = size_of(b);
+
+	if (b->thin || b->o->translated || b->o->base || !kh_limit_is_tight(&b->limit, &built))
+		return false;
+	kh_log(KH_INFO, "%.1f MB have no room for the bases of the references: reading again, for "
+	       "an index alone", (double)b->limit.bytes * 1e-6);
+	b->thin = true;
+	kh_limit_start(&b->limit, 0);
+	return true;
+}
+
+/* Is the database kept?  Else another share of the features is tried, or one without text. */
 static int judge(struct build *b, bool *keep, kh_err *err)
 {
 	const kh_limit_size built = size_of(b);
 
+	*keep = false;
+	if (turns_thin(b))
+		return KH_OK;
 	*keep = true;
 	return b->limit.bytes > 0 ? kh_limit_next(&b->limit, &built, keep, err) : KH_OK;
 }
@@ -164,10 +182,17 @@ static int dry_run(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	kh_build_estimate *e = &b->sum->estimate;
-	int rc = read_all(b, err);
+	int rc;
 
-	if (rc || !e->known || (rc = make_database(b, err)))
-		return rc;
+	for (bool again = true; again;) {
+		if ((rc = read_all(b, err)) || !e->known || (rc = make_database(b, err)))
+			return rc;
+		again = turns_thin(b);
+		if (again)
+			start_over(b);
+		if (again && (rc = kh_db_create(&b->out.w, o->db, err)))
+			return rc;
+	}
 	const kh_limit_size part = size_of(b);
 	const kh_limit_size all = kh_limit_all(&b->limit, &part);
 	b->input.text = b->all.bases - (o->base ? o->base->h->bases : 0);

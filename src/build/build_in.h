@@ -94,6 +94,7 @@ struct build {
 	kh_devices on;
 	kh_sampling sampling;
 	kh_limit limit;
+	bool thin;                      /* without text: the limit has no room for it */
 	uint64_t part;                  /* of 2^32 features, those that a share is of */
 	struct totals all;
 	kh_refs refs;

@@ -45,6 +45,18 @@ static uint64_t predict(const kh_limit *l, const kh_limit_size *built)
 	return (uint64_t)share;
 }
 
+/* Have the features hardly any room, or none? */
+static bool no_room(const kh_limit *l, uint64_t rest)
+{
+	return rest + l->bytes / 64 > l->bytes;
+}
+
+bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built)
+{
+	return l->bytes > 0 && (no_room(l, built->file - built->index + EMPTY) ||
+				predict(l, built) < KH_LIMIT_ALL / 4);
+}
+
 kh_limit_size kh_limit_all(const kh_limit *l, const kh_limit_size *built)
 {
 	const double rest = (double)(built->file - built->index);
@@ -93,7 +105,7 @@ int kh_limit_next(kh_limit *l, const kh_limit_size *built, bool *keep, kh_err *e
 		kh_limit_start(l, 0);
 		return KH_OK;
 	}
-	if (rest + l->bytes / 64 > l->bytes)
+	if (no_room(l, rest))
 		return kh_fail(err, KH_EUSAGE,
 			       "--max-db-size %" PRIu64 ": targets, taxa and an empty index take "
 			       "%" PRIu64 " bytes already", l->bytes, rest);

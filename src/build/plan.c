@@ -84,7 +84,7 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	*e = (kh_build_estimate) { .text = b->input.text, .known = b->input.known,
 				   .k = b->sampling.k };
 	e->features = some_features(b);
-	e->file = e->features * SEED_BYTES + all_text(b) / 4;
+	e->file = e->features * SEED_BYTES + (b->thin ? 0 : all_text(b) / 4);
 	if (b->o->max_db_size && e->file > b->o->max_db_size)
 		e->file = b->o->max_db_size;
 	e->pairs = e->features * PAIR;

@@ -79,6 +79,54 @@ static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *e
 	return KH_OK;
 }
 
+/* --- sequences that are called alike ---------------------------------------------- */
+struct alike {
+	size_t number, i;               /* of its id; which sequence it is */
+	uint64_t digest;
+};
+
+static int by_digest(const void *a, const void *b)
+{
+	const struct alike *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	if (x->digest != y->digest)
+		return x->digest < y->digest ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+/* Sequences of several files may be called alike, but a file and its copy are a mistake: fails if
+ * two of them have the same bases, unless ids may occur twice or header lines have lineages. */
+static int check_copies(const struct build *b, kh_err *err)
+{
+	const kh_refs *r = &b->refs;
+	struct alike *v;
+	int rc = KH_OK;
+
+	if (r->n_again == 0 || r->allow_duplicates || r->lineages)
+		return KH_OK;
+	v = kh_array(r->n, sizeof *v, err);
+	if (!v)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < r->n; i++)
+		v[i] = (struct alike) { r->number[i], i, r->ref[i].digest };
+	qsort(v, r->n, sizeof *v, by_digest);
+	for (size_t k = 1; k < r->n && !rc; k++) {
+		const kh_ref *x = &r->ref[v[k - 1].i], *y = &r->ref[v[k].i];
+
+		if (v[k].number == v[k - 1].number && x->digest == y->digest &&
+		    x->bases == y->bases && v[k - 1].i >= b->base.n)
+			rc = kh_fail(err, KH_EFORMAT, "sequence '%.200s' is the same in %s (taxid "
+				     "%" PRIu32 ") and in %s (taxid %" PRIu32 "): --set "
+				     "allow-duplicates takes both", kh_refs_id(r, v[k].i),
+				     b->o->refs[x->file], x->header_taxid, b->o->refs[y->file],
+				     y->header_taxid);
+	}
+	free(v);
+	return rc;
+}
+
 /* --- what can never be found -------------------------------------------------------- */
 /* Targets without a k-mer. */
 static void tell_short(const struct build *b)
@@ -223,6 +271,8 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 	rc = kh_build_base_check(b, err);
 	if (!rc)
 		rc = check_unmapped(b, said, err);
+	if (!rc)
+		rc = check_copies(b, err);
 	if (!rc && b->limit.builds == 0) {
 		tell_short(b);
 		rc = tell_empty(b, err);

@@ -424,6 +424,10 @@ int kh_build_text_write(struct build *b, kh_err *err)
 {
 	int rc;
 
+	for (uint32_t i = 0; i < b->taxa.n_kept && b->thin; i++)
+		b->taxa.kept[i].alleles = 0;
+	if (b->thin)
+		return write_kept(b, err);
 	if ((rc = kh_build_number_alleles(b, err)))
 		return rc;
 	rc = kh_db_with_helper(b->out.w, write_text, b, err);

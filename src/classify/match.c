@@ -165,6 +165,14 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 	return kh_distinct_add(m->distinct, m->call.taxon, m->had, m->n_had, err);
 }
 
+/* Is a seed where a claim has the mate? */
+static bool has_seed(const kh_matcher *x, const kh_mates *s, const kh_claim *c, uint32_t mate,
+		     const kh_lies *lies, uint32_t pos)
+{
+	return x->db.text ? kh_places_have_seed(&x->m, s, mate, lies, pos)
+			  : kh_thin_has(&x->m, s, &x->m.place[c->place[mate]], pos);
+}
+
 /* Notes the keys of the seeds that the text has where a claim has the mates. */
 static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err *err)
 {
@@ -179,7 +187,7 @@ static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err
 			continue;
 		lies = kh_places_lies(&x->m, c, mate);
 		for (size_t i = a->first; i < a->first + a->seeds; i++)
-			if (kh_places_have_seed(&x->m, s, mate, &lies, x->waiting.all.pos[i]))
+			if (has_seed(x, s, c, mate, &lies, x->waiting.all.pos[i]))
 				x->had[x->n_had++] = x->waiting.all.key[i];
 	}
 	return rc;

@@ -15,6 +15,7 @@
  *
  *	match_segment.h what is compared at a time
  *	match_place.h   candidates, regions, the places that are compared
+ *	match_thin.h    the same of a database without text
  *	match_hits.h    the seeds that a compared place has
  *	match_score.h   how well each species fits, the mate that has no place
  *	match_call.h    the call

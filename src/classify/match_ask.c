@@ -140,7 +140,7 @@ int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db
 	int rc = kh_seeds_find(&db->seeds, asked->seeds.key, asked->seeds.n, &asked->found, err);
 
 	w->next = 0;
-	for (size_t i = 0; i < f->n && !rc; i++)
+	for (size_t i = 0; i < f->n && !rc && db->text; i++)
 		if (f->bin[i] >> 32 != KH_SEED_MANY)
 			__builtin_prefetch(db->text + (f->bin[i] >> 32) * words);
 	return rc;

@@ -7,7 +7,8 @@ void kh_rule_init(kh_rule *r, const kh_db_header *h)
 	*r = (kh_rule) { .sampling = kh_db_sampling(h) };
 }
 
-/* The least scores by which chance calls no more than one in 10000 fragments. */
+/* The least scores by which chance calls no more than one in 10000 fragments; without text, what is
+ * more than one seed. */
 static void find_least(const kh_db_header *h, uint32_t least[32])
 {
 	typedef unsigned __int128 wide;
@@ -20,7 +21,7 @@ static void find_least(const kh_db_header *h, uint32_t least[32])
 
 		for (; x < 36 && seeds * 2 * text * (3 + 2 * x) * 10000 > power; x++)
 			power *= 3;
-		least[i] = h->sampling.k + x;
+		least[i] = h->sampling.k + (kh_db_is_thin(h) ? 1 : x);
 	}
 }
 

@@ -60,6 +60,8 @@ static KH_HD uint32_t kh_places_kmers(const kh_matching *m, const kh_mates *s, u
 	uint64_t any = 0;
 	uint32_t n = 0;
 
+	if (kh_match_is_thin(m->db))
+		return s->mate[mate].seeds;
 	for (uint32_t i = 0; i < len; i += 32)
 		any |= unknown[i / 32];
 	if (any == 0)                   /* as nearly always */
@@ -139,7 +141,9 @@ static KH_HD_CALLED uint32_t kh_places_hits(const kh_matching *m, const kh_mates
 
 	for (uint32_t mate = 0; mate < 2; mate++)
 		if (c->mates >> mate & 1)
-			hits += kh_places_hits_of(m, s, c->place[mate]);
+			hits += kh_match_is_thin(m->db)
+					? kh_thin_hits(m, s, &m->place[c->place[mate]])
+					: kh_places_hits_of(m, s, c->place[mate]);
 	return hits;
 }
 

@@ -229,7 +229,8 @@ static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *
 	uint32_t taxon;
 
 	if (c->score < (int32_t)db->least[31] ||
-	    !kh_claim_names_long(c, s->sum[best].ahead, bases))
+	    !(kh_match_is_thin(db) ? kh_claim_names_thin(c, db->sampling.k)
+				   : kh_claim_names_long(c, s->sum[best].ahead, bases)))
 		return KH_NO_TAXON;
 	for (uint32_t i = 0; i < s->claims.n; i++)
 		if (kh_sum_near(s, best, i))

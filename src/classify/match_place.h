@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "classify/match_segment.h"
+#include "classify/match_thin.h"
 #include "text/fit.h"
 
 /* --- candidates --------------------------------------------------------------------------- */
@@ -326,6 +326,10 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 	const kh_found *f = &m->found[mate];
 	const uint32_t before = m->n_place;
 
+	if (kh_match_is_thin(m->db)) {
+		kh_thin_places(m, s, mate, r, kh_places_most(s));
+		return;
+	}
 	r->loss = KH_REGION_COMPARED;
 	for (uint32_t i = r->from; i < (uint32_t)r->from + r->n; i++) {
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);

@@ -50,10 +50,13 @@ enum {
 	KH_MATCH_SPECIES = 25,          /* matches of a species, and a quarter of the bases; of
 					 * less than 50 bases half of both is less */
 	KH_MATCH_GENUS = 44,            /* matches of a genus */
+	KH_MATCH_COVER = 4,             /* without text, one base covered of so many */
 	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
 	KH_MATCH_REACH = 3,             /* mismatches that a candidate may be behind, */
-	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,   /* so far is its score below the best one */
+	/* so far is its score below the best one's; with alleles, places whose seeds say so are
+	 * compared for a call, too */
+	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
 	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
 	KH_MATCH_BEYOND = 2,            /* score beyond a seed that is more than chance */
 	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
@@ -203,6 +206,13 @@ static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t bases)
 static KH_HD int kh_claim_names_genus(const kh_claim *c)
 {
 	return kh_match_net(c->matches, c->columns) >= KH_MATCH_GENUS;
+}
+
+/* The same of a claim whose matches are bases that seeds cover, of columns that all cover which
+ * were looked up: are there two or more seeds, and so many of them? */
+static KH_HD int kh_claim_names_thin(const kh_claim *c, uint32_t k)
+{
+	return c->score > (int32_t)k && KH_MATCH_COVER * c->matches >= c->columns;
 }
 
 /* Does so much of parts of so many bases fit that nothing else need be asked? */

@@ -140,7 +140,7 @@ static KH_HD void kh_claim_apart(kh_matching *m)
 		if (best[0] > 0 && best[1] > 0) {
 			const kh_claim one = kh_claim_of_place(m, best[0] - 1);
 			const kh_claim two = kh_claim_of_place(m, best[1] - 1);
-			const kh_claim both = kh_claim_together(&one, &two, KH_MATCH_APART);
+			const kh_claim both = kh_claim_together(&one, &two, kh_match_apart(m->db));
 
 			if (one.score > 0 && two.score > 0 &&
 			    kh_claim_better(&both, &m->here.v[i]))
@@ -317,10 +317,11 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 }
 
 /* --- what is of interest ------------------------------------------------------------ */
-/* How far below the best one's scores are of interest. */
+/* How far below the best one's scores are of interest.  A place may have an allele where it lacks a
+ * seed; so with alleles it may be better than its seeds say, and tie. */
 static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 {
-	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
+	return !s->only ? KH_MATCH_SLACK : db->candidates || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
 /* The same of places that have none of the seeds which were looked up: what is behind by a mismatch
@@ -344,13 +345,12 @@ static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, c
 
 	for (int i = 0; i < 2; i++)
 		bases += best->mates & 1u << i ? s->mate[i].len : 0;
-	*species = kh_claim_names_species(best, bases);
-	*genus = kh_claim_names_genus(best);
+	*species = *genus = false;
+	kh_match_names_by(db, best, bases, species, genus);
 	for (int i = 0; i < 2 && best->mates == 3; i++) {
 		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
 
-		*species |= kh_claim_names_species(&one, s->mate[i].len);
-		*genus |= kh_claim_names_genus(&one);
+		kh_match_names_by(db, &one, s->mate[i].len, species, genus);
 	}
 }
 
@@ -497,9 +497,9 @@ static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 	kh_match_compare(m, s);
 	if (kh_mates_have_more(s) && kh_match_unseen(m, s))
 		return true;
-	if (s->mate[0].len > 0 && s->mate[1].len > 0)
+	if (s->mate[0].len > 0 && s->mate[1].len > 0 && !kh_match_is_thin(m->db))
 		kh_match_rescue_mate(m, s);
-	if (!s->only)
+	if (!s->only && !kh_match_is_thin(m->db))
 		kh_match_along(m, s);
 	best = kh_match_best(&m->here);
 	if (best && s->only)

@@ -179,10 +179,11 @@ static KH_HD kh_laid kh_match_laid(const kh_match_db *db, const kh_oriented *rea
 }
 
 /* Does a mate differ from the text where this lacks one of its seeds?  A syncmer is one wherever it
- * stands; a k-mer of minhash may have been left out for others of its window. */
+ * stands; a k-mer of minhash may have been left out for others of its window.  Without text nothing
+ * is saved by that. */
 static KH_HD bool kh_match_seeds_tell(const kh_match_db *db)
 {
-	return db->sampling.scheme == KH_SYNCMER;
+	return db->sampling.scheme == KH_SYNCMER && db->text != NULL;
 }
 
 /* The target of a bin. */

@@ -316,7 +316,7 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_mates *s,
 static KH_HD uint32_t kh_strain_of_claim(const kh_matching *m, const kh_mates *s,
 					 const kh_claim *c)
 {
-	const bool has = kh_species_has_strains(m->db, c->species);
+	const bool has = kh_species_has_strains(m->db, c->species) && !kh_match_is_thin(m->db);
 	kh_strain of = kh_strain_of(kh_species_taxon(m->db, c->species));
 
 	for (uint32_t mate = 0; mate < 2 && has; mate++)

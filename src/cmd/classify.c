@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "cmd/classify_in.h"
+#include "cmd/record.h"
 #include "db/in_use.h"
 #include "io/temporary.h"
 #include "run/load.h"
@@ -56,6 +57,9 @@ static int load_db(struct classify *j, kh_err *err)
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
 	j->style.quality = j->feed.mask.quality;
+	if (j->v.json && kh_comm_self(j->on.comm) == 0 &&
+	    kh_record_database(&j->database, j->db, j->v.samples != NULL, err))
+		return err->code;
 	return select_reads(j, err);
 }
 
@@ -289,6 +293,7 @@ static void clear(struct classify *j)
 		j->on.choice.backend->inflater_close(j->inflater);
 	kh_remote_close(j->processes);
 	kh_text_close(j->page);
+	json_decref(j->database);
 	kh_db_close(j->db);
 	kh_sheet_clear(&j->sheet);
 	kh_classify_end_decompress(j);

@@ -69,6 +69,7 @@ struct classify {
 	kh_errs errs;                   /* of the sheet, or of --extract and --exclude */
 	kh_select select;
 	kh_db *db;
+	struct json_t *database;        /* the same as the summaries tell of it */
 	kh_compute compute;
 	kh_run *run;
 	kh_run_totals totals;

@@ -125,7 +125,7 @@ json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *out
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command", command(j->argv), "inputs",
 			 inputs, "outputs", outputs, "parameters", parameters(j), "database",
-			 kh_record_database(j->db), "host", kh_record_host());
+			 json_incref(j->database), "host", kh_record_host());
 }
 
 static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)

@@ -110,8 +110,8 @@ static text_facts text_of(const kh_db *db)
 
 	for (uint32_t i = 0; i < db->n_kept; i++) {
 		const uint64_t bases = kh_db_kept_bases(db, &db->kept[i]);
-		const uint32_t *word = db->text + db->stretch[i].alleles;
 		const bool has = db->kept[i].alleles > 0;
+		const uint32_t *word = has ? db->text + db->stretch[i].alleles : NULL;
 
 		f.bases += bases;
 		f.with_alleles += has ? bases : 0;
@@ -132,10 +132,10 @@ static void print_text(const kh_db *db)
 {
 	const text_facts f = text_of(db);
 
-	printf("bases of text\t%" PRIu64 "\nstretches of text\t%" PRIu32
+	printf("bases kept\t%" PRIu64 "\nstretches kept\t%" PRIu32 "\nbases of text\t%" PRIu64
 	       "\nbases with alleles\t%" PRIu64 "\nalleles\t%" PRIu64
-	       "\nseeds a base of text\t%.4f\n", f.bases, db->n_kept, f.with_alleles, f.alleles,
-	       seeds_a_base(db->h, &f));
+	       "\nseeds a base kept\t%.4f\n", f.bases, db->n_kept, db->text ? f.bases : 0,
+	       f.with_alleles, f.alleles, seeds_a_base(db->h, &f));
 }
 
 static void print_parameters(const kh_db *db)
@@ -305,17 +305,15 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 }
 
 /* --- as JSON ---------------------------------------------------------------------- */
-/* null, if there is no text. */
 static json_t *text_json(const kh_db *db)
 {
-	const text_facts f = db->text ? text_of(db) : (text_facts) { .bases = 0 };
+	const text_facts f = text_of(db);
 
-	if (!db->text)
-		return json_null();
-	return json_pack("{s:I, s:I, s:I, s:I, s:f}", "bases", (json_int_t)f.bases, "stretches",
-			 (json_int_t)db->n_kept, "bases_with_alleles", (json_int_t)f.with_alleles,
-			 "alleles", (json_int_t)f.alleles, "seeds_a_base",
-			 seeds_a_base(db->h, &f));
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "bases_kept", (json_int_t)f.bases,
+			 "stretches_kept", (json_int_t)db->n_kept, "bases",
+			 (json_int_t)(db->text ? f.bases : 0), "bases_with_alleles",
+			 (json_int_t)f.with_alleles, "alleles", (json_int_t)f.alleles,
+			 "seeds_a_base", seeds_a_base(db->h, &f));
 }
 
 static int print_json(const kh_db *db, kh_err *err)

@@ -185,10 +185,39 @@ json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
 }
 
 /* --- the rest --------------------------------------------------------------------- */
-json_t *kh_record_database(const kh_db *db)
+/* The digest of the three files of a database of Kraken 2, in which nothing tells of the whole. */
+static int digest_kraken(const char *table, uint64_t *digest, kh_err *err)
 {
-	return json_pack("{s:o, s:o}", "path", kh_record_path(db->path), "checksum",
-			 hex(db->h->self));
+	static const char *const name[] = { "hash.k2d", "taxo.k2d", "opts.k2d" };
+	const char *slash = strrchr(table, '/');
+	const int folder = slash ? (int)(slash + 1 - table) : 0;
+	uint64_t each[3];
+	int rc = KH_OK;
+
+	for (int i = 0; i < 3 && !rc; i++) {
+		char *path = NULL;
+
+		if (asprintf(&path, "%.*s%s", folder, table, name[i]) < 0)
+			return kh_fail_nomem(err);
+		rc = digest_file(path, &each[i], err);
+		free(path);
+	}
+	*digest = rc ? 0 : XXH3_64bits(each, sizeof each);
+	return rc;
+}
+
+int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *err)
+{
+	uint64_t digest = 0;
+	int rc = db->k2 && content ? digest_kraken(db->path, &digest, err) : KH_OK;
+
+	if (rc)
+		return rc;
+	*record = json_pack("{s:o, s:o}", "path", kh_record_path(db->path), "checksum",
+			    hex(db->h->self));
+	if (*record && db->k2 && content)
+		json_object_set_new(*record, "xxh3", hex(digest));
+	return *record ? KH_OK : kh_fail_nomem(err);
 }
 
 json_t *kh_record_host(void)
@@ -246,7 +275,10 @@ static bool same_inputs(const json_t *was, const json_t *now)
 /* The path does not count, as a database may be moved. */
 static bool same_database(const json_t *a, const json_t *b)
 {
-	return json_equal(json_object_get(a, "checksum"), json_object_get(b, "checksum"));
+	const json_t *x = json_object_get(a, "xxh3"), *y = json_object_get(b, "xxh3");
+
+	return json_equal(json_object_get(a, "checksum"), json_object_get(b, "checksum")) &&
+	       (x || y ? json_equal(x, y) : true);
 }
 
 /* NULL: it is no regular file (a FIFO could be waited on for ever), or has no JSON. */

@@ -32,8 +32,9 @@ json_t *kh_record_paths(char *const *path, size_t n);
 /* The results in front of the summary, in their order: path, size and XXH3.  They are finished. */
 json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r);
 
-/* The database, identified by the checksum of its header, which covers the other checksums. */
-json_t *kh_record_database(const kh_db *db);
+/* The database, identified by the checksum of its header, which covers the other checksums.  The
+ * header of one of Kraken 2 tells of nothing else; `content`: its files are read for a digest. */
+int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *err);
 /* Facts about the machine. */
 json_t *kh_record_host(void);
 

@@ -30,7 +30,7 @@
 enum kh_section {
 	KH_SEC_INDEX,           /* lines and lists of 256 ranges: index/seeds.h */
 	KH_SEC_DIR,             /* kh_seed_range[256] */
-	KH_SEC_TEXT,            /* bases of the targets, and alleles: text/text.h */
+	KH_SEC_TEXT,            /* bases of the targets, and alleles: text/text.h; or 0, 0 */
 	KH_SEC_KEPT,            /* which they are: kh_db_kept */
 	KH_SEC_STRAINS,         /* kh_text_strains; it need not be there: 0, 0 */
 	KH_SEC_TAXA,            /* n_taxa of kh_db_taxon */
@@ -82,6 +82,12 @@ typedef struct kh_db_header {
 
 static_assert(sizeof(kh_db_header) == KH_DB_PAGE, "the header is one page");
 static_assert(offsetof(kh_db_header, section) == 184, "where these are, by kmerhash-db(5)");
+
+/* Has it no text?  Then there is nothing to compare reads with but its seeds. */
+static inline bool kh_db_is_thin(const kh_db_header *h)
+{
+	return h->section[KH_SEC_TEXT].at == 0;
+}
 
 static inline kh_sampling kh_db_sampling(const kh_db_header *h)
 {

@@ -71,7 +71,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 	for (int i = 0; i < KH_N_SECTIONS; i++) {
 		const kh_db_extent *e = &h->section[i];
 
-		if ((i == KH_SEC_TRANSLATED || i == KH_SEC_STRAINS) && e->bytes == 0 && e->at == 0)
+		if ((i == KH_SEC_TRANSLATED || i == KH_SEC_STRAINS || i == KH_SEC_TEXT) &&
+		    e->bytes == 0 && e->at == 0)
 			continue;       /* it need not be there */
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)

@@ -12,7 +12,8 @@ static bool is_of(const kh_tree *tree, uint32_t target, uint32_t taxon)
 	return taxon < tree->n && kh_tree_within(tree, kh_tree_own_species(tree, target), taxon);
 }
 
-/* Does x lie in stretch k, and are its taxa of the stretch's species? */
+/* Does x lie in stretch k, and are its taxa of the stretch's species, and not what is so without a
+ * record? */
 static bool is_sound(const kh_db *db, const kh_tree *tree, const kh_db_kept *k,
 		     const kh_text_strains *x)
 {
@@ -21,7 +22,7 @@ static bool is_sound(const kh_db *db, const kh_tree *tree, const kh_db_kept *k,
 	return x->bins > 0 && x->bin >= k->first_bin &&
 	       (uint64_t)x->bin + x->bins <= (uint64_t)k->first_bin + k->bins &&
 	       is_of(tree, own, x->same) && is_of(tree, own, x->other) &&
-	       kh_tree_within(tree, x->same, own);
+	       kh_tree_within(tree, x->same, own) && (x->same != own || x->other != own);
 }
 
 static int find_section(kh_db *db, const kh_tree *tree, kh_err *err)

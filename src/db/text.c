@@ -118,6 +118,8 @@ static bool find_stretch(kh_db *db, uint32_t i)
 	kh_text_stretch *s = &db->stretch[i];
 
 	s->end = first * KH_TEXT_WORD + bases;
+	if (!db->text)
+		return true;
 	if (k->alleles > 0)
 		s->alleles = first_allele(db) + words_of(db, k->alleles - 1);
 	return ends(db, first, bases, end) &&
@@ -152,6 +154,23 @@ static uint64_t all_words(const kh_db *db, uint64_t alleles)
 	return first_allele(db) + (alleles > 0 ? words_of(db, alleles) + KH_TEXT_BEHIND : 0);
 }
 
+/* The parts of the section, if stretches have so many bins with alleles; false: they do not fit. */
+static bool find_parts(kh_db *db, uint64_t alleles)
+{
+	const kh_db_extent *x = &db->h->section[KH_SEC_TEXT];
+	const uint64_t bytes = all_words(db, alleles) * sizeof *db->text;
+
+	if (kh_db_is_thin(db->h))       /* what is translated lies in the text */
+		return alleles == 0 && db->h->section[KH_SEC_TRANSLATED].at == 0;
+	if (x->bytes < bytes || (x->bytes - bytes) % sizeof *db->few != 0)
+		return false;
+	db->text = (const void *)((const char *)db->map + x->at);
+	db->alleles = alleles > 0;
+	db->few = (const void *)((const char *)db->text + bytes);
+	db->n_few = (x->bytes - bytes) / sizeof *db->few;
+	return true;
+}
+
 int kh_db_find_text(kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -163,14 +182,8 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 		return kh_db_bad(db, "a parameter in its header is out of range", err);
 	for (uint32_t i = 0; i < db->n_kept; i++)
 		alleles += db->kept[i].alleles > 0 ? db->kept[i].bins : 0;
-	const uint64_t bytes = all_words(db, alleles) * sizeof *db->text;
-
-	if (h->section[KH_SEC_TEXT].bytes < bytes || (h->section[KH_SEC_TEXT].bytes - bytes) % sizeof *db->few != 0)
+	if (!find_parts(db, alleles))
 		return kh_db_bad(db, "its text does not fit its bins", err);
-	db->text = (const void *)((const char *)db->map + h->section[KH_SEC_TEXT].at);
-	db->alleles = alleles > 0;
-	db->few = (const void *)((const char *)db->text + bytes);
-	db->n_few = (h->section[KH_SEC_TEXT].bytes - bytes) / sizeof *db->few;
 	db->bins.bits = h->word_bits;
 	db->stretch = kh_array(db->n_kept, sizeof *db->stretch, err);
 	if (!db->stretch)

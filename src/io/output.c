@@ -1,46 +1,20 @@
 #include <config.h>
-#include "io/output.h"
+#include "io/output_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/system.h"
 #include "io/paths.h"
-#include "io/reserve.h"
-#include "io/temporary.h"
-
-struct kh_out {
-	char *path;                     /* its name in messages */
-	int fd;
-	bool regular;
-	bool terminal;                  /* what is written is escaped: escape.h */
-	kh_reserve reserve;
-	bool whole; /* a regular file that holds nothing but what is written here */
-	/* unless it is written in place: */
-	int folder;
-	char *base;                     /* its final name in the folder; NULL: in place */
-	kh_temporary tmp;               /* its name until then */
-	char *file;                     /* the same with the folder, for other processes */
-	bool replaces;                  /* a file with this owner and mode: */
-	struct stat before;
-	/* while it is being committed: */
-	bool retired;                   /* that which had the final name has lost it */
-	bool named;                     /* it has its final name */
-	/* the file that had that name before; .name[0] != 0: there is one */
-	kh_temporary old;
-	bool lost;                      /* that file could not be kept */
-};
 
 /* --- opening ---------------------------------------------------------------------- */
 static int open_folder(kh_out *o, const char *path, kh_err *err)
@@ -91,11 +65,15 @@ static int open_temporary(kh_out *o, const char *path, kh_err *err)
 		o->tmp.name[0] = 0;
 		return rc;
 	}
-	if (create(o) != 0) {
+	kh_out_begin_naming();
+	const int created = create(o), why = errno;
+
+	kh_out_end_naming();
+	if (created != 0) {
 		o->tmp.name[0] = 0;
 		kh_temporary_forget(&o->tmp);
 		return kh_fail(err, KH_EIO, "%s: cannot create a file beside it: %s", o->path,
-			       strerror(errno));
+			       strerror(why));
 	}
 	if (asprintf(&o->file, "%.*s%s", (int)(kh_base_name(path) - path), path, o->tmp.name) < 0) {
 		o->file = NULL;
@@ -167,7 +145,7 @@ const char *kh_out_file(const kh_out *o)
 	return o->file ? o->file : o->path;
 }
 
-static void remove_temporary(kh_temporary *t)
+void kh_out_remove(kh_temporary *t)
 {
 	if (t->name[0])
 		unlinkat(t->folder, t->name, 0);
@@ -179,7 +157,7 @@ void kh_out_close(kh_out *o)
 {
 	if (!o)
 		return;
-	remove_temporary(&o->tmp);
+	kh_out_remove(&o->tmp);
 	if (o->fd >= 0)
 		close(o->fd);
 	if (o->folder >= 0)
@@ -272,195 +250,4 @@ int kh_out_sync(kh_out *o, kh_err *err)
 	if (o->regular && fsync(o->fd) != 0)
 		return kh_fail(err, KH_EIO, "%s: fsync failed: %s", o->path, strerror(errno));
 	return KH_OK;
-}
-
-/* --- commit ----------------------------------------------------------------------- */
-/* Gives the new file the owner, the group and the mode of that which it replaces: somebody may have
- * set them for a reason. */
-static int keep_rights(const kh_out *o, kh_err *err)
-{
-	mode_t mode = o->before.st_mode & 0777;
-	bool failed = false;
-	struct stat st;
-
-	/* only root can set another owner; another group, only its members */
-	if (fstat(o->fd, &st) != 0)
-		failed = true;
-	else if (st.st_uid != o->before.st_uid && fchown(o->fd, o->before.st_uid, (gid_t)-1) != 0)
-		failed = errno != EPERM;
-	if (!failed && st.st_gid != o->before.st_gid &&
-	    fchown(o->fd, (uid_t)-1, o->before.st_gid) != 0) {
-		failed = errno != EPERM;
-		mode &= ~(mode_t)070;   /* they are other people */
-	}
-	if (failed || fchmod(o->fd, mode) != 0)
-		return kh_fail(err, KH_EIO, "%s: cannot give it the owner and mode of the file "
-			       "that it replaces: %s", o->path, strerror(errno));
-	return KH_OK;
-}
-
-/* Makes sure that everything is on disk. The file has to stay open, as it is locked; but some
- * file systems report only at a close that there was no room, so a second descriptor of it is
- * closed. */
-static int finish(kh_out *o, kh_err *err)
-{
-	int rc = o->base && o->replaces ? keep_rights(o, err) : KH_OK, fd;
-
-	if (!rc && !kh_reserve_end(&o->reserve, o->fd))
-		rc = kh_fail(err, KH_EIO, "%s: ftruncate failed: %s", o->path, strerror(errno));
-	if (!rc)
-		rc = kh_out_sync(o, err);
-	if (rc)
-		return rc;
-	fd = fcntl(o->fd, F_DUPFD_CLOEXEC, 3);
-	if (fd < 0 || close(fd) != 0)
-		return kh_fail(err, KH_EIO, "%s: close failed: %s", o->path, strerror(errno));
-	return KH_OK;
-}
-
-/* Keeps the file that has the final name now under another one. */
-static int keep_old(kh_out *o, kh_err *err)
-{
-	int rc = kh_temporary_name(&o->old, o->folder, o->base, err);
-
-	if (rc) {
-		o->old.name[0] = 0;
-		return rc;
-	}
-	if (linkat(o->folder, o->base, o->folder, o->old.name, 0) == 0)
-		return KH_OK;
-	o->lost = errno != ENOENT;      /* not every file system can link */
-	o->old.name[0] = 0;
-	kh_temporary_forget(&o->old);
-	return KH_OK;
-}
-
-static int publish(kh_out *o, kh_err *err)
-{
-	int rc = o->retired ? KH_OK : keep_old(o, err);
-
-	if (rc)
-		return rc;
-	if (renameat(o->folder, o->tmp.name, o->folder, o->base) != 0)
-		return kh_fail(err, KH_EIO, "%s: rename failed: %s", o->path, strerror(errno));
-	o->named = true;
-	o->tmp.name[0] = 0;
-	kh_temporary_forget(&o->tmp);
-	return KH_OK;
-}
-
-static int sync_folder(const kh_out *o, kh_err *err)
-{
-	/* Some file systems cannot sync a folder, and give EINVAL. */
-	if (fsync(o->folder) != 0 && errno != EINVAL)
-		return kh_fail(err, KH_EIO, "%s: cannot sync its folder: %s", o->path,
-			       strerror(errno));
-	return KH_OK;
-}
-
-/* Takes the final name from the file that has it now, if that can be given back. */
-static int retire(kh_out *o, kh_err *err)
-{
-	int rc = keep_old(o, err);
-
-	if (rc || !o->old.name[0])
-		return rc;
-	if (unlinkat(o->folder, o->base, 0) != 0)
-		return kh_fail(err, KH_EIO, "%s: cannot be replaced: %s", o->path,
-			       strerror(errno));
-	o->retired = true;
-	return sync_folder(o, err);
-}
-
-/* Gives the final name back to the file that had it before. */
-static void take_back(kh_out *o, kh_err *err)
-{
-	char why[sizeof err->msg];
-
-	if (o->named && o->lost && err) {
-		memcpy(why, err->msg, sizeof why);
-		kh_fail(err, err->code, "%.300s; %.150s has been replaced already", why, o->path);
-	} else if ((o->named || o->retired) && o->old.name[0]) {
-		renameat(o->folder, o->old.name, o->folder, o->base);
-		o->old.name[0] = 0;
-	} else if (o->named && !o->lost) {
-		unlinkat(o->folder, o->base, 0);
-	}
-	o->named = o->retired = false;
-	remove_temporary(&o->old);
-}
-
-/* How many threads give names. A signal that comes meanwhile is kept until none does. */
-static atomic_int committing, kept_signal;
-
-bool kh_out_interrupt(int sig)
-{
-	if (atomic_load(&committing)) {
-		atomic_store(&kept_signal, sig);
-		/* if the last thread has looked for it before that, nobody else would */
-		if (atomic_load(&committing) || atomic_exchange(&kept_signal, 0) == 0)
-			return false;
-	}
-	kh_temporary_remove_all();
-	return true;
-}
-
-/* The process ends as soon as the threads that give names have done so: no other one begins. */
-static void begin_commit(void)
-{
-	const struct timespec moment = { 0, 1000000 };
-
-	while (atomic_load(&kept_signal))
-		nanosleep(&moment, NULL);
-	atomic_fetch_add(&committing, 1);
-}
-
-static void end_commit(void)
-{
-	int sig;
-
-	if (atomic_fetch_sub(&committing, 1) == 1 && (sig = atomic_exchange(&kept_signal, 0)) != 0)
-		raise(sig);
-}
-
-static int name_all(kh_out *const *o, size_t n, kh_err *err)
-{
-	size_t with = 0, last = 0;
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < n; i++)
-		if (o[i] && o[i]->base) {
-			with++;
-			last = i;
-		}
-	if (with > 1)
-		rc = retire(o[last], err);
-	for (size_t i = 0; i < n && !rc; i++)
-		if (o[i] && o[i]->base)
-			rc = publish(o[i], err);
-	for (size_t i = 0; i < n && !rc; i++)
-		if (o[i] && o[i]->base)
-			rc = sync_folder(o[i], err);
-	for (size_t i = n; i-- > 0 && rc;)
-		if (o[i] && o[i]->base)
-			take_back(o[i], err);
-	for (size_t i = 0; i < n && !rc; i++)
-		if (o[i] && o[i]->base)
-			remove_temporary(&o[i]->old);
-	return rc;
-}
-
-int kh_out_commit(kh_out *const *o, size_t n, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < n && !rc; i++)
-		if (o[i])
-			rc = finish(o[i], err);
-	if (rc)
-		return rc;
-	begin_commit();
-	rc = name_all(o, n, err);
-	end_commit();
-	return rc;
 }

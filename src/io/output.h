@@ -35,13 +35,15 @@ bool kh_out_reserve(kh_out *o, uint64_t bytes, unsigned threads);
 int kh_out_sync(kh_out *o, kh_err *err);
 /* Makes n outputs (NULL among them is fine) durable and visible under their names: all, or, if
  * that fails, none. Then a file that had a name before has it again, or the message says that it
- * could not be kept.  The last one gets its name last, and the file that had it before loses it
+ * could not be kept.  Of two processes that write into one folder one waits for the other, so what
+ * is there is all of one.  The last one gets its name last, and the file that had it before loses it
  * first: so where it is, even after a process was killed, it is of the same run as the others. */
 int kh_out_commit(kh_out *const *o, size_t n, kh_err *err);
 /* Is it a regular file, which was opened empty and not to be appended to? */
 bool kh_out_whole(const kh_out *o);
 
-/* For the handler of a signal that ends the process: removes temporary files. False: files are
+/* For the handler of a signal that ends the process.  True: temporary files are removed, no output
+ * is opened or committed any more, and the process is to end.  False: files are being made or
  * getting their names at this moment; the process must go on, and gets the signal again after
  * that. */
 bool kh_out_interrupt(int sig);

@@ -53,6 +53,10 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
+	if (!(*db)->k2 && kh_db_is_thin((*db)->h) && (o->aligned || o->want != KH_WANT_NONE))
+		return kh_fail(err, KH_EUSAGE, "%s has no text, as it was built with a small "
+			       "--max-db-size: --sample-pass, --profile, --paf, --set identity "
+			       "and --set second-best need one that has", o->path);
 	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database that "
 			       "kmerhash has built, --device cpu and one process", o->path);

@@ -54,7 +54,7 @@ static void why_relative(const kh_profile_row *r, char text[KH_PROFILE_WHY])
 	const kh_presence *p = r->presence;
 	const char *name = kh_verdict_name(KH_RELATIVE);
 
-	if (p->seldom)
+	if (p->refuted)
 		snprintf(text, KH_PROFILE_WHY, "%s: too few of its reads fit it alone", name);
 	else if (kh_profile_has_identity(r))
 		snprintf(text, KH_PROFILE_WHY, "%s: its reads fit one at %.1f %% identity", name,

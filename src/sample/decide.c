@@ -49,12 +49,6 @@ static uint32_t above(const kh_work *w, uint32_t call)
 	return up == KH_NO_TAXON ? call : up == 0 ? KH_NO_TAXON : up;
 }
 
-/* Are fragments that are not called the species another's? */
-static bool is_another(const kh_presence *p, const kh_class *k)
-{
-	return p->own_short < 65536 && k->cell / KH_SHARES < KH_LONG;
-}
-
 /* part / all >= share? */
 static bool reaches(uint64_t part, uint64_t all, uint64_t share)
 {
@@ -75,8 +69,9 @@ uint32_t kh_decide(const kh_work *w, const kh_class *k)
 		of_now = k->species[i] == now ? o.of[i] : of_now;
 	}
 	if (k->species[best] != now && (now != KH_NO_TAXON || k->enough) &&
-	    reaches(o.own, all, KH_NEARLY_ALL) && 2 * o.of[best] >= o.own &&
-	    !is_another(kh_species_of(w, k, best), k))
+	    reaches(o.own, all, KH_NEARLY_ALL) && 2 * o.of[best] >= o.own)
 		return k->species[best];
+	if (now != KH_NO_TAXON && w->place[now] && w->m->at[w->place[now] - 1].steady)
+		return k->call;
 	return now == KH_NO_TAXON || reaches(of_now, all, KH_KEEP) ? k->call : above(w, k->call);
 }

@@ -381,6 +381,8 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 	fit->own = pair || is_own(&one) || (c.text && !likelier && is_own_by_text(&one));
 	fit->weak = fit->own && (pair ? !is_clear(&m) : is_weak(&one));
 	fit->n = m.n;
+	fit->one_shape = one.shape[0];
+	fit->one_weight = one.weight[0];
 	memcpy(fit->shape, m.shape, sizeof m.shape);
 	memcpy(fit->weight, m.weight, sizeof m.weight);
 	find_interval(fit, &c, &m);

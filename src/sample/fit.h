@@ -27,6 +27,7 @@ typedef struct kh_fit {
 	bool weak;              /* it is the lesser part: their places must bear it out */
 	uint32_t shape[3], n;   /* n: shapes in use */
 	uint32_t weight[3];     /* in 1/2^20 */
+	uint32_t one_shape, one_weight; /* of the best mixture of one divergence */
 	uint32_t low, high;     /* shapes that explain nearly as much in place of the first */
 	uint64_t total;         /* fragments, in 1/256 */
 	/* of these the long ones, which are not fitted, as errors of long reads look like

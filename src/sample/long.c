@@ -14,7 +14,7 @@
 
 /* In 1/1000. */
 enum {
-	THERE = 930,            /* the identity that half of a strain's fragments have ... */
+	THERE = 918,            /* the identity that half of a strain's fragments have ... */
 	WORST = 880,            /* and nearly all, with their errors */
 	/* beside those of a relative: what some of them have, and the least of a strain's */
 	BESIDE = 970,
@@ -108,7 +108,7 @@ static uint64_t best_share(const kh_work *w)
 		const spectrum s = spectrum_of(w, i);
 		const uint64_t off = root(256 * s.total), half = s.total / 2;
 
-		if (s.total >= KH_FEW && w->m->at[i].fit.own && !w->m->at[i].seldom) {
+		if (s.total >= KH_FEW && w->m->at[i].fit.own && !w->m->at[i].refuted) {
 			const uint64_t share = share_at(&s, half > off ? half - off : 0);
 
 			best = share > best ? share : best;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 6,             /* before what is told too seldom is found out, and after it */
+	ROUNDS = 6,             /* before some are refuted, and after it */
 	LONG_IS = 8,            /* a long fragment says as much as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
@@ -114,7 +114,7 @@ static int describe_species(kh_work *w, kh_err *err)
 			continue;
 		w->m->at[i].taxon = t;
 		w->m->at[i].length = length[t];
-		w->m->at[i].own_short = w->m->at[i].own_long = 65536;
+		w->m->at[i].own_long = 65536;
 		w->m->at[i].many_strains =
 			bases[t] / stretch > (uint64_t)KH_SPECIES_PLACES * length[t];
 		w->family[i] = family_of(db->tax, t, family);
@@ -206,7 +206,7 @@ static int refute_some(kh_work *w, kh_err *err)
 		const struct largest *of = &most[w->family[i]];
 
 		p->rival = of->taxon;
-		if (p->seldom)
+		if (p->refuted)
 			refute(p, KH_RELATIVE);
 		else if (is_echo(p, of->own))
 			refute(p, KH_ECHO);
@@ -216,7 +216,7 @@ static int refute_some(kh_work *w, kh_err *err)
 			refute(p, KH_RELATIVE);
 		kh_keep_near(p);
 		p->confidence = kh_confidence_of(p);
-		kh_told_ties(w, i);
+		p->steady = kh_cover_is_steady(p);
 	}
 	free(most);
 	return KH_OK;
@@ -331,11 +331,13 @@ static int work(kh_work *w, kh_err *err)
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
 	    (rc = kh_ties_open(w, err)))
 		return rc;
-	for (int half = 0; half < 2; half++)
-		if ((rc = kh_told_make(w, err)) || (rc = settle(w, err)))
-			return rc;
+	kh_cover_begin(w);
+	if ((rc = settle(w, err)) || (rc = kh_probe_make(w, err)) || (rc = kh_cover_make(w, err)) ||
+	    (rc = kh_told_make(w, err)) || (rc = settle(w, err)))
+		return rc;
 	kh_judge_long(w);
 	for (uint32_t i = 0; i < w->m->n; i++) {
+		kh_cover_rescue(&w->m->at[i]);
 		first_verdict(&w->m->at[i]);
 		sum_up(w, i);
 	}

@@ -4,10 +4,10 @@
  *
  * For each species the fragments that name it are a mixture of its own and of others'
  * (fit.h).  Fragments that name several species are shared among these by how many of their own
- * they have a base of genome; so fits and shares are worked out in turn, in twelve rounds.
- * Then what is an echo of an abundant relative, or lies in few places of the genome, is
- * refuted; and for each class of fragments the chance that it is its best species' own decides the
- * call.  All in integers.
+ * they have a base of genome; so fits and shares are worked out in turn, in twelve rounds.  Half
+ * way, those whose fragments do not lie all over the genome are refuted (cover.c); in the end, what
+ * is an echo of an abundant relative, or lies in few places; and for each class of fragments the
+ * chance that it is its best species' own decides the call.  All in integers.
  */
 #ifndef KH_SAMPLE_MODEL_H
 #define KH_SAMPLE_MODEL_H
@@ -40,18 +40,28 @@ enum kh_confidence {
 	KH_HIGH
 };
 
+/* Of a species' short fragments, those that have it alone as their best, and a place (cover.c).
+ * In 1/1024: */
+enum { KH_COVER_ONE = 1024 };
+typedef struct kh_cover {
+	uint64_t n;                     /* how many fragments these are */
+	uint32_t share;                 /* of where its own would be so, they lie over so much */
+	uint32_t off;                   /* which is so by a standard error of this */
+	uint32_t part;                  /* of its own, they would be so many; 0: not known */
+	uint32_t alone;                 /* so many perfect reads of it are so; 0: not known */
+	uint8_t shift;                  /* a block is 2^shift stretches */
+} kh_cover;
+
 typedef struct kh_presence {
 	uint32_t taxon;                 /* of the species */
 	enum kh_verdict verdict;
 	enum kh_confidence confidence;
 	kh_fit fit;                     /* .own: as it is in the end */
-	/* its fragments are told too seldom: they are those of something related (told.c) */
-	bool seldom;
-	/* so many of what should be alone are, 1/65536; 0: too few should */
-	uint32_t alone;
-	/* so many of its short fragments are its own, 1/65536: less than all if what ties with it
-	 * is another's (told.c); and of its long ones */
-	uint32_t own_short, own_long;
+	kh_cover cover;
+	/* its fragments are those of something related (cover.c, told.c) */
+	bool refuted;
+	bool steady;                    /* all that is called it is its own (cover.c) */
+	uint32_t own_long;              /* so many of its long fragments are its own, 1/65536 */
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	bool by_long;                   /* the fit is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
@@ -74,7 +84,7 @@ static inline uint64_t kh_presence_own(const kh_presence *p)
 	const kh_fit *f = &p->fit;
 	const uint64_t near = p->by_long ? f->many_long * f->weight[0] >> 20 : f->many_long;
 
-	return f->own ? (kh_fit_own(f) * p->own_short + near * p->own_long) >> 16 : 0;
+	return f->own ? kh_fit_own(f) + (near * p->own_long >> 16) : 0;
 }
 
 typedef struct kh_model {

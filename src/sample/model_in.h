@@ -4,35 +4,36 @@
 
 #include "sample/model.h"
 
-/* Of these a species has a share of fragments that are told: of the sizes of short ones, and of long
- * reads without errors, and with errors.  From KH_TOLD_ALONE on stands, of each size of short ones
- * that are told, the share that no other species is near. */
-enum { KH_TOLD_ALONE = 6, KH_TOLD = KH_TOLD_ALONE + 4 };
-
-/* -log2(0.3): a species becomes less likely by this for each hit that it is behind; of a long
- * fragment by two thirds of it, as it has more hits by chance. */
-enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 2 * KH_DROP_COST / 3 };
+/* A species becomes less likely by this for each mismatch that it is behind: 3 log2(e).  Of a long
+ * fragment, for each part that others fit better: -log2(0.3) 2/3. */
+enum { KH_DROP_COST = 283644, KH_DROP_COST_LONG = 75889 };
 
 /* Of 65536: a share that is little beside the whole, one that is nearly all of it, and the one that
- * a species must have for a call not to be raised to the genus; of a relative's long fragments
- * about so many are called the species. */
+ * a species must have for a call not to be raised to the genus. */
 enum { KH_LITTLE = 2048, KH_NEARLY_ALL = 55705, KH_KEEP = 10923 };     /* 1/32, .85, 1/6 */
 
-/* The share of a species' own fragments, by size, that is called the species, in 1/65536, 0: it is
- * not known; and -log2 of the shares that are, and that are not: of its own ones, and of what is
+/* The share of a species' own long fragments that is called the species, in 1/65536, 0: it is not
+ * known; and -log2 of the shares that are, and that are not: of its own ones, and of what is
  * something else's. */
 typedef struct kh_told {
-	uint32_t share[KH_SIZES];
-	uint32_t own[KH_SIZES][2], other[KH_SIZES][2];
+	uint32_t share;
+	uint32_t own[2], other[2];
 } kh_told;
 
-/* What a database with text is asked about of a species: where its long reads lie in the text, and
- * how many bases they have; and what it answers, as a database of k-mers says it (db.h). */
-enum { KH_PROBES = 32 };
+/* What the text is asked about of a species: where its long reads lie in it, and how many bases
+ * they have; and what it answers. */
+enum {
+	KH_PROBES = 32,
+	KH_PROBE_READS = 8      /* short ones of each place */
+};
 typedef struct kh_probe {
 	uint64_t from[KH_PROBES];
 	uint32_t bases[KH_PROBES];
-	uint16_t told[KH_TOLD];
+	uint32_t told;                  /* long ones that are called it, 1/65536; 0: not known */
+	/* as bits, the short ones of each place that have it alone as their best; how many all do */
+	uint8_t alone[KH_PROBES];
+	uint32_t all_alone;
+	uint32_t reads;                 /* so many of them lie in a block */
 } kh_probe;
 
 typedef struct kh_work {
@@ -42,15 +43,15 @@ typedef struct kh_work {
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
 	/* of these, what is of classes with one candidate: it does not change */
 	uint64_t (*alone)[KH_CELLS];
-	/* by species and size: its fragments that are called it, and those of one candidate */
-	uint64_t (*called)[KH_SIZES], (*called_alone)[KH_SIZES];
+	/* by species: its long fragments that are called it, and those of one candidate */
+	uint64_t *called, *called_alone;
 	uint32_t *tied;                 /* the other classes ... */
 	size_t n_tied;
 	uint64_t *weight;               /* ... which are shared by these logarithms, by species */
 	uint64_t (*before)[KH_CELLS];   /* as w->many was when it was fitted last */
 	bool fitted;                    /* there was such a fit */
-	kh_told *told;                  /* by species; NULL: not to be used yet */
-	kh_probe *probe;                /* by species, of a database with text */
+	kh_told *told;                  /* by species; NULL: not known yet */
+	kh_probe *probe;                /* by species */
 	unsigned threads;               /* threads that work on it now */
 	uint32_t *due, n_due;           /* species to be fitted, as w->many has changed */
 	_Atomic uint32_t next;          /* the first of these that no thread has taken */
@@ -80,15 +81,15 @@ typedef struct kh_costs {
 
 static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
 {
-	const uint32_t size = k->cell / KH_SHARES;
+	const bool is_long = k->cell / KH_SHARES == KH_LONG;
 	const bool not = !kh_is_called(w, k, k->species[i]);
-	const uint64_t drop = (uint64_t)k->drop[i] *
-			      (size == KH_LONG ? KH_DROP_COST_LONG : KH_DROP_COST);
+	const uint64_t drop =
+		(uint64_t)k->drop[i] * (is_long ? KH_DROP_COST_LONG : KH_DROP_COST);
 	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
 
-	if (!t)
+	if (!t || !is_long)
 		return (kh_costs) { drop, drop };
-	return (kh_costs) { drop + t->own[size][not], drop + t->other[size][not] };
+	return (kh_costs) { drop + t->own[not], drop + t->other[not] };
 }
 
 /* Densities at a cell, times the species' fragments: of its own, and of all others. */
@@ -110,18 +111,20 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 
 /* Finds the fragments that are to be shared. */
 int kh_ties_open(kh_work *w, kh_err *err);
-/* How many fragments a species has, in 1/256, of the sizes below `sizes`: by those of them that are
- * called it, and all of sizes of which that is not known. */
-uint64_t kh_by_called(const kh_work *w, uint32_t i, uint32_t sizes);
-/* Shares out the fragments into w->many; before the first fits by hits alone. */
+/* Shares out the fragments into w->many; before the first fits by drops alone. */
 int kh_ties_divide(kh_work *w, kh_err *err);
-/* Asks a database with text about the species that have been fitted: w->probe. */
+/* Counts what is each species' alone, and says how large its blocks are. */
+void kh_cover_begin(kh_work *w);
+/* Asks the text about the species that have been fitted: w->probe. */
 int kh_probe_make(kh_work *w, kh_err *err);
-/* Finds the species that are told too seldom, and makes w->told, if the database has what that
- * needs. */
+/* Finds out over how much of its genome each species lies, and refutes some; with w->probe. */
+int kh_cover_make(kh_work *w, kh_err *err);
+/* Makes those that are far from their reference, but lie all over it, their own. */
+void kh_cover_rescue(kh_presence *p);
+/* Is what is called a species all its own, as its verdict stands? */
+bool kh_cover_is_steady(const kh_presence *p);
+/* Refutes species of whose long fragments too few are told, and makes w->told; with w->probe. */
 int kh_told_make(kh_work *w, kh_err *err);
-/* Finds, when all verdicts are made, whether a species' ties are another's. */
-void kh_told_ties(kh_work *w, uint32_t i);
 /* Finds how near species are whose fragments are nearly all long. */
 void kh_judge_long(kh_work *w);
 /* found[i] += the blocks of 2^shift[i] stretches, or stretches if it is NULL, of the targets of

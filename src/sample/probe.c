@@ -1,13 +1,13 @@
 /*
- * probe.c - how many of a species' fragments are told: asked of a database with text
+ * probe.c - what the text says of reads of a species' references, of which it has been made
  *
- * A database of k-mers says it of fragments that the build has made of the references (told.c).
- * One with text is asked about the species of a sample, with reads that are made of the text of
- * each.
- * Short ones are perfect, and pairs where that makes them as long as the sample's.  Long ones have
- * as many errors as half of the sample's are away from the species, as these make close species
- * harder to tell apart: half of them other bases, a quarter bases that are inserted, and a quarter
- * such that are deleted.
+ * Of short ones, of 32 places, which have the species alone as their best: what all its relatives
+ * have as well is not the species' alone, be it there or not (cover.c).  They lie in blocks of the
+ * size that the species' are counted in; they are perfect, about as long as most of the sample's,
+ * and pairs where that makes them so.  Of long ones, how many are called the species (told.c).
+ * They have as many errors as half of the sample's are away from the species, as these make close
+ * species harder to tell apart: half of them other bases, a quarter bases that are inserted, and a
+ * quarter such that are deleted.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -24,7 +24,7 @@ enum {
 	INSERT = 400,                   /* of a pair */
 	WORDS = BASES / 16,             /* room for one of twice as many */
 	LEAST = 2048,                   /* stretches of fewer bases are passed over */
-	READS = 128,                    /* short ones of a size; long ones are KH_PROBES */
+	READS = KH_PROBES * KH_PROBE_READS,     /* short ones; long ones are KH_PROBES */
 	PAIRS = 2,                      /* the first size that is one of pairs */
 	FEW_SPECIES = 4                 /* fewer are asked about by one thread */
 };
@@ -114,16 +114,29 @@ static void put_mate(made *m, const kh_db *db, uint64_t at, uint32_t n, bool bac
 		put_base(m, r, back ? 3 ^ text_base(db, at + n - 1 - i) : text_base(db, at + i));
 }
 
-/* With the middle number of features of a size, in all places of long ones. */
-static void add_short_reads(made *m, const kh_db *db, const kh_probe *p, uint32_t size)
+/* Where read j of a place begins, behind the place: evenly over one block, where blocks are longer
+ * than places, or over one that begins there, and one in the middle of the place. */
+static uint32_t begins(const kh_probe *p, uint32_t block, uint32_t j)
+{
+	const uint32_t of = p->bases[j / KH_PROBE_READS] - INSERT, i = j % KH_PROBE_READS;
+
+	if (p->reads == KH_PROBE_READS)
+		return of * i / p->reads;
+	return of / 2 * (i / p->reads) +
+	       (block < of / 2 ? block : of / 2) * (i % p->reads) / p->reads;
+}
+
+/* With the middle number of k-mers of a size, in all places of long ones; blocks have so many
+ * bases. */
+static void add_short_reads(made *m, const kh_db *db, kh_probe *p, uint32_t size, uint64_t block)
 {
 	const bool pairs = size >= PAIRS;
-	const uint32_t features = (pairs ? 6u : 12u) << size;
-	const uint32_t n = KH_TEXT_KMER + (features - 1) * KH_TEXT_STEP, each = READS / KH_PROBES;
+	const uint32_t kmers = (pairs ? 6u : 12u) << size;
+	const uint32_t n = KH_TEXT_KMER + (kmers - 1) * KH_TEXT_STEP;
 
+	p->reads = block < BASES ? KH_PROBE_READS / 2 : KH_PROBE_READS;
 	for (uint32_t j = 0; j < READS; j++) {
-		const uint32_t of = p->bases[j / each] - INSERT;
-		const uint64_t at = p->from[j / each] + of * (j % each) / each;
+		const uint64_t at = p->from[j / KH_PROBE_READS] + begins(p, (uint32_t)block, j);
 
 		put_mate(m, db, at, n, false);
 		if (pairs)
@@ -134,67 +147,79 @@ static void add_short_reads(made *m, const kh_db *db, const kh_probe *p, uint32_
 }
 
 /* --- a species ----------------------------------------------------------------------------- */
-/* A share as a database of k-mers has it (db.h).  Strains of a sample are told, and alone, four
- * fifths as often as the references. */
-static uint16_t share_of(uint32_t part, uint32_t all)
+/* Is read j called species i? */
+static bool is_told(const kh_work *w, const made *m, uint32_t i, uint32_t j)
 {
-	return (uint16_t)(1 + 65534 * part / all / 5 * 4);
+	const uint32_t call = m->call[j].taxon;
+
+	return call != KH_NO_TAXON && w->in->db->tax->species[call] == w->m->at[i].taxon;
 }
 
-/* Asks about the reads that were made for species i.  How many short ones are told is not kept: of
- * strains far from a reference it is less, and other species would seem to have them. */
-static int ask(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, uint32_t size, kh_err *err)
+static int ask(kh_matcher *matcher, made *m, kh_err *err)
 {
-	const uint32_t *species = w->in->db->tax->species, own = w->m->at[i].taxon;
-	uint16_t *told = w->probe[i].told;
-	uint32_t is = 0, alone = 0;
+	return kh_match_job(matcher, &m->job, m->call, m->near, NULL, NULL, err);
+}
+
+/* The size that most of its short fragments have, of equal ones the least. */
+static uint32_t size_of(const uint64_t many[KH_CELLS])
+{
+	uint64_t sum[KH_LONG] = { 0 };
+	uint32_t most = 0;
+
+	for (uint32_t cell = 0; cell < KH_LONG * KH_SHARES; cell++)
+		sum[cell / KH_SHARES] += many[cell];
+	for (uint32_t size = 1; size < KH_LONG; size++)
+		most = sum[size] > sum[most] ? size : most;
+	return most;
+}
+
+static int ask_short(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
+{
+	kh_probe *p = &w->probe[i];
 	int rc;
 
-	rc = kh_match_job(matcher, &m->job, m->call, m->near, NULL, NULL, err);
-	for (size_t j = 0; j < m->job.n && !rc; j++)
-		if (m->call[j].taxon != KH_NO_TAXON && species[m->call[j].taxon] == own) {
-			is++;
-			alone += m->near[j].species[0] == own &&
-				 m->near[j].species[1] == KH_NO_TAXON;
-		}
-	if (size == KH_LONG)
-		told[KH_LONG] = told[KH_LONG + 1] = share_of(is, KH_PROBES);
-	else if (is > 0)
-		told[KH_TOLD_ALONE + size] = share_of(alone, is);
+	begin(m);
+	add_short_reads(m, w->in->db, p, size_of(w->many[i]),
+			(uint64_t)KH_STRETCH * w->in->db->h->sampling.stride
+				<< w->m->at[i].cover.shift);
+	rc = ask(matcher, m, err);
+	for (uint32_t j = 0; j < READS && !rc; j++) {
+		const bool alone =
+			is_told(w, m, i, j) && kh_class_best(&m->near[j]) == w->m->at[i].taxon;
+
+		p->alone[j / KH_PROBE_READS] |= (uint8_t)(alone << j % KH_PROBE_READS);
+		p->all_alone += alone;
+	}
 	return rc;
 }
 
-/* The sizes of short fragments that are asked about: with one, all smaller ones. */
-static uint32_t sizes_of(const uint64_t many[KH_CELLS])
+/* Strains of a sample are told four fifths as often as the references. */
+static int ask_long(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
 {
-	uint32_t cells = KH_LONG * KH_SHARES;
+	kh_probe *p = &w->probe[i];
+	uint32_t told = 0;
+	int rc;
 
-	while (cells > 0 && many[cells - 1] == 0)
-		cells--;
-	return (cells + KH_SHARES - 1) / KH_SHARES;
+	begin(m);
+	for (uint32_t j = 0; j < KH_PROBES; j++)
+		add_long_read(m, w->in->db, p->from[j], p->bases[j], errors_of(w, i));
+	rc = ask(matcher, m, err);
+	for (uint32_t j = 0; j < KH_PROBES && !rc; j++)
+		told += is_told(w, m, i, j);
+	p->told = 1 + 65534 * told / KH_PROBES / 5 * 4;
+	return rc;
 }
 
 static int ask_about(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
 {
-	const kh_db *db = w->in->db;
-	const kh_probe *p = &w->probe[i];
 	const kh_fit *fit = &w->m->at[i].fit;
-	const uint32_t sizes = kh_fit_short(fit) < KH_FEW ? 0 : sizes_of(w->many[i]);
 	int rc = KH_OK;
 
-	if (p->bases[KH_PROBES - 1] == 0)
+	if (w->probe[i].bases[KH_PROBES - 1] == 0)
 		return KH_OK;
-	for (uint32_t size = 0; size < sizes && !rc; size++) {
-		begin(m);
-		add_short_reads(m, db, p, size);
-		rc = ask(w, matcher, m, i, size, err);
-	}
-	if (rc || fit->many_long < KH_FEW)
-		return rc;
-	begin(m);
-	for (uint32_t j = 0; j < KH_PROBES; j++)
-		add_long_read(m, db, p->from[j], p->bases[j], errors_of(w, i));
-	return ask(w, matcher, m, i, KH_LONG, err);
+	if (kh_fit_short(fit) >= KH_FEW)
+		rc = ask_short(w, matcher, m, i, err);
+	return rc || fit->many_long < KH_FEW ? rc : ask_long(w, matcher, m, i, err);
 }
 
 static int ask_some(void *arg, unsigned id, kh_err *err)

@@ -1,10 +1,10 @@
 /*
  * shares.c - shares fragments that name several species among these
  *
- * Which species a fragment names besides its own depends on its species, and how is not known.  So
- * of what is shared, that part which is called a species says how much of it there is: it is as
- * much of all as the database says.  What is shared otherwise says nothing of that: where two
- * species have a stretch in common, and a third another, the shares would drift to one of them.
+ * Which species a fragment names besides its own depends on its species, and how is not known.  Of
+ * long fragments, that part which is called a species says how much of it there is: it is as much
+ * of all as of reads of its references.  A species that was refuted is a rival of the others, too,
+ * but only with as many fragments as those bear out that are its alone: not with what ties gave it.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -14,19 +14,26 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-uint64_t kh_by_called(const kh_work *w, uint32_t i, uint32_t sizes)
+/* How many long fragments a species has, in 1/256: by those of them that are called it. */
+static uint64_t long_by_called(const kh_work *w, uint32_t i)
 {
-	uint64_t sum = 0;
+	const uint64_t share = w->told ? w->told[i].share : 0;
 
-	for (uint32_t size = 0; size < sizes; size++) {
-		const uint64_t share = w->told ? w->told[i].share[size] : 0;
+	if (share == 0)
+		return w->m->at[i].fit.many_long;
+	return (w->called[i] << 16) / (share > KH_LITTLE ? share : KH_LITTLE);
+}
 
-		if (share > 0)
-			sum += (w->called[i][size] << 16) / (share > KH_LITTLE ? share : KH_LITTLE);
-		for (uint32_t j = 0; j < KH_SHARES && share == 0; j++)
-			sum += w->many[i][size * KH_SHARES + j];
-	}
-	return sum;
+/* How many fragments it has as a rival of others. */
+static uint64_t rival_of(const kh_work *w, uint32_t i)
+{
+	const kh_presence *p = &w->m->at[i];
+	const uint64_t all = kh_fit_short(&p->fit),
+		       borne = p->cover.alone > 0
+				       ? (p->cover.n << 8) * KH_COVER_ONE / p->cover.alone
+				       : 0;
+
+	return long_by_called(w, i) + (p->refuted && borne > 0 && borne < all ? borne : all);
 }
 
 static uint64_t log_of(uint64_t x)
@@ -43,9 +50,9 @@ static uint64_t weight_of(const kh_work *w, uint32_t i)
 
 	if (w->fitted) {
 		/* what is related to a species is a rival of the others, too */
-		if (!p->seldom)
+		if (!p->refuted)
 			log += log_of(kh_presence_own(p)) - log_of(p->fit.total);
-		log += log_of(kh_by_called(w, i, KH_SIZES)) - log_of(p->length);
+		log += log_of(rival_of(w, i)) - log_of(p->length);
 	}
 	return log;
 }
@@ -76,8 +83,8 @@ static void share_class(kh_work *w, const kh_class *k)
 		if (share < KH_LITTLE)
 			continue;
 		add(&w->many[at[i]][k->cell], many);
-		if (kh_is_called(w, k, k->species[i]))
-			add(&w->called[at[i]][k->cell / KH_SHARES], many);
+		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[i]))
+			add(&w->called[at[i]], many);
 	}
 }
 
@@ -111,8 +118,8 @@ int kh_ties_open(kh_work *w, kh_err *err)
 			continue;
 		}
 		w->alone[at][k->cell] += k->many << 8;
-		if (kh_is_called(w, k, k->species[0]))
-			w->called_alone[at][k->cell / KH_SHARES] += k->many << 8;
+		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[0]))
+			w->called_alone[at] += k->many << 8;
 	}
 	return KH_OK;
 }

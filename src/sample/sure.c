@@ -61,7 +61,7 @@ void kh_keep_near(kh_presence *p)
 	const uint64_t near = p->near << 28, part = f->total > 0 ? near / f->total : 0;
 	const uint32_t weight = part < KH_WEIGHT_ONE ? (uint32_t)part : KH_WEIGHT_ONE - 1;
 
-	if (p->seldom || !is_near(p) || (p->verdict != KH_RELATIVE && p->verdict != KH_ECHO))
+	if (p->refuted || !is_near(p) || (p->verdict != KH_RELATIVE && p->verdict != KH_ECHO))
 		return;
 	p->verdict = KH_TOO_FEW;
 	*f = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .n = 2,

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "taxonomy/tsv.h"
 #include "base/mem.h"
 
 enum { MAX_COLUMNS = 7 };
@@ -337,8 +336,7 @@ uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid)
 
 		if (!x)
 			break;
-		taxid = x->to;
-		i = find_node(d, taxid);
+		i = find_node(d, taxid = x->to);
 	}
 	return i;
 }
