@@ -40,6 +40,13 @@ aligned() {
 	"$PYTHON3" "$tests/check_paf.py" a.paf "$1${2:+,$2}" $genomes lines.tsv
 }
 
+# second DATABASE READS [MATES]: the same with the column of the second-best taxon
+second() {
+	db=$1; shift
+	classify --db "$db" --output calls.tsv --set second-best ${2:+--paired} "$@" &&
+	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv --second-best "$@"
+}
+
 # inspected DATABASE: what it has, by the program and by the other reader
 inspected() {
 	"$kmerhash" inspect "$1" >inspected.txt && "$kmerhash" inspect --json "$1" | "$PYTHON3" "$tests/check_inspect.py" "$1" inspected.txt
