@@ -117,6 +117,14 @@ def each():
 fails(kmerhash.Error, "bad.fq", each)
 assert seen[-1] == "a"
 fails(KeyError, "4", db.taxon, 4)
+for taxid in (2**32 + 10847, 10847 - 2**32, -1, 2**64 + 10847):
+    fails(KeyError, str(taxid), db.taxon, taxid)
+    assert db.above(taxid, "species") == 0 and db.common(taxid, 10847) == 0 and db.common(10847, taxid) == 0
+for path in ("sim_1.fq.gz\0x", b"sim_1.fq.gz\0"):
+    fails(ValueError, "null character", db.classify_files, path)
+    fails(ValueError, "null character", db.classify_files, "sim_1.fq.gz", lines=path)
+    fails(ValueError, "null character", lambda: list(db.classify(path)))
+    fails(ValueError, "null character", kmerhash.Database, path)
 assert [x.name for x in db.lineage(10847)][-1] == "Escherichia virus phiX174"
 assert db.common(10847, 10710) == 10239 and db.above(2697049, "species") == 694009
 assert len(list(db.taxa())) == 41

@@ -168,7 +168,10 @@ expect 2 "can be read only once" "one stream twice, of operands" sh -c 'cat sim_
 expect 2 "link.fq is named twice, the other time as sim_1.fq: its reads would count twice" "one file twice, of operands" \
 	"$kmerhash" classify --db a.khdb --output x.tsv sim_1.fq link.fq
 cp tsv sheet
-for o in "--classified-out " "--unclassified-out " "--profile "; do
+for w in lines,lines.gz lines.gz,report,lines paf,json,paf.gz; do
+	expect 2 "(lines|paf)(.gz)? or (lines|paf)(.gz)?, not both" "--write $w" samples --write $w
+done
+for o in "--classified-out " "--unclassified-out " "--profile " "--paf "; do
 	expect 2 "has no '/'" "${o}with a slash" samples $o/tmp/x/c.fq
 done
 cp tsv sheet
@@ -178,7 +181,7 @@ expect 2 "not both" "a sheet and reads" samples sim_1.fq
 expect 2 "no --output, --report" "a sheet and a report" samples --report x
 expect 2 "which reads are paired" "a sheet and --paired" samples --paired
 expect 2 "write: 'x' is none of" "a result that is none" samples --write report,x
-expect 1 "none/out: No such file" "a folder that cannot be made" classify --db a.khdb --samples sheet --outdir none/out
+expect 1 "none/out: cannot be made: No such file" "a folder that cannot be made" classify --db a.khdb --samples sheet --outdir none/out
 expect 1 "sim_1.fq: is no folder" "a folder that is a file" classify --db a.khdb --samples sheet --outdir sim_1.fq
 expect 1 "nosheet" "a sheet that is missing" classify --db a.khdb --samples nosheet --outdir out
 

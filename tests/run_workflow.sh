@@ -140,6 +140,28 @@ dir=run
 unknown() { ! snake && says smaples; }
 check "an unknown key of the configuration is an error" unknown
 
+# A sheet that the program refuses, and a folder of references in which a genome is added or replaced.
+folder small; dir=small; cp -R "$data" small/data; chmod -R u+w small/data
+sed 's/^data_root:.*/data_root: data/; s/, biom, html//' "$KH_SRCDIR/.test/config/config.yaml" >small/config/config.yaml
+mv small/data/genomes/Escherichia_virus_phiX174* .; phix=$(echo Escherichia_virus_phiX174*)
+sheet() { printf "sample\tfq1\tfq2\n$1" >small/config/samples.tsv; }
+refused() { ! snake && grep -q "$1" small/logs/kmerhash/a.log && [ ! -e small/results/a.report ]; }
+sheet 'a\treads/tiny_sim_1.fq.gz\t\na\treads/tiny_sim_1.fq.gz\t\n'; check "a row twice" refused "a second time"
+sheet 'a\treads/tiny_sim_1.fq.gz\treads/../reads/tiny_sim_1.fq.gz\n'; check "mates of one file" refused "a second time"
+sheet 'a\treads/tiny_sim_1.fq.gz\t\tx\n'; check "a column too many" refused "columns"
+cp small/data/reads/tiny_sim_1.fq.gz small/data/reads/copy.gz
+sheet 'a\treads/tiny_sim_1.fq.gz\treads/copy.gz\n'; check "a copy as mates" refused "the same bytes"
+sheet 'a\treads/tiny_sim_1.fq.gz\t\n'; check "the sheet is mended" snake
+check "then nothing" nothing
+hits() { awk -F '\t' '$5 == 10847 { print $2 }' small/results/a.report; }
+check "a genome is not there" [ -z "$(hits)" ]
+touch -d 2020-01-01 "$phix"; mkdir small/data/genomes/more 2>.err; mv "$phix" small/data/genomes/
+check "a genome is added, an old file" snake; check "it is seen" [ "$(hits)" = 50 ]
+gzip -dc small/data/genomes/"$phix" | sed '1!y/ACGT/TGCA/' | gzip -c >other.gz; touch -d 2019-01-01 other.gz
+check "then nothing, again" nothing
+mv other.gz small/data/genomes/"$phix"
+check "a genome is replaced by an older file" snake; check "that is seen" [ "$(hits)" != 50 ]
+
 # The wrappers, by the rules of their own tests.
 mkdir wrappers prefix && ln -s "$KH_SRCDIR/workflow/wrappers" prefix/master
 ln -s "$data/genomes" "$data/reads" "$data/taxonomy" wrappers/

@@ -319,6 +319,11 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return -first;
 	}
+	if (j.v.check_sheet) {
+		rc = kh_classify_check_sheet(&j, &err);
+		clear(&j);
+		return rc ? kh_cmd_fail(c, &err) : 0;
+	}
 	rc = kh_comm_open(&comm, &err);
 	j.on.comm = comm;
 	kh_log_process(kh_comm_self(comm));

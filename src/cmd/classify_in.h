@@ -24,7 +24,7 @@ struct classify_values {
 	kh_words extract, exclude;
 	const char *db, *device, *placement, *inflate;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
-	const char *samples, *sample, *outdir, *prefix, *write;
+	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
 	double confidence;
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
@@ -99,6 +99,10 @@ int kh_classify_decompress(struct classify *j, kh_err *err);
 /* all has been read: fails if a file was damaged (kh_run_options.check); */
 int kh_classify_decompressed(void *arg, size_t i, kh_err *err);
 void kh_classify_end_decompress(struct classify *j);
+
+/* classify_sheet.c: reads a table of samples as --samples does, and prints its rows as one of
+ * sample, reads1 and reads2. */
+int kh_classify_check_sheet(struct classify *j, kh_err *err);
 
 /* classify_results.c */
 extern kh_write_fn *const kh_classify_write[KH_N_RESULTS];

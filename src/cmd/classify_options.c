@@ -74,6 +74,8 @@ const kh_opt kh_classify_settings[] = {
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
 	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
+	KH_TEXT("check-sheet", 0, AT(check_sheet), "SHEET",
+		"only check a table of samples, and print its rows"),
 	KH_TEXT("sample", 0, AT(sample), "NAME",
 		"what the sample is called [--prefix, or the first input]"),
 	KH_FLAG("keep-going", 0, AT(keep_going), "of samples: go on behind one that fails"),

@@ -45,13 +45,21 @@ static int find_wanted(const char *list, bool wanted[N_NAMES], kh_err *err)
 	for (int k = 0; k < N_NAMES; k++)
 		wanted[k] = !list && names[k].usual;
 	for (size_t n; list; list = list[n] ? list + n + 1 : NULL) {
-		bool known = false;
+		int k = 0, other = 0;
 
 		n = strcspn(list, ",");
-		for (int k = 0; k < N_NAMES; k++)
-			if (strlen(names[k].word) == n && strncmp(names[k].word, list, n) == 0)
-				known = wanted[k] = true;
-		if (!known)
+		while (k < N_NAMES &&
+		       (strlen(names[k].word) != n || strncmp(names[k].word, list, n) != 0))
+			k++;
+		while (k < N_NAMES && other < N_NAMES &&
+		       (other == k || !wanted[other] || names[other].result != names[k].result))
+			other++;
+		if (k < N_NAMES && other < N_NAMES)
+			return kh_fail(err, KH_EUSAGE, "--write: %s or %s, not both",
+				       names[other].word, names[k].word);
+		if (k < N_NAMES)
+			wanted[k] = true;
+		else
 			return kh_fail(err, KH_EUSAGE, "--write: '%.*s' is none of lines, "
 				       "lines.gz, paf, paf.gz, report, json, html and profile",
 				       (int)n, list);
@@ -198,14 +206,52 @@ static int make_folder(struct classify *j, kh_err *err)
 {
 	const char *dir = j->v.outdir;
 	struct stat st;
+	/* what keeps it from being made tells more than that it is not there */
+	const int why = mkdir(dir, 0777) != 0 ? errno : 0;
 
-	if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || stat(dir, &st) != 0)
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
+	if (stat(dir, &st) != 0)
+		return kh_errs_note(&j->errs, err, KH_EIO, "%s: cannot be made: %s", dir,
+				    strerror(why ? why : errno));
 	if (!S_ISDIR(st.st_mode))
 		return kh_errs_note(&j->errs, err, KH_EIO, "%s: is no folder", dir);
 	if (access(dir, W_OK | X_OK) != 0)
 		return kh_errs_note(&j->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
 	return KH_OK;
+}
+
+/* Tells all errors of the sheet; the error that is left is about all of them. */
+static int tell_errors(const struct classify *j, const char *sheet, kh_err *err)
+{
+	const int status = kh_cmd_fail_all(&kh_cmd_classify, &j->errs);
+
+	return kh_fail(err, status == 2 ? KH_EUSAGE : KH_EFORMAT,
+		       "%s: nothing is classified before that is mended", sheet);
+}
+
+int kh_classify_check_sheet(struct classify *j, kh_err *err)
+{
+	const char *sheet = j->v.check_sheet;
+	kh_buf b = { .n = 0 };
+	int rc = kh_cmd_check_printing(&sheet, 1, "the sheet", err);
+
+	if (!rc)
+		rc = kh_sheet_load(&j->sheet, sheet, &j->errs, err);
+	if (!rc && j->errs.found > 0)
+		rc = tell_errors(j, sheet, err);
+	kh_buf_string(&b, "sample\treads1\treads2\n");
+	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
+		const kh_sheet_sample *x = &j->sheet.v[i];
+
+		for (size_t k = 0; k < x->n_reads; k++)
+			for (size_t f = 0; f < x->reads[k].n; f++)
+				kh_buf_print(&b, "%s\t%s\t%s\n", x->name,
+					     x->reads[k].path[0][f],
+					     x->reads[k].paired ? x->reads[k].path[1][f] : "");
+	}
+	if (!rc && !(rc = kh_buf_check(&b, err)))
+		kh_cmd_print(b.p, b.n);
+	free(b.p);
+	return rc;
 }
 
 int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
@@ -231,7 +277,5 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 		rc = make_folder(j, err);
 	if (rc || j->errs.found == 0)
 		return rc;
-	const int status = kh_cmd_fail_all(&kh_cmd_classify, &j->errs);
-	return kh_fail(err, status == 2 ? KH_EUSAGE : KH_EFORMAT,
-		       "%s: nothing is classified before that is mended", j->v.samples);
+	return tell_errors(j, j->v.samples, err);
 }

@@ -36,8 +36,9 @@ int kh_out_sync(kh_out *o, kh_err *err);
 /* Makes n outputs (NULL among them is fine) durable and visible under their names: all, or, if
  * that fails, none. Then a file that had a name before has it again, or the message says that it
  * could not be kept.  Of two processes that write into one folder one waits for the other, so what
- * is there is all of one.  The last one gets its name last, and the file that had it before loses it
- * first: so where it is, even after a process was killed, it is of the same run as the others. */
+ * is there is all of one.  The last one gets its name last, and the file that had it before loses
+ * it first: so where it is, even after a process was killed, it is of the same run as the others.
+ */
 int kh_out_commit(kh_out *const *o, size_t n, kh_err *err);
 /* Is it a regular file, which was opened empty and not to be appended to? */
 bool kh_out_whole(const kh_out *o);

@@ -4,7 +4,7 @@
 rule bracken_tables:
     input:
         db=DATABASE,
-        references=[data_path(path) for path in REFERENCES.get("fasta", [])],
+        references=[file for path in FASTA for file in files_of(path)],
     output:
         f"resources/bracken/database{BRACKEN}mers.kmer_distrib",
     log:
@@ -21,10 +21,12 @@ rule bracken_tables:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
         length=BRACKEN,
         device=device_of,
+        references=FASTA,
+        identity=identity_of(FASTA),
     shell:
         "kmerhash bracken-distrib --db {input.db:q} --outdir {params.folder:q} "
         "--read-length {params.length} --threads {threads} --device {params.device} "
-        "{input.references:q} 2> {log:q}"
+        "{params.references:q} 2> {log:q}"
 
 
 rule bracken:

@@ -1,6 +1,6 @@
 rule kmerhash_build:
     input:
-        references=[data_path(path) for path in REFERENCES.get("fasta", [])],
+        references=[file for path in FASTA for file in files_of(path)],
         taxonomy=taxonomy_files(),
         tables=[path for _, path in TABLES],
     output:
@@ -21,8 +21,10 @@ rule kmerhash_build:
         taxonomy=taxonomy_option(),
         tables=[word for row in TABLES for word in row],
         device=device_of,
+        references=FASTA,
+        identity=identity_of(FASTA),
         extra=config["build"]["extra"],
     shell:
         "kmerhash build --db {output.db:q} {params.taxonomy:q} {params.tables:q} "
         "--threads {threads} --device {params.device} {params.extra} "
-        "{input.references:q} 2> {log:q}"
+        "{params.references:q} 2> {log:q}"

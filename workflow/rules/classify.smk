@@ -1,6 +1,6 @@
 rule kmerhash_classify:
     input:
-        db=DATABASE,
+        db=files_of(DATABASE),
         reads=reads_of,
     output:
         report=report(
@@ -31,6 +31,10 @@ rule kmerhash_classify:
     params:
         kind=kind_of_sample,
         device=device_of,
+        db=lambda wildcards: DATABASE,
+        sheet=sheet_of,
+        sheet_folder=folder_of,
+        identity=identity_of([DATABASE]),
         extra=config["classify"]["extra"],
         stale=MERGED,
         profile=lambda wildcards: (
@@ -38,7 +42,9 @@ rule kmerhash_classify:
         ),
     shell:
         "rm -f {params.stale:q} && "
-        "kmerhash classify --db {input.db:q} {params.kind} --threads {threads} "
+        "(cd {params.sheet_folder:q} && "
+        "kmerhash classify --set check-sheet={params.sheet:q}) > /dev/null 2> {log:q} && "
+        "kmerhash classify --db {params.db:q} {params.kind} --threads {threads} "
         "--device {params.device} --output {output.lines:q} --report {output.report:q} "
         "--json {output.json:q} --html {output.page:q} {params.profile} "
         "--set sample={wildcards.sample:q} {params.extra} "

@@ -23,7 +23,7 @@ rule sheet:
 # run that was killed or failed, and when samples are added.
 rule kmerhash_classify_batch:
     input:
-        db=DATABASE,
+        db=files_of(DATABASE),
         sheet="resources/samples.tsv",
         reads=[path for rows in SAMPLES.values() for path in reads_of_rows(rows)],
     output:
@@ -49,12 +49,18 @@ rule kmerhash_classify_batch:
     params:
         folder="resources/batch",
         device=device_of,
+        db=lambda wildcards: DATABASE,
+        sheet=sheet_of,
+        sheet_folder=folder_of,
+        identity=identity_of([DATABASE]),
         extra=config["classify"]["extra"],
         stale=MERGED,
         profile=",profile" if PROFILE else "",
     shell:
         "rm -f {params.stale:q} && "
-        "kmerhash classify --db {input.db:q} --samples {input.sheet:q} "
+        "(cd {params.sheet_folder:q} && "
+        "kmerhash classify --set check-sheet={params.sheet:q}) > /dev/null 2> {log:q} && "
+        "kmerhash classify --db {params.db:q} --samples {input.sheet:q} "
         "--outdir {params.folder:q} --resume --set keep-going --write lines.gz,report,json,html"
         "{params.profile} "
         "--threads {threads} --device {params.device} {params.extra} 2> {log:q} && "

@@ -1,5 +1,6 @@
 # What the rules need of the configuration and the sample sheet
 import csv
+import hashlib
 import os
 import re
 
@@ -9,6 +10,29 @@ validate(config, schema="../schemas/config.schema.yaml")
 def data_path(path):
     """A path of the configuration: relative ones count from the folder `data_root`."""
     return os.path.join(config["data_root"], path)
+
+
+def files_of(path):
+    """The files of a folder, as its own time of change does not tell of theirs."""
+    if not os.path.isdir(path):
+        return [path]
+    found = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(path, followlinks=True)
+        for name in names
+    ]
+    return sorted(found) or [path]
+
+
+def identity_of(paths):
+    """A digest of names, sizes and times of the files of folders: files may be replaced
+    by older ones, too."""
+    digest = hashlib.sha256()
+    for path in paths:
+        for file in files_of(path) if os.path.isdir(path) else []:
+            state = os.stat(file)
+            digest.update(f"{file}\t{state.st_size}\t{state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def kind_of(row):
@@ -113,6 +137,7 @@ DATABASE = (
 
 
 REFERENCES = config.get("references", {})
+FASTA = [data_path(path) for path in REFERENCES.get("fasta", [])]
 
 
 def taxonomy_files():
@@ -137,6 +162,16 @@ def taxonomy_option():
     if "taxonomy" not in REFERENCES:
         return []
     return ["--taxonomy", data_path(REFERENCES["taxonomy"])]
+
+
+def sheet_of(wildcards):
+    """The program reads the sheet, too: it judges rows more strictly than is done here."""
+    return os.path.abspath(config["samples"])
+
+
+def folder_of(wildcards):
+    """What paths of the sheet count from."""
+    return config["data_root"] or "."
 
 
 def reads_of_rows(rows):

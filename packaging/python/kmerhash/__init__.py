@@ -1,6 +1,7 @@
 """Taxa of reads, by libkmerhash: Database classifies files and sequences; tables become frames."""
 import ctypes
 import ctypes.util
+import operator
 import os
 import shutil
 import sys
@@ -132,7 +133,16 @@ def _check(function, *arguments):
 
 
 def _path(path):
-    return None if path is None else os.fsencode(path)
+    name = None if path is None else os.fsencode(path)
+    if name is not None and b"\0" in name:
+        raise ValueError(f"a path with a null character: {path!r}")
+    return name
+
+
+def _taxid(taxid):
+    """A number that ctypes does not cut off; there is no taxon 0."""
+    number = operator.index(taxid)
+    return number if 0 <= number < 1 << 32 else 0
 
 
 def version():
@@ -237,7 +247,7 @@ class Database:
     def taxon(self, taxid):
         """The taxon with that number; KeyError if the database has none."""
         found = _Taxon()
-        if not self._lib.kmerhash_taxon_find(self._handle(), taxid, ctypes.byref(found)):
+        if not self._lib.kmerhash_taxon_find(self._handle(), _taxid(taxid), ctypes.byref(found)):
             raise KeyError(taxid)
         return self._taxon(found)
 
@@ -258,11 +268,11 @@ class Database:
 
     def above(self, taxid, rank):
         """The number of the nearest of the taxon and those above it with that rank, or 0."""
-        return self._lib.kmerhash_taxon_above(self._handle(), taxid, rank.encode())
+        return self._lib.kmerhash_taxon_above(self._handle(), _taxid(taxid), rank.encode())
 
     def common(self, a, b):
         """The number of the lowest common ancestor, or 0."""
-        return self._lib.kmerhash_taxon_common(self._handle(), a, b)
+        return self._lib.kmerhash_taxon_common(self._handle(), _taxid(a), _taxid(b))
 
 
 # --- tables -----------------------------------------------------------------------------------
