@@ -232,7 +232,7 @@ class Fit:
                     (kind == "wide" or better(mine, two["wider"], 189)) and (not pair or mine.like > pair.like):
                 pair = mine
         clear = pair and pair.weights[0] >= 104850
-        if text and d <= 70 and w >= 629100 and two["wide"].like - one.like <= 567 * self.short:
+        if d <= 70 and w >= 629100 and two["wide"].like - one.like <= 567 * self.short:
             alone = True
         m = pair or one
         self.stands = bool(pair) or alone

@@ -11,7 +11,7 @@ import itertools
 import sys
 from collections import defaultdict
 
-from oracle_classify import TextClassifier, reverse_complement
+from oracle_classify import Classifier, reverse_complement
 from oracle_db import Database
 from oracle_sampling import records
 
@@ -46,7 +46,7 @@ def best_of(classifier, places, seq):
 def main(args):
     db_path, calls, reads = args
     db = Database(db_path)
-    classifier = TextClassifier(db, 0)
+    classifier = Classifier(db, 0)
     places, taxon_of = places_of(classifier), {taxon[0]: i for i, taxon in enumerate(db.taxa)}
     near = several = 0
     with open(calls) as lines:

@@ -102,7 +102,7 @@ second --db db.khdb --output first.tsv few.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"
 # ten species whose strains have alleles, .1 % apart
 python "$tests/make_world.py" strains 40 ties "$data" 10
-check "build, species that tie" "$kmerhash" build -q --text --db ties.khdb --taxonomy ties/taxonomy ties/refs.fa
+check "build, species that tie" "$kmerhash" build -q --db ties.khdb --taxonomy ties/taxonomy ties/refs.fa
 check "sample of them" sample 1500 ties.fq 150 ties/refs.fa:1:0.002
 second --db ties.khdb --output plain.tsv ties.fq
 check "a read that several species fit is their LCA's, by all places" "$PYTHON3" "$tests/oracle_ties.py" ties.khdb plain.tsv ties.fq
