@@ -240,7 +240,8 @@ static int load_taxa(kh_engine *e, struct kh_cuda_k2_copy *c, kh_err *err)
 	for (uint32_t i = 0; i < c->q.n_parts; i++)
 		c->q.part[i] = e->placement == KH_PLACE_REPLICATE ? c->cells.p
 								  : e->copy[i].cells.p;
-	return rc;
+	/* copies from pageable memory may be under way still, and queues' streams do not wait */
+	return rc ? rc : KH_GPU(cudaDeviceSynchronize(), err);
 }
 
 static int load_all(kh_engine *e, const kh_engine_options *o, kh_err *err)

@@ -4,7 +4,7 @@
  * A device is a field of what uses it, never a global.  Buffers are made when first
  * needed, grow, and are used again; nothing is allocated in the steady state.  Host
  * buffers are pinned.  Every call to CUDA goes through kh_gpu_check, so that a
- * failure names the call and the device, and a sticky error is cleared.
+ * failure names the call and the device.
  */
 #ifndef KH_CUDA_GPU_H
 #define KH_CUDA_GPU_H
@@ -22,7 +22,8 @@ int kh_gpu_check(int status, const char *call, kh_err *err);
 
 /* Devices that can be used; 0 without a driver, and why.  Makes no context. */
 int kh_gpu_count(kh_err *why);
-/* Makes it the device of this thread, which messages name.  Nothing else may set the device. */
+/* Makes it the device of this thread, which messages name.  Nothing else may set the device but
+ * what gives something back there, and has no message. */
 int kh_gpu_use(int device, kh_err *err);
 int kh_gpu_current(void);
 /* Bytes free on the current device. */
@@ -51,8 +52,8 @@ typedef struct kh_gpu_buf {
 	bool lent;                      /* a part of another one, which lives longer */
 } kh_gpu_buf;
 
-/* Makes room for `bytes`, with half as much again if it grows and the budget allows that; what
- * was there is lost. Nothing may be under way on it. KH_ENOMEM: the budget or the device has not
+/* Makes room for `bytes`, with half as much again if it grows and there is so much; what was there
+ * is lost. Nothing may be under way on it. KH_ENOMEM: the budget or the device has not
  * that much; the buffer is empty then. */
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 /* The same; all of it is zero when it grows, once the stream has come so far. */

@@ -226,6 +226,7 @@ int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 {
 	size_t more = bytes + bytes / 2;
+	int rc;
 
 	if (b->p && bytes <= b->bytes)
 		return KH_OK;
@@ -234,7 +235,8 @@ int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 	kh_gpu_drop(b);
 	if (b->budget && kh_plan_taken(more + 511) > kh_gpu_budget_left(b->budget))
 		more = bytes;
-	return kh_gpu_room_exact(b, more, err);
+	rc = kh_gpu_room_exact(b, more, err);
+	return rc == KH_ENOMEM && more > bytes ? kh_gpu_room_exact(b, bytes, err) : rc;
 }
 
 int kh_gpu_zero_room(kh_gpu_buf *b, size_t bytes, cudaStream_t stream, kh_err *err)

@@ -193,6 +193,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_sp
 		if (p->fit.score > f->best) {
 			w->best = !w->best;
 			w->number = p->number;
+			w->target = p->target;
 		}
 		f->stretch = stretch > before ? stretch : before;
 		f->best = p->fit.score > f->best ? p->fit.score : f->best;

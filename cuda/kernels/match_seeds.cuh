@@ -16,7 +16,8 @@ struct warp_match {
 	/* of a part: the chains of the best place so far, and of the last one */
 	kh_chain chain[2];
 	uint32_t best;                  /* which of them is that of the best one, */
-	uint64_t number;                /* and the number of this place */
+	uint32_t target;                /*   and this place: on two targets beside each other it */
+	uint64_t number;                /*   has the same number */
 };
 
 /* The sum of x over the lanes before this one. */

@@ -209,7 +209,7 @@ __device__ void rescue_mate(warp_match *w)
 /* As kh_chain_of, of a part: that which was kept of the best place, if it is of this one. */
 __device__ const kh_chain *find_chain(warp_match *w, const kh_laid *l, const kh_spot *p)
 {
-	if (p->number != w->number) {
+	if (p->number != w->number || p->target != w->target) {
 		kh_alignment fit = fit_together(l, kh_place_at(p), 0, l->len);
 
 		fit_ends(l, kh_place_at(p), true, &fit, &w->chain[w->best]);
