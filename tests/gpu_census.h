@@ -1,7 +1,7 @@
 /*
- * gpu_census.h - fragments counted by class on devices, beside the host's counts: classes, the class
- * of each fragment, stretches; and counters of distinct features; with room for all classes and
- * taxa, and for a few, so that most fragments are left to the host
+ * gpu_census.h - fragments counted by class on devices, beside the host's counts: classes, the
+ * class of each fragment, stretches; and counters of distinct features; with room for all classes
+ * and taxa, and for a few, so that most fragments are left to the host
  */
 #ifndef KH_TEST_GPU_CENSUS_H
 #define KH_TEST_GPU_CENSUS_H

@@ -161,6 +161,72 @@ static void test_crowds(void **state)
 	free(refs);
 }
 
+/* --- close species ------------------------------------------------------------------ */
+/* Four species that differ from one another at about one base in 44. */
+static void make_close_references(char *refs)
+{
+	static const unsigned taxon[] = { 11, 12, 21, 31 };
+	const size_t each = sizeof random_text;
+	size_t n = 0;
+
+	random_bases(random_text, each);
+	for (size_t i = 0; i < 4; i++) {
+		n += (size_t)sprintf(refs + n, ">c%zu kraken:taxid|%u\n", i, taxon[i]);
+		memcpy(refs + n, random_text, each);
+		for (size_t k = 0; k < each / 66; k++)
+			refs[n + test_rand() % each] = "ACGT"[test_rand() & 3];
+		n += each;
+		refs[n++] = '\n';
+	}
+	put_file(REFS, refs, n);
+}
+
+/* What other species are nearly as good, by both mates. */
+static void test_close(void **state)
+{
+	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
+				     .text = true,
+				     .keep_all = true,
+				     .max_span = KH_TEXT_SPAN,
+				     .max_locations = 254,
+				     .threads = 2,
+				     .block_size = 1 << 16 };
+	static struct answer a, b;
+	char *refs = malloc(MAX_TEXT);
+	struct made_block mate[2];
+	size_t several = 0;
+	kh_rule rule;
+	kh_db *db;
+
+	(void)state;
+	make_close_references(refs);
+	db = open_built(&o, &rule);
+	rule.candidates = KH_WANT_CANDIDATES;
+	make_pairs(mate);
+	const kh_job job = { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } };
+
+	a.call = calloc(CROWD_READS, sizeof *a.call);
+	b.call = calloc(CROWD_READS, sizeof *b.call);
+	a.candidates = calloc(CROWD_READS, sizeof *a.candidates);
+	b.candidates = calloc(CROWD_READS, sizeof *b.candidates);
+	run_jobs(&cpu, db, &rule, &job, 1, &a);
+	run_jobs(&way[0], db, &rule, &job, 1, &b);
+	same_answers(&a, &b, CROWD_READS, db->tax->n, "close species");
+	for (size_t i = 0; i < CROWD_READS; i++)
+		several += a.candidates[i].species[1] != KH_NO_TAXON;
+	assert_true(several > CROWD_READS / 10);
+	kh_distinct_clear(&a.distinct);
+	kh_distinct_clear(&b.distinct);
+	kh_db_close(db);
+	free(a.call);
+	free(b.call);
+	free(a.candidates);
+	free(b.candidates);
+	for (int i = 0; i < 2; i++)
+		free_block(&mate[i]);
+	free(refs);
+}
+
 /* --- room --------------------------------------------------------------------------- */
 /* Where there is no room for it, a database is refused if it is to lie so, and else the host does
  * all of it. */
@@ -341,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_crowds),
+		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_failing_batches),

@@ -14,8 +14,8 @@
  *	        the same of the other parts, where those do not tell enough
  *
  * Long fragments of very many species are left to the host: their call has the taxon
- * KH_GPU_CALL_LEFT.  So are all long ones if the features found are wanted, as those of parts are not
- * kept.
+ * KH_GPU_CALL_LEFT.  So are all long ones if the features found are wanted, as those of parts are
+ * not kept.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_KERNELS_CUH
 #define KH_CUDA_KERNELS_MATCH_KERNELS_CUH

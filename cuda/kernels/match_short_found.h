@@ -31,10 +31,10 @@ typedef struct kh_short_found {
 	bool tie;                       /* another one elsewhere is as good */
 	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
 	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
-	uint32_t n_others;              /* those of them that are nearly as good, and perhaps more */
+	uint32_t n_others;              /* those of them that are nearly as good, and more */
 	kh_short_other other[KH_SHORT_OTHERS];
 	uint32_t kmers, hits;
-	uint64_t had;                   /* which of its seeds the text has there, if that is wanted */
+	uint64_t had;                   /* which of its seeds the text has there, if wanted */
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
 } kh_short_found;
@@ -98,8 +98,8 @@ static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
 	return near;
 }
 
-/* Keeps a place elsewhere, if it is not further behind the best score than `slack`.  False: there is
- * no room. */
+/* Keeps a place elsewhere, if it is not further behind the best score than `slack`.  False: there
+ * is no room. */
 static KH_HD bool kh_short_keep_other(const kh_spot *p, uint32_t best, uint32_t slack,
 				      kh_short_found *f)
 {
