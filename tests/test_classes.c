@@ -54,7 +54,6 @@ static void assert_place(const kh_class_of *of, const kh_call *call, const kh_ca
 {
 	assert_int_equal(of->index == KH_NO_CLASS,
 			 call->features < 8 || call->hits < 2 ||
-			 (call->features < 16 && call->hits < 3) ||
 			 cand->species[0] == KH_NO_TAXON);
 }
 
