@@ -445,15 +445,22 @@ class Sample:
             (one, weight), off = self.fits[s].one, self.cover[s][2]
             as_it_is = D[one] <= 3 and weight >> 4 >= 55705 and alike >= 922
             if n >= 40 and alike >= 52 and not as_it_is and len(self.fits[s].shapes) == 2 and \
-                    min(1024, share + off) * min(1024, part) < 676 * 1024:
+                    (min(1024, share + off) * min(1024, part) < 676 * 1024 or self.lead(s, n) < 573):
                 self.refuted.add(s)
 
     def count_lone(self):
         """Short fragments of which a species is the best alone, with a place, which is no chance"""
-        self.lone_ones = Counter()
+        self.lone_ones, self.sole_ones = Counter(), Counter()
         for (found, cell, _, located, _), many in self.classes.items():
             if located and cell < 128 and cell % 32 >= 6:
                 self.lone_ones[next(s for s, drop in found if drop == 0)] += many
+                self.sole_ones[found[0][0]] += many if len(found) == 1 else 0
+
+    def lead(self, s, n):
+        """Of those, the ones that no other species is near, of as many as of perfect reads"""
+        alone, _, sole = self.asked[s]
+        alone = sum(map(sum, alone))
+        return 1024 if sole * 1024 < 52 * 256 else self.sole_ones[s] * 1024 * alone // sole // n
 
     def shift(self, s):
         """A block is 2^shift stretches"""
@@ -495,8 +502,9 @@ class Sample:
 
     # --- what the text says of a species' own reads -----------------------------------
     def ask_all(self):
-        """(the short reads of each block, have they it alone as their best?; the share of long ones that is told)"""
-        self.asked, lie = {s: ([], 0) for s in self.fits}, defaultdict(list)
+        """(the short reads of each block, have they it alone as their best?; the share of long ones that is
+        told; the short ones that no other species is near)"""
+        self.asked, lie = {s: ([], 0, 0) for s in self.fits}, defaultdict(list)
         for i, text in enumerate(self.classifier.texts):
             if len(text) >= 2048:
                 lie[self.classifier.species(i)].append(i)
@@ -509,23 +517,26 @@ class Sample:
                 while at >= sizes[which]:
                     at, which = at - sizes[which], which + 1
                 places.append((lie[s][which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)))
-            alone, told = [], 0
+            alone, told, sole = [], 0, 0
             if fit.short >= 1280:
                 many = [sum(self.cells[s].get(32 * size + j, 0) for j in range(32)) for size in range(4)]
                 block, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
                 for place in places:
                     for starts in self.starts(place[2] - 400, block):
-                        alone.append([self.ask(s, self.short_read(place, size, x))[1] for x in starts])
+                        asked = [self.ask(s, self.short_read(place, size, x)) for x in starts]
+                        alone.append([x[1] for x in asked])
+                        sole += sum(x[2] for x in asked)
             if fit.long >= 1280:
                 told = 1 + 65534 * sum(self.ask(s, [read])[0] for read in self.long_reads(s, places)) // 32 // 5 * 4
-            self.asked[s] = alone, told
+            self.asked[s] = alone, told, sole
 
     def ask(self, s, mates):
-        """Is it told, and is that alone at the best?"""
+        """Is it told, is that alone at the best, and is no other near?"""
         _, _, call, whole, h, most = self.call(mates)
         told = call is not None and self.tree.species[call] == s
         found = self.candidates(whole, h) if h else None
-        return told, told and most is not None and bool(found) and [x for x, drop in found if drop == 0] == [s]
+        alone = told and most is not None and bool(found) and [x for x, drop in found if drop == 0] == [s]
+        return told, alone, alone and len(found) == 1
 
     @staticmethod
     def starts(most, block):

@@ -45,10 +45,12 @@ enum kh_confidence {
 enum { KH_COVER_ONE = 1024 };
 typedef struct kh_cover {
 	uint64_t n;                     /* how many fragments these are */
+	uint64_t sole;                  /* of these, those that no other species is near */
 	uint32_t share;                 /* of where its own would be so, they lie over so much */
 	uint32_t off;                   /* which is so by a standard error of this */
 	uint32_t part;                  /* of its own, they would be so many; 0: not known */
 	uint32_t alone;                 /* so many perfect reads of it are so; 0: not known */
+	uint32_t lead;                  /* sole ones, of as many as of perfect reads */
 	uint8_t shift;                  /* a block is 2^shift stretches */
 } kh_cover;
 

@@ -30,9 +30,9 @@ typedef struct kh_probe {
 	uint64_t from[KH_PROBES];
 	uint32_t bases[KH_PROBES];
 	uint32_t told;                  /* long ones that are called it, 1/65536; 0: not known */
-	/* as bits, the short ones of each place that have it alone as their best; how many all do */
+	/* as bits, short ones of each place that have it alone as their best; how many all do */
 	uint8_t alone[KH_PROBES];
-	uint32_t all_alone;
+	uint32_t all_alone, all_sole;   /* sole: no other species is near */
 	uint32_t reads;                 /* so many of them lie in a block */
 } kh_probe;
 

@@ -189,6 +189,7 @@ static int ask_short(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_er
 
 		p->alone[j / KH_PROBE_READS] |= (uint8_t)(alone << j % KH_PROBE_READS);
 		p->all_alone += alone;
+		p->all_sole += alone && m->near[j].species[1] == KH_NO_TAXON;
 	}
 	return rc;
 }
