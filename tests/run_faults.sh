@@ -86,6 +86,7 @@ awk '/^>/ { if (s) print s; s = ""; next } { s = s $0 } END { print s }' all.fa 
 	awk '{ for (i = 1; i + 30000 < length($0); i += 9000) print substr($0, i, 30000)
 		for (i = 1; i + 150 < length($0); i += 700) print substr($0, i, 150)
 		for (i = 1; i + 9000 < length($0); i += 8000) printf "%s\t%s\n", substr($0, i, 4500), substr($0, i + 4500, 4500) }' >sequences
+"$real" build -q --device cpu -k 16 --db t.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 "$real" build -q --device cpu -k 16 --translated --db tt.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 XDG_CACHE_HOME=$t/stamps; export XDG_CACHE_HOME
 for db in t tt; do

@@ -135,9 +135,10 @@ same both.krona krona/both.krona "a file a sample: one of them"
 for i in 1 2; do
 	gzip -dc "$data/reads/tiny_sim_$i.fq.gz" | head -n 400 >sim_$i.fq
 	gzip -dc "$data/reads/sarscov2_real_$i.fq.gz" >real_$i.fq
+	cp sim_$i.fq again_$i.fq
 done
 # together OPTIONS...: the report of the samples as one run
-together() { classify --db a.khdb --paired --output - --report want "$@" sim_1.fq sim_2.fq real_1.fq real_2.fq sim_1.fq sim_2.fq; }
+together() { classify --db a.khdb --paired --output - --report want "$@" sim_1.fq sim_2.fq real_1.fq real_2.fq again_1.fq again_2.fq; }
 printf 'sample\treads1\treads2\na\tsim_1.fq\tsim_2.fq\nb\treal_1.fq\treal_2.fq\nc\tsim_1.fq\tsim_2.fq\nnone\t%s\t\n' none.fq >sheet
 check "samples" classify --db a.khdb --samples sheet --outdir sum
 together

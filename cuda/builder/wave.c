@@ -148,7 +148,8 @@ static int open_tables(struct kh_wave *w, kh_err *err)
 	struct kh_wave_tables *t = &w->tables;
 	int rc;
 
-	if ((rc = kh_wave_put(w, &t->bins_first, bins->first, ((size_t)bins->n_targets + 1) * 4, err)) ||
+	const size_t first_bytes = ((size_t)bins->n_targets + 1) * 4;
+	if ((rc = kh_wave_put(w, &t->bins_first, bins->first, first_bytes, err)) ||
 	    (rc = kh_wave_put(w, &t->bins_species, bins->species,
 			      (size_t)bins->n_targets * 4, err)))
 		return rc;

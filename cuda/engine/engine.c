@@ -65,7 +65,8 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
 	const uint64_t from = kh_cuda_extent(db).at;
-	const uint64_t text = db->h->section[KH_SEC_TEXT].at - from, index = db->h->section[KH_SEC_INDEX].at - from;
+	const uint64_t text = db->h->section[KH_SEC_TEXT].at - from;
+	const uint64_t index = db->h->section[KH_SEC_INDEX].at - from;
 	const uint32_t shift = kh_shares_shift(kh_cuda_extent(db).bytes);
 	const char *image = c->image.p;
 	kh_match_db *x = &c->text;
@@ -100,7 +101,8 @@ static int put_bins(const kh_db *db, struct kh_cuda_copy *c, kh_err *err)
 	kh_match_db *x = &c->text;
 	int rc;
 
-	if ((rc = put(&c->first, db->bins.first, m + sizeof(uint32_t), err)) || (rc = put_guess(db, c, err)) ||
+	if ((rc = put(&c->first, db->bins.first, m + sizeof(uint32_t), err)) ||
+	    (rc = put_guess(db, c, err)) ||
 	    (rc = put(&c->taxon, db->bins.taxon, m + species, err)) ||
 	    (rc = put(&c->target_species, db->bins.species, m, err)) ||
 	    (rc = put(&c->parent, t->parent, n, err)) || (rc = put(&c->end, t->end, n, err)) ||

@@ -50,7 +50,8 @@ uint64_t kh_cuda_index_room(const kh_engine *e)
 
 void kh_cuda_cut_text_for_host(kh_engine *e, uint64_t room)
 {
-	const bool index_first = e->db->h->section[KH_SEC_INDEX].at < e->db->h->section[KH_SEC_TEXT].at;
+	const kh_db_header *h = e->db->h;
+	const bool index_first = h->section[KH_SEC_INDEX].at < h->section[KH_SEC_TEXT].at;
 	const uint64_t n = kh_cuda_tiles(e), beside = 2 * KH_SHARES_BESIDE;
 	uint64_t here = room > beside ? (room - beside) >> shift_of(e) : 0;
 

@@ -198,7 +198,8 @@ static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 		return o->on.placement == KH_PLACE_REPLICATE;
 	return o->input >= index_bytes(db) && !kh_db_in_large_pages(db) &&
 	       !kh_db_make_large_pages(db) &&
-	       index_bytes(db) + db->h->section[KH_SEC_TEXT].bytes <= kh_memory_left_now(o->on.threads).bytes / 2;
+	       index_bytes(db) + db->h->section[KH_SEC_TEXT].bytes <=
+		       kh_memory_left_now(o->on.threads).bytes / 2;
 }
 
 static int copy_index(kh_engine *e, unsigned threads, kh_err *err)

@@ -38,8 +38,8 @@ uint64_t kh_plan_exchange(const kh_gpu_plan *p, uint64_t pairs, uint64_t come)
 }
 
 /* Arrays as finish_seeds.c makes them: by pair, by key, by slot, and by line.  Of many slots one in
- * five is left to the next level, or one in four, where each seed has four; of some thousands it may
- * be all. */
+ * five is left to the next level, or one in four, where each seed has four; of some thousands it
+ * may be all. */
 uint64_t kh_plan_encoding(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys, unsigned ranges)
 {
 	enum { SLOTS = 12, FEW = 1 << 16 };

@@ -53,8 +53,8 @@ static uint64_t end_of_target(const kh_db *db, uint32_t t, uint64_t first_bin)
 	return first_bin + (bases ? bases / stride + (bases % stride != 0) : 1) + 1;
 }
 
-/* Adds the sequences of the database: the targets, and behind them those without a taxon, which have
- * no bins; where these were among the targets is not known, and nothing depends on it. */
+/* Adds the sequences of the database: the targets, and behind them those without a taxon, which
+ * have no bins; where these were among the targets is not known, and nothing depends on it. */
 static int add_refs(kh_refs *r, const kh_db *db, kh_err *err)
 {
 	const char *unmapped = db->unmapped;

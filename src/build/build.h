@@ -38,8 +38,8 @@ typedef struct kh_ref {
 } kh_ref;
 
 /* For N bases ceil(log4(2 N)) + 4, from 8 to 18, with which chance hits are rare; 20 beyond 10^11
- * bases.  A chance hit is a comparison, and not a call, but no more than one look-up in three should
- * have one. */
+ * bases.  A chance hit is a comparison, and not a call, but no more than one look-up in three
+ * should have one. */
 uint32_t kh_default_k(uint64_t bases);
 #define KH_BASES_18 UINT64_C(100000000000)
 /* Bases of a bin: as few as do not take a slot from the lines of the index, but 64 at least where

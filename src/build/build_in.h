@@ -1,8 +1,8 @@
 /*
  * build_in.h - inside a build: build.c calls the steps in order; input.c looks at the references;
  * plan.c estimates memory and disk; read.c reads the references; text.c keeps their text, and
- * strains.c and kept.c find what of it the database has; taxa.c finds the targets; base.c has what a
- * build adds to; write_db.c writes the file
+ * strains.c and kept.c find what of it the database has; taxa.c finds the targets; base.c has what
+ * a build adds to; write_db.c writes the file
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H

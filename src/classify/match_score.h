@@ -373,8 +373,8 @@ static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *plac
 	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
 }
 
-/* Are the hits of a claim counted: of the best one's species, of one that may be the second-best, of
- * a part of all that have some? */
+/* Are the hits of a claim counted: of the best one's species, of one that may be the second-best,
+ * of a part of all that have some? */
 static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, const kh_claim *best,
 				  const kh_claim *c)
 {

@@ -37,8 +37,8 @@ static int check_magic(const kh_db *db, kh_err *err)
 	}
 	if (h->version != KH_DB_VERSION)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s: a database of format %" PRIu32 ", and this program reads format "
-			       "%d: build it again from its references (kmerhash build)",
+			       "%s: a database of format %" PRIu32 ", and this program reads "
+			       "format %d: build it again from its references (kmerhash build)",
 			       db->path, h->version, KH_DB_VERSION);
 	if (h->self != XXH3_64bits(h, offsetof(kh_db_header, self)))
 		return kh_db_bad(db, "the checksum of its header is wrong (offset 0)", err);
@@ -232,7 +232,8 @@ static int find_translated(kh_db *db, kh_err *err)
 	rc = find_parts(db, &text, err);
 	if (!rc)
 		rc = kh_translated_find(&db->translated, kh_db_section(db, KH_SEC_TRANSLATED),
-					h->section[KH_SEC_TRANSLATED].bytes, h->n_taxa, &text, &why);
+					h->section[KH_SEC_TRANSLATED].bytes, h->n_taxa, &text,
+					&why);
 	if (rc)
 		free(text.part);
 	return !rc                       ? KH_OK

@@ -1,9 +1,10 @@
 /*
  * bins.h - bins: the stretches of references that the index tells apart   [HD]
  *
- * A reference sequence is cut into bins of `stride` bases.  The bins of all stretches that a database
- * keeps are numbered through, in input order, with a bin between two stretches, so that no read that
- * hangs over the end of one is laid along the next.  A location in the index is such a number.
+ * A reference sequence is cut into bins of `stride` bases.  The bins of all stretches that a
+ * database keeps are numbered through, in input order, with a bin between two stretches, so that no
+ * read that hangs over the end of one is laid along the next.  A location in the index is such a
+ * number.
  *
  * What is called a target here is a kept stretch of one.
  */
