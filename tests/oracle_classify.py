@@ -322,6 +322,7 @@ class Classifier:
 
     def look(self, mates, whole, slack, part=False):
         """(claims, places, taxa of species in a crowd, done) of a segment with all its seeds, or some"""
+        unseen = slack if part else 0  # with none of the seeds asked, a place is sought only where it may be the best
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
         some = sum(map(len, asked)) < sum(map(len, every))
         places, left, crowd, regions, room = self.first_places(mates, asked, slack, part, some)
@@ -341,7 +342,7 @@ class Classifier:
         best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
         if some and claims:
             score = self.best(claims)[0][0]
-            some = any(score - slack <= len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
+            some = any(score - unseen <= len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
                        + best[1 - mate] for mate, seq in enumerate(mates) if seq)
         return claims, places, (best, left, crowd, regions, asked), not some
 
