@@ -68,8 +68,6 @@ int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 /* --- pairs -------------------------------------------------------------------------- */
 int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream)
 {
-	const kh_gpu_remap *m = &g->remap;
-	const kh_bins old = { .n = m->n, .first = m->first };
 	uint64_t at = 0;
 
 	(void)stream;
@@ -77,12 +75,8 @@ int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream)
 		if (g->part[p].to != at)
 			return cudaErrorInvalidValue;
 		for (uint64_t i = 0; i < g->part[p].n; i++, at++) {
-			const uint32_t b = g->part[p].bin[i];
-			const uint32_t seq = m->n ? kh_bins_target(&old, b) : 0;
-			const bool dropped = m->n && m->to[seq] == UINT32_MAX;
-
-			g->key[at] = dropped ? KH_GPU_DROPPED : g->part[p].key[i];
-			g->bin[at] = m->n && !dropped ? b - m->first[seq] + m->to[seq] : b;
+			g->key[at] = g->part[p].key[i];
+			g->bin[at] = g->part[p].bin[i];
 		}
 	}
 	return at == g->total ? cudaSuccess : cudaErrorInvalidValue;
@@ -134,8 +128,7 @@ int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_
 	if (count && *count > n)
 		return cudaErrorInvalidValue;
 	for (uint64_t i = 0; i < (count ? *count : n); i++)
-		if (key[i] < KH_GPU_DROPPED)
-			weight[kh_key_range(key[i])]++;
+		weight[kh_key_range(key[i])]++;
 	return cudaSuccess;
 }
 

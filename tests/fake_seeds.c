@@ -30,7 +30,7 @@ static size_t make_list(const kh_gpu_encode *e, kh_cut *cut, uint64_t seed)
 
 int kh_gpu_seed_lists(const kh_gpu_encode *e, cudaStream_t stream)
 {
-	kh_cut cut = { .bins = NULL };
+	kh_cut cut = { .in = NULL };
 	uint64_t words = 0, slots = 0;
 
 	(void)stream;

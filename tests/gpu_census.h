@@ -9,6 +9,7 @@
 #include "gpu_queues.h"
 #include "gpu_references.h"
 #include "build/build.h"
+#include "classify/match.h"
 #include "sample/classes.h"
 #include "sample/model.h"
 #include "text/text.h"
@@ -301,8 +302,8 @@ static size_t put_own(char *text)
 static void build_census_db(void)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 32, 0, 1 },
-				     .text = true, .keep_all = true,
-				     .max_span = KH_TEXT_SPAN, .max_locations = 254, .threads = 2,
+				     .keep_all = true,
+				     .threads = 2,
 				     .block_size = 1 << 16 };
 	char *text = malloc(MAX_TEXT);
 	size_t n;

@@ -58,10 +58,7 @@ static void check_text(const struct way *cpu, const struct way *device)
 
 	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
 		const kh_build_options o = { .sampling = sampling[i],
-					     .text = true,
 					     .keep_all = i % 2,
-					     .max_span = KH_TEXT_SPAN,
-					     .max_locations = i % 2 ? 254 : 2,
 					     .threads = 2,
 					     .block_size = 1 << 16 };
 		const kh_db_options later = { .threads = 2, .later = i % 2 };

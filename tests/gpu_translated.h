@@ -130,11 +130,8 @@ static void check_translated(const struct way *w)
 
 	for (int all = 0; all < 2; all++) {
 		const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
-					     .text = true,
 					     .keep_all = all,
 					     .translated = true,
-					     .max_span = KH_TEXT_SPAN,
-					     .max_locations = 254,
 					     .threads = 2,
 					     .block_size = 1 << 16 };
 		const kh_db_options two = { .threads = 2 };

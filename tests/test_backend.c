@@ -86,10 +86,7 @@ static void test_databases(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
 		kh_build_options o = { .sampling = sampling[i],
-				       .text = true,
 				       .keep_all = i % 3 == 1,
-				       .max_span = KH_TEXT_SPAN,
-				       .max_locations = i % 2 ? 2 : 254,
 				       .threads = 3,
 				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
 
@@ -119,10 +116,7 @@ static void test_devices(void **state)
 	for (int i = 0; i < 4; i++) {
 		const size_t tandem = i % 2 ? 400000 : 0;
 		kh_build_options o = { .sampling = { KH_SYNCMER, 18, i < 2 ? 12 : 8, 32, 0, 1 },
-				       .text = true,
 				       .keep_all = true,
-				       .max_span = KH_TEXT_SPAN,
-				       .max_locations = 254,
 				       .threads = 3,
 				       .block_size = (size_t)1 << (12 + 3 * i) };
 		size_t n;
@@ -195,9 +189,6 @@ static void test_translated(void **state)
 }
 
 static const kh_build_options usual = { .sampling = { KH_SYNCMER, 18, 12, 32, 0, 1 },
-					.text = true,
-					.max_span = KH_TEXT_SPAN,
-					.max_locations = 254,
 					.threads = 2,
 					.block_size = 1 << 16 };
 
@@ -248,7 +239,7 @@ static void test_damage(void **state)
 		size_t at;
 
 		ok(kh_db_open_bytes(&db, map, bytes, &later, err));
-		const kh_db_extent *x = i % 2 ? &db->h->text : &db->h->section[KH_SEC_INDEX];
+		const kh_db_extent *x = &db->h->section[i % 2 ? KH_SEC_TEXT : KH_SEC_INDEX];
 
 		at = x->at + test_rand() % x->bytes;
 		kh_rule_init(&rule, db->h);

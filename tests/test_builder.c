@@ -26,20 +26,17 @@ static struct {
 	packed p;
 	kh_piece piece;
 } block[BLOCKS];
-static uint32_t first[TARGETS], taxon[TARGETS], next_bin, to[TARGETS];
+static uint32_t first[TARGETS], taxon[TARGETS], next_bin;
 static uint64_t bases;
 static kh_bin_map map;
 
 /* Root, two genera with two species of two strains each. */
-static uint32_t taxid[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
-		parent[] = { 0, 0, 1, 2, 2, 1, 5, 5, 0, 8, 9, 9, 8, 12, 12 },
+static uint32_t parent[] = { 0, 0, 1, 2, 2, 1, 5, 5, 0, 8, 9, 9, 8, 12, 12 },
 		end[] = { 15, 8, 5, 4, 5, 8, 7, 8, 15, 12, 11, 12, 15, 14, 15 },
 		species[] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 2, 5, 5, 5, KH_NO_TAXON, 9, 9, 9, 12,
 			      12, 12 },
 		genus[] = { KH_NO_TAXON, 1, 1, 1, 1, 1, 1, 1, 8, 8, 8, 8, 8, 8, 8 };
 static const uint32_t strain[] = { 3, 4, 6, 7, 10, 11, 13, 14 };
-static kh_taxonomy tax = { .n = 15, .taxid = taxid, .parent = parent, .end = end,
-			   .species = species, .genus = genus };
 
 /* A block a target: strains of a few genomes, so that many keys are had by several targets. */
 static void make_blocks(void)
@@ -58,33 +55,11 @@ static void make_blocks(void)
 		block[i].p = pack(text, n);
 		block[i].piece = (kh_piece) { .starts = n < 18 ? 0 : n - 17, .bases = n,
 					      .bin = next_bin, .seq = (uint64_t)i };
-		first[i] = to[i] = next_bin;
+		first[i] = next_bin;
 		taxon[i] = strain[i % 8];
 		next_bin += (uint32_t)(n / 112 + 1 + GAP);
 		bases += n;
 	}
-}
-
-/* Every ninth sequence has no taxon: it is dropped, and what follows moves up. */
-static kh_remap drop_some(kh_bins *bins)
-{
-	static uint32_t kept[TARGETS], kept_taxon[TARGETS];
-	uint32_t n = 0, shift = 0;
-
-	for (int i = 0; i < TARGETS; i++) {
-		const uint32_t behind = i + 1 < TARGETS ? first[i + 1] : next_bin;
-
-		to[i] = i % 9 ? first[i] - shift : KH_DROP;
-		if (i % 9 == 0) {
-			shift += behind - first[i];
-			continue;
-		}
-		kept[n] = to[i];
-		kept_taxon[n++] = taxon[i];
-	}
-	*bins = (kh_bins) { .n = n, .first = kept, .taxon = kept_taxon, .n_targets = n,
-			    .votes = KH_NO_BIN };
-	return (kh_remap) { { .n = TARGETS, .first = first }, to };
 }
 
 /* --- a build ---------------------------------------------------------------------------- */
@@ -97,20 +72,20 @@ struct index {
 static int sink(void *arg, const kh_image *im, kh_err *err)
 {
 	struct index *x = arg;
-	const size_t head = sizeof im->seeds + sizeof im->locations;
-	const size_t lines = (size_t)kh_seed_line_bytes(&im->seeds);
-	const size_t lists = im->seeds.words * sizeof *im->loc;
+	const size_t head = sizeof im->range + sizeof im->locations;
+	const size_t lines = (size_t)kh_seed_line_bytes(&im->range);
+	const size_t lists = im->range.words * sizeof *im->word;
 	char *range = malloc(head + lines + lists);
 
 	(void)err;
 	x->bytes[x->n] = head + lines + lists;
 	x->range[x->n++] = range;
-	memcpy(range, &im->seeds, sizeof im->seeds);
-	memcpy(range + sizeof im->seeds, &im->locations, sizeof im->locations);
+	memcpy(range, &im->range, sizeof im->range);
+	memcpy(range + sizeof im->range, &im->locations, sizeof im->locations);
 	if (lines)
-		memcpy(range + head, im->bucket, lines);
+		memcpy(range + head, im->line, lines);
 	if (lists)
-		memcpy(range + head + lines, im->loc, lists);
+		memcpy(range + head + lines, im->word, lists);
 	return KH_OK;
 }
 
@@ -161,10 +136,9 @@ static int add_worker(void *arg, unsigned worker, kh_err *err)
 
 /* pairs: what is told to the plan; 0: it is not asked. */
 static int build(const struct way *way, const kh_builder_options *o, uint64_t pairs,
-		 const kh_bins *bins, const kh_remap *remap, struct index *x, kh_err *err)
+		 const kh_bins *bins, struct index *x, kh_err *err)
 {
-	const kh_finish f = { .bins = bins, .tax = &tax, .remap = remap, .sink = sink, .arg = x,
-			      .ready = ready };
+	const kh_finish f = { .bins = bins, .sink = sink, .arg = x, .ready = ready };
 	struct job j = { .way = way };
 	kh_monitor *m = NULL;
 	kh_plan p;
@@ -191,22 +165,20 @@ static void same(const struct index *a, const struct index *b, const char *what)
 }
 
 /* --- tests ------------------------------------------------------------------------------ */
-static const kh_bins whole = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
-			       .votes = KH_NO_BIN };
 static const kh_tree tree = { 15, parent, end, species, genus };
 static struct index want;
 static uint64_t host_memory;            /* of the options; 0: no limit */
 
 static kh_builder_options options(size_t n, uint64_t gpu_memory)
 {
-	return (kh_builder_options) { .sampling = sampling, .block_size = MOST, .text = true,
+	return (kh_builder_options) { .sampling = sampling, .block_size = MOST,
 				      .memory = host_memory, .tmp = "x",
 				      .on = { .choice = { .device = { 0, 1, 0, 2 }, .n = n },
 					      .memory = gpu_memory, .threads = THREADS } };
 }
 
 /* What the CPU makes: it is what all others must make. */
-static void make_want(const kh_bins *bins, const kh_remap *remap)
+static void make_want(const kh_bins *bins)
 {
 	const struct way cpu = { kh_backend_cpu.build.open, kh_backend_cpu.build.plan,
 				 kh_backend_cpu.build.add, kh_backend_cpu.build.finish,
@@ -215,7 +187,7 @@ static void make_want(const kh_bins *bins, const kh_remap *remap)
 	kh_err why = { 0, "" };
 
 	clear(&want);
-	assert_int_equal(build(&cpu, &o, 0, bins, remap, &want, &why), KH_OK);
+	assert_int_equal(build(&cpu, &o, 0, bins, &want, &why), KH_OK);
 }
 
 /* The number behind a word of the message; 0: none. */
@@ -227,7 +199,7 @@ static uint64_t number_behind(const char *msg, const char *word)
 }
 
 /* The least memory of a device that a build says it can do with. */
-static uint64_t least(size_t n, const kh_bins *bins, const kh_remap *remap)
+static uint64_t least(size_t n, const kh_bins *bins)
 {
 	uint64_t m = 1;
 
@@ -238,7 +210,7 @@ static uint64_t least(size_t n, const kh_bins *bins, const kh_remap *remap)
 		uint64_t now = 0;
 
 		fake_reset(1000 * MB);
-		if (build(&gpu, &o, bases / 7, bins, remap, &x, &why) == KH_OK) {
+		if (build(&gpu, &o, bases / 7, bins, &x, &why) == KH_OK) {
 			clear(&x);
 			return m;
 		}
@@ -256,8 +228,7 @@ static uint64_t least(size_t n, const kh_bins *bins, const kh_remap *remap)
 }
 
 /* With so much of each device: the same ranges, within the limit, and all is given back. */
-static void within(size_t n, uint64_t limit, uint64_t pairs, const kh_bins *bins,
-		   const kh_remap *remap)
+static void within(size_t n, uint64_t limit, uint64_t pairs, const kh_bins *bins)
 {
 	const kh_builder_options o = options(n, limit);
 	struct index x = { .n = 0 };
@@ -267,7 +238,7 @@ static void within(size_t n, uint64_t limit, uint64_t pairs, const kh_bins *bins
 	snprintf(what, sizeof what, "%zu shares, %llu bytes, %llu pairs", n,
 		 (unsigned long long)limit, (unsigned long long)pairs);
 	fake_reset(1000 * MB);
-	if (build(&gpu, &o, pairs, bins, remap, &x, &why))
+	if (build(&gpu, &o, pairs, bins, &x, &why))
 		fail_msg("%s: %s", what, why.msg);
 	same(&want, &x, what);
 	assert_int_equal(x.ready, 1);
@@ -282,43 +253,39 @@ static void within(size_t n, uint64_t limit, uint64_t pairs, const kh_bins *bins
 	clear(&x);
 }
 
-static void limits(const kh_bins *bins, const kh_remap *remap)
+static void limits(const kh_bins *bins)
 {
 	for (size_t n = 1; n <= 4; n++) {
-		const uint64_t enough = least(n, bins, remap);
+		const uint64_t enough = least(n, bins);
 
 		for (uint64_t more = 0; more <= 16 * MB; more = more ? 2 * more : MB / 2) {
-			within(n, enough + more, bases / 7, bins, remap);
-			within(n, enough + more, 0, bins, remap);
+			within(n, enough + more, bases / 7, bins);
+			within(n, enough + more, 0, bins);
 		}
-		within(n, 300 * MB, bases / 7, bins, remap);
+		within(n, 300 * MB, bases / 7, bins);
 		host_memory = 300000;   /* the rest goes to a file */
-		within(n, enough, bases / 7, bins, remap);
-		within(n, enough, 0, bins, remap);
+		within(n, enough, bases / 7, bins);
+		within(n, enough, 0, bins);
 		host_memory = 0;
 	}
 }
 
-/* Makes `map` of targets: no votes, and the first `most` places of each species, or all. */
-static void make_map(const kh_bins *targets, uint32_t most)
+static void make_map(void)
 {
+	const kh_bins targets = { .first = first, .taxon = taxon, .n_targets = TARGETS };
 	kh_err why = { 0, "" };
 
-	assert_int_equal(kh_bin_map_init(&map, targets, next_bin, GAP, &tree, &why), KH_OK);
-	map.bins.most = most;
-	map.bins.places = 1;
+	assert_int_equal(kh_bin_map_init(&map, &targets, next_bin, &tree, &why), KH_OK);
 	map.bins.bits = kh_seed_bits(map.end);
 }
 
 static void test_limits(void **state)
 {
 	(void)state;
-	for (uint32_t most = 0; most <= 3; most += 3) {
-		make_map(&whole, most);
-		make_want(&map.bins, NULL);
-		limits(&map.bins, NULL);
-		kh_bin_map_clear(&map);
-	}
+	make_map();
+	make_want(&map.bins);
+	limits(&map.bins);
+	kh_bin_map_clear(&map);
 }
 
 /* The test with some of the features: of a database of limited size. */
@@ -329,18 +296,6 @@ static void test_share(void **state)
 	sampling.least = 0;
 }
 
-static void test_dropped(void **state)
-{
-	kh_bins targets;
-	const kh_remap remap = drop_some(&targets);
-
-	(void)state;
-	make_map(&targets, 3);
-	make_want(&map.bins, &remap);
-	limits(&map.bins, &remap);
-	kh_bin_map_clear(&map);
-}
-
 /* Other programs take memory at any moment: the result is right, or the build fails for want of
  * memory. */
 static void test_others(void **state)
@@ -349,10 +304,10 @@ static void test_others(void **state)
 	kh_err why = { 0, "" };
 
 	(void)state;
-	make_map(&whole, 0);
-	make_want(&map.bins, NULL);
+	make_map();
+	make_want(&map.bins);
 	for (size_t n = 1; n <= 2; n++) {
-		const uint64_t enough = least(n, &map.bins, NULL);
+		const uint64_t enough = least(n, &map.bins);
 
 		for (long at = 1; at < 70; at++) {
 			const kh_builder_options o = options(n, 0);
@@ -361,7 +316,7 @@ static void test_others(void **state)
 			fake_reset(2 * (enough + 12 * MB));
 			fake.others_at = at;
 			fake.others = enough + 20 * MB;
-			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &map.bins, NULL, &x, &why)) {
+			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &map.bins, &x, &why)) {
 				assert_int_equal(why.code, KH_ENOMEM);
 				assert_non_null(strstr(why.msg, "memory"));
 				failed++;
@@ -389,7 +344,7 @@ static int build_failing(uint64_t memory, long at, bool lost, bool again, const 
 	fake_reset(4 * memory);
 	fake.fails_at = at;
 	fake.lost = lost;
-	return build(&gpu, &o, again ? bases / 7 : 0, bins, NULL, x, why);
+	return build(&gpu, &o, again ? bases / 7 : 0, bins, x, why);
 }
 
 /* Whatever call fails, the build ends, and says what failed, or has found another way to the same
@@ -401,9 +356,9 @@ static void test_failures(void **state)
 	kh_err why = { 0, "" };
 
 	(void)state;
-	make_map(&whole, 0);
-	make_want(&map.bins, NULL);
-	const uint64_t memory = least(1, &map.bins, NULL);
+	make_map();
+	make_want(&map.bins);
+	const uint64_t memory = least(1, &map.bins);
 
 	for (int how = 0; how < 4; how++) {
 		assert_int_equal(build_failing(memory, 0, false, how & 1, &map.bins, &x, &why),
@@ -438,12 +393,12 @@ static void test_nowhere(void **state)
 	fake_reset(8000 * MB);
 	o.memory = 100 * MB;
 	o.tmp = "no such folder/x";
-	assert_int_equal(build(&gpu, &o, 1 << 30, NULL, NULL, &x, &why), KH_ENOMEM);
+	assert_int_equal(build(&gpu, &o, 1 << 30, NULL, &x, &why), KH_ENOMEM);
 	if (!strstr(why.msg, "about 2818.6 MB of packed references have to be kept, but there are "
 			       "104.9 MB of memory for them and 0.0 MB of disk"))
 		fail_msg("%s", why.msg);
 	o.on.memory = 12345;
-	assert_int_equal(build(&gpu, &o, 1000, NULL, NULL, &x, &why), KH_ENOMEM);
+	assert_int_equal(build(&gpu, &o, 1000, NULL, &x, &why), KH_ENOMEM);
 	assert_non_null(strstr(why.msg, "of which 12345 may be used"));
 	assert_int_equal(fake.taken[0], 0);
 }
@@ -452,7 +407,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits),
 					    cmocka_unit_test(test_share),
-					    cmocka_unit_test(test_dropped),
 					    cmocka_unit_test(test_others),
 					    cmocka_unit_test(test_failures),
 					    cmocka_unit_test(test_nowhere) };

@@ -199,11 +199,11 @@ static int outlive(unsigned bad, const char *how, bool slow)
 {
 	char want[64];
 	kh_message m;
-	int rc = kh_comm_take(c, 1 << 5, true, &m, &err);
+	int rc = kh_comm_take(c, 1 << FIRST, true, &m, &err);
 
 	snprintf(want, sizeof want, "process %u %s", bad, how);
 	if (!rc || strncmp(err.msg, want, strlen(want)) != 0 || !kh_comm_check(c, &err) ||
-	    !kh_comm_post(c, bad, 5, NULL, 0, &err) || !kh_comm_barrier(c, &err)) {
+	    !kh_comm_post(c, bad, FIRST, NULL, 0, &err) || !kh_comm_barrier(c, &err)) {
 		fprintf(stderr, "test_comm: process %u: not '%s' but '%s'\n", rank, want, err.msg);
 		return 3;
 	}
@@ -223,7 +223,7 @@ static int fault(const char *kind, unsigned bad)
 	kh_message m;
 
 	must(!kh_comm_barrier(c, &err), "barrier");
-	must(!kh_comm_post(c, bad, 6, NULL, 0, &err), "post");
+	must(!kh_comm_post(c, bad, LAST, NULL, 0, &err), "post");
 	if (rank != bad)
 		return outlive(bad,
 			       strcmp(kind, "stop") == 0 ? "does not answer"
@@ -231,7 +231,7 @@ static int fault(const char *kind, unsigned bad)
 			       strcmp(kind, "slow") == 0 && rank == (bad + 1) % size);
 	for (unsigned r = 0; r < size;
 	     r++) /* have come out of the barrier, or that is what fails */
-		must(!kh_comm_take_from(c, r, 6, &m, &err), "take");
+		must(!kh_comm_take_from(c, r, LAST, &m, &err), "take");
 	if (strcmp(kind, "stop") != 0) {
 		kh_fail(&err, KH_EIO, "the disk is full");
 		kh_comm_fail(c, &err);

@@ -106,7 +106,7 @@ static void begin(struct seeding *x, const kh_bins *bins)
 	}
 	x->e = (kh_gpu_encode) { .key = give(x, KEY, key, n * 8), .bin = give(x, BIN, bin, n * 4),
 				 .n = n, .bins = *bins };
-	x->e.bins.first = give(x, FIRST, bins->first, bins->n * 4);
+	x->e.bins.first = give(x, FIRST, bins->first, (N_TARGETS + 1) * 4);
 	x->e.bins.species = give(x, SPECIES, bins->species, N_TARGETS * 4);
 	x->e.scratch_bytes = kh_gpu_heads_scratch(n);
 	if (x->e.scratch_bytes < kh_gpu_seeds_scratch(n))
@@ -262,7 +262,7 @@ static unsigned compare_range(struct seeding *x, unsigned p, const kh_bins *bins
 	const kh_seed_range s = range_of(x, p);
 	const size_t lines = (size_t)kh_seed_line_bytes(&s);
 	const char *image = x->a[IMAGE].host + r->loc * 4 - lines;
-	kh_image im = { .bucket = NULL };
+	kh_image im = { .line = NULL };
 	kh_pairs in;
 	unsigned levels = 0;
 
@@ -273,12 +273,12 @@ static unsigned compare_range(struct seeding *x, unsigned p, const kh_bins *bins
 	}
 	in = (kh_pairs) { scratch.key, scratch.loc, n };
 	ok(kh_seeds_encode(&im, &scratch, &in, bins, err));
-	assert_memory_equal(&im.seeds, &s, sizeof s);
+	assert_memory_equal(&im.range, &s, sizeof s);
 	for (size_t i = 0; i < lines; i++)
-		if (image[i] != ((char *)im.bucket)[i])
+		if (image[i] != ((char *)im.line)[i])
 			fail_msg("range %u: byte %zu of line %zu", p, i % 64, i / 64);
 	if (s.words)
-		assert_memory_equal(image + lines, im.loc, s.words * 4);
+		assert_memory_equal(image + lines, im.word, s.words * 4);
 	assert_true(kh_all_zero(image + lines + s.words * 4,
 				(size_t)kh_seed_bytes(&s) - lines - s.words * 4));
 	while (levels < KH_SEED_LEVELS && s.lines[levels])
@@ -289,14 +289,12 @@ static unsigned compare_range(struct seeding *x, unsigned p, const kh_bins *bins
 }
 
 /* n keys of the ranges from .. to - 1; how many levels they have. */
-static unsigned seeds_once(unsigned from, unsigned to, size_t n, uint32_t most, uint32_t bits)
+static unsigned seeds_once(unsigned from, unsigned to, size_t n, uint32_t bits)
 {
 	kh_bins bins = small_bins();
 	struct seeding *x = calloc(1, sizeof *x);
 	unsigned levels = 0;
 
-	bins.most = most;
-	bins.places = 1;
 	bins.bits = x->bits = bits;
 	make_pairs(&x->p, from, to, n);
 	begin(x, &bins);
@@ -321,16 +319,16 @@ static unsigned seeds_once(unsigned from, unsigned to, size_t n, uint32_t most, 
 
 static void test_seeds(void **state)
 {
-	static const uint32_t most[] = { 0, 1, 2, 3, 254 }, bits[] = { 23, 25, 26, 29, 31 };
+	static const uint32_t bits[] = { 23, 25, 26, 29, 31 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
-		assert_true(seeds_once(0, KH_RANGES, 5000, most[i], bits[i]) > 1);
-		assert_true(seeds_once(100, 103, 3000, most[i], bits[4 - i]) > 2);
-		seeds_once(255, 256, 800, most[i], bits[i]);
-		seeds_once(7, 8, 1 + i, most[i], bits[i]);
+	for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+		assert_true(seeds_once(0, KH_RANGES, 5000, bits[i]) > 1);
+		assert_true(seeds_once(100, 103, 3000, bits[4 - i]) > 2);
+		seeds_once(255, 256, 800, bits[i]);
+		seeds_once(7, 8, 1 + i, bits[i]);
 	}
-	seeds_once(0, KH_RANGES, 0, 2, 23);
+	seeds_once(0, KH_RANGES, 0, 23);
 }
 
 int main(void)

@@ -100,6 +100,9 @@ static void feed(void **state)
 		text.n--;
 	while (memcmp(text.p + text.n - 1, "\n@A00123", 8) != 0);
 	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, 8 });
+	for (size_t i = 0; i + 4 <= text.n; i++)        /* the second mates */
+		if (!memcmp(text.p + i, " 1:N", 4))
+			text.p[i + 1] = '2';
 	add_bgzf(&file[1], text.p, text.n, 65280);
 	add_bgzf_eof(&file[1]);
 	for (int i = 0; i < 2; i++) {

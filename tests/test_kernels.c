@@ -231,16 +231,12 @@ static void test_sort(void **state)
 }
 
 /* --- gathering ---------------------------------------------------------------------- */
-enum { SEQUENCES = 50, SEQUENCE_BINS = 1000 };
-
 struct gathering {
 	size_t n, total;                /* parts; pairs */
 	uint64_t *key;
 	uint32_t *bin;
-	uint32_t first[SEQUENCES], to[SEQUENCES];
 };
 
-/* Every third sequence is dropped, and the others move. */
 static void make_gathering(struct gathering *x, size_t total)
 {
 	x->total = total;
@@ -248,30 +244,19 @@ static void make_gathering(struct gathering *x, size_t total)
 	x->bin = calloc(total + 1, sizeof *x->bin);
 	for (size_t i = 0; i < total; i++) {
 		x->key[i] = test_rand() >> 16;
-		x->bin[i] = (uint32_t)(test_rand() % (SEQUENCES * SEQUENCE_BINS));
-	}
-	for (uint32_t i = 0; i < SEQUENCES; i++) {
-		x->first[i] = i * SEQUENCE_BINS;
-		x->to[i] = i % 3 ? (SEQUENCES - i) * SEQUENCE_BINS + 7 : KH_DROP;
+		x->bin[i] = (uint32_t)test_rand();
 	}
 }
 
-/* Are the gathered pairs those of the parts, with their final bins if `moved`? */
-static void check_gathered(const struct gathering *x, const uint64_t *key, const uint32_t *bin,
-			   bool moved)
+static void check_gathered(const struct gathering *x, const uint64_t *key, const uint32_t *bin)
 {
-	for (size_t i = 0; i < x->total; i++) {
-		const uint32_t seq = x->bin[i] / SEQUENCE_BINS;
-		const bool dropped = moved && x->to[seq] == KH_DROP;
-		const uint32_t shift = moved && !dropped ? x->to[seq] - x->first[seq] : 0;
-
-		if (key[i] != (dropped ? KH_GPU_DROPPED : x->key[i]) || bin[i] != x->bin[i] + shift)
+	for (size_t i = 0; i < x->total; i++)
+		if (key[i] != x->key[i] || bin[i] != x->bin[i])
 			fail_msg("pair %zu of %zu in %zu parts", i, x->total, x->n);
-	}
 }
 
 /* The parts lie in `many` pieces of all sizes, some of them empty, in the reverse order. */
-static void gather_once(size_t total, size_t many, bool moved)
+static void gather_once(size_t total, size_t many)
 {
 	struct gathering x = { .n = many };
 	kh_gpu_pairs *part = calloc(many, sizeof *part);
@@ -279,8 +264,7 @@ static void gather_once(size_t total, size_t many, bool moved)
 
 	make_gathering(&x, total);
 	area from[2] = { area_new(NULL, total * 8), area_new(NULL, total * 4) },
-	     to[2] = { area_new(NULL, total * 8), area_new(NULL, total * 4) },
-	     map[2] = { area_new(x.first, sizeof x.first), area_new(x.to, sizeof x.to) };
+	     to[2] = { area_new(NULL, total * 8), area_new(NULL, total * 4) };
 	for (size_t i = 0; i < many; i++) {
 		const size_t rest = total - at, n = i + 1 == many ? rest
 					: test_rand() % 4 == 0 ? 0
@@ -294,17 +278,13 @@ static void gather_once(size_t total, size_t many, bool moved)
 		at += n;
 	}
 	area parts = area_new(part, many * sizeof *part);
-	kh_gpu_gather g = { .part = (kh_gpu_pairs *)parts.dev, .n = (uint32_t)many, .total = total,
+	const kh_gpu_gather g = { .part = (kh_gpu_pairs *)parts.dev, .n = (uint32_t)many, .total = total,
 			    .key = (uint64_t *)to[0].dev, .bin = (uint32_t *)to[1].dev };
-	if (moved)
-		g.remap = (kh_gpu_remap) { (uint32_t *)map[0].dev, (uint32_t *)map[1].dev,
-					   SEQUENCES };
 	cuda(kh_gpu_gather_run(&g, NULL));
-	check_gathered(&x, area_get(&to[0]), area_get(&to[1]), moved);
+	check_gathered(&x, area_get(&to[0]), area_get(&to[1]));
 	for (int i = 0; i < 2; i++) {
 		area_free(&from[i]);
 		area_free(&to[i]);
-		area_free(&map[i]);
 	}
 	area_free(&parts);
 	free(part);
@@ -318,21 +298,16 @@ static void gather_in_place(size_t total)
 	struct gathering x = { .n = 1 };
 
 	make_gathering(&x, total);
-	area key = area_new(x.key, total * 8), bin = area_new(x.bin, total * 4),
-	     map[2] = { area_new(x.first, sizeof x.first), area_new(x.to, sizeof x.to) };
+	area key = area_new(x.key, total * 8), bin = area_new(x.bin, total * 4);
 	const kh_gpu_pairs all = { (uint64_t *)key.dev, (uint32_t *)bin.dev, total, 0 };
 	area part = area_new(&all, sizeof all);
 	const kh_gpu_gather g = { .part = (kh_gpu_pairs *)part.dev, .n = 1, .total = total,
-				  .remap = { (uint32_t *)map[0].dev, (uint32_t *)map[1].dev,
-					     SEQUENCES },
 				  .key = (uint64_t *)key.dev, .bin = (uint32_t *)bin.dev };
 
 	cuda(kh_gpu_gather_run(&g, NULL));
-	check_gathered(&x, area_get(&key), area_get(&bin), true);
+	check_gathered(&x, area_get(&key), area_get(&bin));
 	area_free(&key);
 	area_free(&bin);
-	area_free(&map[0]);
-	area_free(&map[1]);
 	area_free(&part);
 	free(x.key);
 	free(x.bin);
@@ -345,8 +320,8 @@ static void test_gather(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
 		for (size_t many = 1; many <= 1000; many *= 10)
-			gather_once(total[i], many, many % 3 == i % 3);
-		gather_once(total[i], 3, true);
+			gather_once(total[i], many);
+		gather_once(total[i], 3);
 		gather_in_place(total[i]);
 	}
 }

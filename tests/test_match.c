@@ -122,10 +122,7 @@ static void make_pairs(struct made_block mate[2])
 static void test_crowds(void **state)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
-				     .text = true,
 				     .keep_all = true,
-				     .max_span = KH_TEXT_SPAN,
-				     .max_locations = 254,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
 	static struct answer a, b;
@@ -185,10 +182,7 @@ static void make_close_references(char *refs)
 static void test_close(void **state)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
-				     .text = true,
 				     .keep_all = true,
-				     .max_span = KH_TEXT_SPAN,
-				     .max_locations = 254,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
 	static struct answer a, b;
@@ -233,9 +227,6 @@ static void test_close(void **state)
 static void test_no_room(void **state)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
-				     .text = true,
-				     .max_span = KH_TEXT_SPAN,
-				     .max_locations = 2,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
 	char *refs = malloc(MAX_TEXT);
@@ -351,9 +342,6 @@ static void test_failing_queue(void **state)
 {
 	enum { QUEUES = AT_ONCE + 2, LAST = QUEUES - 1 };
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
-				     .text = true,
-				     .max_span = KH_TEXT_SPAN,
-				     .max_locations = 2,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
 	static struct made_block reads;

@@ -7,6 +7,7 @@
  */
 #include <config.h>
 #include "tests/bench/program/measure.h"
+#include "tests/bench/program/gpu/gpu_in.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,31 +149,6 @@ static void is_ready(void *arg)
 	b->ready = kh_seconds();
 }
 
-/* Makes the index, with each reference as a target whose taxon is the root. */
-static int finish(struct bench *b, kh_err *err)
-{
-	const size_t n = b->refs.n;
-	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
-	uint32_t zero = 0, one = 1;
-	const kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon,
-			       .n_targets = (uint32_t)n, .bits = 31, .places = 1 };
-	const kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
-	const kh_finish f = { .bins = &bins,
-			      .tax = &tax,
-			      .sink = drop_image,
-			      .arg = b,
-			      .ready = is_ready };
-	int rc = first && taxon ? KH_OK : KH_ENOMEM;
-
-	for (size_t i = 0; i < n && !rc; i++)
-		first[i] = b->refs.ref[i].first_bin;
-	if (!rc)
-		rc = kh_cuda_builder_finish(b->builder, &f, err);
-	free(first);
-	free(taxon);
-	return rc;
-}
-
 static double most(double a, double b)
 {
 	return a > b ? a : b;
@@ -203,8 +179,7 @@ static void print(const struct bench *b, FILE *out, double added, double ready)
 
 static int run(struct bench *b, FILE *out, kh_err *err)
 {
-	const kh_builder_options bo = { .text = true,
-					.sampling = sampling,
+	const kh_builder_options bo = { .sampling = sampling,
 					.on = { .choice = *b->o->choice,
 						.threads = b->o->threads },
 					.block_size = kh_backend_cuda.block_size,
@@ -220,7 +195,9 @@ static int run(struct bench *b, FILE *out, kh_err *err)
 		added = kh_seconds() - from;
 	}
 	if (!rc)
-		rc = finish(b, err);
+		rc = kh_gpu_bench_finish(b->builder, &b->refs,
+					 &(kh_finish) { .sink = drop_image, .arg = b,
+							.ready = is_ready }, err);
 	if (!rc && b->ready <= 0)
 		rc = kh_fail(err, KH_ENOMEM, "the GPUs have not the memory for all at once");
 	if (!rc)

@@ -192,42 +192,45 @@ static void is_ready(void *arg)
 static int take_image(void *arg, const kh_image *im, kh_err *err)
 {
 	struct build *u = arg;
-	const size_t bytes = (size_t)kh_seed_bytes(&im->seeds),
-		     lines = (size_t)kh_seed_line_bytes(&im->seeds);
+	const size_t bytes = (size_t)kh_seed_bytes(&im->range),
+		     lines = (size_t)kh_seed_line_bytes(&im->range),
+		     lists = (size_t)im->range.words * sizeof *im->word;
 	char *to = u->g->b->room + u->kept;
 
 	(void)err;
 	u->bytes += (double)bytes;
 	if (u->kept + bytes > KH_BENCH_ROOM)
 		return KH_OK;
-	memcpy(to, im->bucket, lines);
-	memcpy(to + lines, im->loc, bytes - lines);
+	memcpy(to, im->line, lines);
+	memcpy(to + lines, im->word, lists);
+	memset(to + lines + lists, 0, bytes - lines - lists);
 	u->kept += bytes;
 	return KH_OK;
 }
 
-/* Makes the index, with each reference as a target whose taxon is the root. */
-static int finish(struct build *u, kh_err *err)
+int kh_gpu_bench_finish(kh_builder *b, const kh_refs *r, const kh_finish *how, kh_err *err)
 {
-	const size_t n = u->refs.n;
-	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
-	uint32_t zero = 0, one = 1;
-	kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon,
-			 .n_targets = (uint32_t)n, .bits = 31, .places = 1 };
-	kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
-	kh_finish f = { .bins = &bins,
-			.tax = &tax,
-			.sink = take_image,
-			.arg = u,
-			.ready = is_ready };
-	int rc = first && taxon ? KH_OK : KH_ENOMEM;
+	const size_t n = r->n;
+	uint32_t *first = kh_array(n + 1, 4, err), *taxon = kh_array(n + 1, 4, err),
+		 *species = kh_array(n, 4, err);
+	const kh_bins bins = { .first = first, .taxon = taxon, .species = species,
+			       .n_targets = (uint32_t)n, .n_species = 1,
+			       .bits = kh_seed_bits((uint32_t)r->next_bin) };
+	kh_finish f = *how;
+	int rc = first && taxon && species ? KH_OK : KH_ENOMEM;
 
-	for (size_t i = 0; i < n && !rc; i++)
-		first[i] = u->refs.ref[i].first_bin;
-	if (!rc)
-		rc = kh_cuda_builder_finish(u->builder, &f, err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		first[i] = r->ref[i].first_bin;
+		species[i] = (uint32_t)n;
+	}
+	if (!rc) {
+		first[n] = (uint32_t)r->next_bin;
+		f.bins = &bins;
+		rc = kh_cuda_builder_finish(b, &f, err);
+	}
 	free(first);
 	free(taxon);
+	free(species);
 	return rc;
 }
 
@@ -243,8 +246,7 @@ static int open_build(struct build *u, kh_err *err)
 				     .front = kh_refs_front(&rule),
 				     .committed = number_records,
 				     .arg = u };
-	const kh_builder_options bo = { .text = true,
-					.sampling = rule,
+	const kh_builder_options bo = { .sampling = rule,
 					.on = { .choice = { .device = { u->g->device }, .n = 1 },
 						.threads = o->threads },
 					.block_size = kh_backend_cuda.block_size,
@@ -280,7 +282,9 @@ static int build(struct build *u, kh_err *err)
 		rc = kh_threads_run(u->m, u->g->b->o->threads, build_worker, u, err);
 	u->read = kh_seconds() - from;
 	if (!rc)
-		rc = finish(u, err);
+		rc = kh_gpu_bench_finish(u->builder, &u->refs,
+					 &(kh_finish) { .sink = take_image, .arg = u,
+							.ready = is_ready }, err);
 	if (!rc) {
 		u->ready = u->is_ready - from;
 		u->out = u->bytes / (kh_seconds() - u->is_ready);
