@@ -26,8 +26,8 @@ enum {
  * all are like the reference, as strains may have genes that differ more.  By 0.002 they must be
  * better than what is as flexible.  An interval ends where the loss is 1.92 log2(e). */
 #define GAIN ((INT64_C(14427) << 24) / 1000)
-#define GAIN_EACH 567                   /* for 1/256 of a fragment */
-#define GAIN_EACH_TEXT 1701             /* of 0.018, with text, whose shapes are narrower */
+#define GAIN_LIKELIER 567               /* for 1/256 of a fragment */
+#define GAIN_EACH 1701                  /* the same of 0.018 */
 #define GAIN_EACH_NEAR 4727             /* the same of 0.05 */
 #define GAIN_EACH_ALIKE 189             /* of 0.002 */
 #define NEAR ((INT64_C(2770) << 24) / 1000)
@@ -37,7 +37,6 @@ struct cells {
 	uint64_t many[KH_CELLS], total;
 	uint16_t f[KH_SHAPES][KH_CELLS];
 	uint32_t n;
-	bool text;
 };
 
 struct mixture {
@@ -50,7 +49,6 @@ static void gather(struct cells *c, const kh_shapes *s, const uint64_t many[KH_C
 {
 	c->n = 0;
 	c->total = 0;
-	c->text = s->by_seeds;
 	for (uint32_t i = 0; i < KH_LONG * KH_SHARES; i++) {
 		if (many[i] == 0)
 			continue;
@@ -181,8 +179,8 @@ static bool is_own(const struct mixture *one)
 	       (d <= 70 && w >= 80 * PERCENT);
 }
 
-/* With text shapes are narrower, so that more of a strain far from the reference is junk. */
-static bool is_own_by_text(const struct mixture *one)
+/* What a seed led to has narrow shapes, so that more of a strain far from the reference is junk. */
+static bool is_own_with_junk(const struct mixture *one)
 {
 	return kh_divergence[one->shape[0]] <= 70 && one->weight[0] >= 60 * PERCENT;
 }
@@ -290,9 +288,8 @@ static bool find_pair(const struct cells *c, const struct mixture *one, struct m
 			     beside_even = best_pair(c, one, BESIDE_EVEN);
 
 	*two = best_pair(c, one, BESIDE);
-	*likelier = two->like - one->like > GAIN_EACH * (int64_t)c->total;
-	const bool is = gains(c, two, one,
-			      gain_over(one, c->text ? GAIN_EACH_TEXT : GAIN_EACH)) &&
+	*likelier = two->like - one->like > GAIN_LIKELIER * (int64_t)c->total;
+	const bool is = gains(c, two, one, gain_over(one, GAIN_EACH)) &&
 			gains(c, two, &even, GAIN_EACH_ALIKE) && has_part(c, one, two);
 	const bool is_even = gains(c, &beside_even, one, gain_over(one, GAIN_EACH_ALIKE)) &&
 			     gains(c, &beside_even, &even, GAIN_EACH_ALIKE) &&
@@ -378,7 +375,7 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 	const struct mixture m = pair ? two : one;
 
 	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
-	fit->own = pair || is_own(&one) || (c.text && !likelier && is_own_by_text(&one));
+	fit->own = pair || is_own(&one) || (!likelier && is_own_with_junk(&one));
 	fit->weak = fit->own && (pair ? !is_clear(&m) : is_weak(&one));
 	fit->n = m.n;
 	fit->one_shape = one.shape[0];

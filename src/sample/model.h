@@ -67,7 +67,7 @@ typedef struct kh_presence {
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	bool by_long;                   /* the fit is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
-	bool many_strains;              /* more than lists keep places for */
+	bool many_strains;              /* more than lists keep places for: KH_SPECIES_PLACES */
 	/* own fragments whose place is known, of long ones their segments: places ... */
 	uint64_t counted;
 	uint64_t with_place;            /* ... as fragments, in 1/256 */

@@ -99,7 +99,7 @@ static struct steps steps_of(const kh_sampling *s)
 				(uint32_t)parts, 0 };
 }
 
-/* With text a fragment is seen only if one of its seeds is without a difference.  A seed has so
+/* A fragment is seen only if one of its seeds is without a difference.  A seed has so
  * many parts, of which the k bases of a feature are s->parts, and begins at one in some bases. */
 static void add_seeds(struct steps *s, uint32_t k, const kh_sampling *seeds)
 {
@@ -297,7 +297,6 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 		return KH_ENOMEM;
 	m->many = many;
 	m->steps = steps_of(sampling);
-	s->by_seeds = seeds != NULL;
 	if (seeds)
 		add_seeds(&m->steps, sampling->k, seeds);
 	for (uint32_t n = KH_N_LEAST; n < N; n++) {

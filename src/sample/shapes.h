@@ -30,7 +30,6 @@ extern const uint16_t kh_divergence[KH_SHAPES];         /* in 1/1000 */
 
 /* For the fragments of a sample. */
 typedef struct kh_shapes {
-	bool by_seeds;                          /* made with `seeds` */
 	uint16_t f[KH_SHAPES][KH_CELLS];        /* within each size they sum to 65535, about */
 	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= KH_H_LEAST, in 1/65536 */
 } kh_shapes;
