@@ -15,7 +15,7 @@ paste -d '\n' 1.tab 2.tab | tr '\t' '\n' >both.fq
 gzip -dc "$data"/genomes/*.gz >long.fa
 awk '!/^>/ { s = s $0 }
 	END { for (i = 0; i < 60; i++) printf ">r%d\n%s\n", i, substr(s, 1 + 1999 * i, 157 * (i % 13)) }' \
-	long.fa >pieces.fa; cp pieces.fa pieces2.fa
+	long.fa >pieces.fa; sed '/^>/!s/.$//' pieces.fa >pieces2.fa
 cat pieces.fa >>long.fa
 
 # --- equal bytes ----------------------------------------------------------------------------

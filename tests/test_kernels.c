@@ -278,8 +278,9 @@ static void gather_once(size_t total, size_t many)
 		at += n;
 	}
 	area parts = area_new(part, many * sizeof *part);
-	const kh_gpu_gather g = { .part = (kh_gpu_pairs *)parts.dev, .n = (uint32_t)many, .total = total,
-			    .key = (uint64_t *)to[0].dev, .bin = (uint32_t *)to[1].dev };
+	const kh_gpu_gather g = { .part = (kh_gpu_pairs *)parts.dev, .n = (uint32_t)many,
+				  .total = total, .key = (uint64_t *)to[0].dev,
+				  .bin = (uint32_t *)to[1].dev };
 	cuda(kh_gpu_gather_run(&g, NULL));
 	check_gathered(&x, area_get(&to[0]), area_get(&to[1]));
 	for (int i = 0; i < 2; i++) {

@@ -146,8 +146,8 @@ static void test_fit_single(void **state)
 	}
 }
 
-/* Of a strain 5 % from the reference many genes are farther: it is believed; but not where genes are
- * a strain's and a relative's. */
+/* Of a strain 5 % from the reference many genes are farther: it is believed; but not where genes
+ * are a strain's and a relative's. */
 static void test_fit_far(void **state)
 {
 	uint64_t lone[KH_CELLS] = { 0 }, two[KH_CELLS] = { 0 };
