@@ -98,7 +98,7 @@ static inline void add_list(pairs *p, uint64_t key, unsigned n)
 		add_pair(p, key, at / TARGET_BINS * (TARGET_BINS + GAP) + at % TARGET_BINS);
 }
 
-static int by_key(const void *a, const void *b)
+static inline int by_key(const void *a, const void *b)
 {
 	const pair *x = a, *y = b;
 
