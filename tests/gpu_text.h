@@ -1,4 +1,4 @@
-/* gpu_text.h - calls by databases with text: those of the CPU, and of devices */
+/* gpu_text.h - calls of the CPU, and of devices */
 #ifndef KH_TEST_GPU_TEXT_H
 #define KH_TEST_GPU_TEXT_H
 

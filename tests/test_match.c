@@ -1,5 +1,5 @@
 /*
- * test_match.c - fragments compared with text by a device, on made-up GPUs, beside the CPU:
+ * test_match.c - fragments compared by a device, on made-up GPUs, beside the CPU:
  * loading, queues, rooms that are too small, what is left to the host
  */
 #include "cuda/engine/batch.h"

@@ -1,4 +1,4 @@
-/* batch.c - tasks of a device's queues, compared with text in one launch (batch.h) */
+/* batch.c - tasks of a device's queues, compared in one launch (batch.h) */
 #include <config.h>
 #include "cuda/engine/batch.h"
 

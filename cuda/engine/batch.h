@@ -1,7 +1,7 @@
 /*
- * batch.h - tasks of a device's queues, compared with text in one launch
+ * batch.h - tasks of a device's queues, compared in one launch
  *
- * The kernels that compare fragments with text have more instructions than a multiprocessor keeps
+ * The kernels that compare fragments have more instructions than a multiprocessor keeps
  * at hand, and the fragments of a block are too few for a GPU.  If each task is launched by itself,
  * as soon as it is there, tasks are in different kernels, and drive each other's instructions and
  * local memory out of the caches.  So a device has few launches under way; tasks that come

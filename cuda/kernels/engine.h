@@ -139,7 +139,7 @@ typedef struct kh_gpu_query {
 } kh_gpu_query;
 
 /* Up to KH_GPU_TOGETHER queries at once, of one database: their fragments, and parts of long ones,
- * are compared with text, and then counted and looked at by translated seeds, as far as each query
+ * are compared, and then counted and looked at by translated seeds, as far as each query
  * wants that.  They are parameters of kernels, which may have 32,764 bytes of
  * these, and 4096 before CUDA 12.1. */
 #define KH_GPU_TOGETHER (CUDART_VERSION >= 12010 ? 16 : 3)

@@ -1,4 +1,4 @@
-/* match.cu - fragments compared with text, which has alleles or not, and what is made of that */
+/* match.cu - fragments compared with references, which have alleles or not, and their calls */
 #include "cuda/kernels/match_kernels.cuh"
 
 extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)

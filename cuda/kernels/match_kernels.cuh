@@ -1,5 +1,5 @@
 /*
- * match_kernels.cuh - fragments compared with text: match.cu, and match_plain.cu for databases
+ * match_kernels.cuh - fragments compared with the references: match.cu, and match_plain.cu for databases
  * without alleles
  *
  * The kernels run one after the other in a stream, each for several queries:

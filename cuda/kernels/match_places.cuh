@@ -1,4 +1,4 @@
-/* match_places.cuh - a fragment compared with text by a warp (match_warp.cuh): a mate, at the
+/* match_places.cuh - a fragment compared by a warp (match_warp.cuh): a mate, at the
  * places of its regions */
 #ifndef KH_CUDA_KERNELS_MATCH_PLACES_CUH
 #define KH_CUDA_KERNELS_MATCH_PLACES_CUH

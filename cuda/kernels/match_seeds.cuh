@@ -1,4 +1,4 @@
-/* match_seeds.cuh - a fragment compared with text by a warp (match_warp.cuh): its mates, their
+/* match_seeds.cuh - a fragment compared by a warp (match_warp.cuh): its mates, their
  * seeds, what these find, and the regions of that */
 #ifndef KH_CUDA_KERNELS_MATCH_SEEDS_CUH
 #define KH_CUDA_KERNELS_MATCH_SEEDS_CUH

@@ -1,5 +1,5 @@
 /*
- * match_warp.cuh - a fragment, or a part of a long one, compared with text by a warp
+ * match_warp.cuh - a fragment, or a part of a long one, compared by a warp
  *
  * The same as match.c does on the CPU.  The lanes share what there is much of: words of a mate,
  * seeds, candidates, regions, bases of a bin, columns aside, k-mers that are counted.  What is one

@@ -1,5 +1,5 @@
 /*
- * seeds.cu - sorted pairs to the lists and lines of a database with text
+ * seeds.cu - sorted pairs to the lists and lines of a database
  *
  * All ranges of a wave are worked on at once: their sorted pairs lie one behind the other, and a
  * thread finds its range from the top 8 bits of the key.  The contract is in index/seeds.h; the

@@ -1,4 +1,4 @@
-/* kept.c - the stretches of targets that a database with text keeps, made of their tiles, and the
+/* kept.c - the stretches of targets that a database keeps, made of their tiles, and the
  * alleles of these */
 #include <config.h>
 #include "build/build_in.h"

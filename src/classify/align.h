@@ -1,5 +1,5 @@
 /*
- * align.h - where fragments lie in the targets, and how they match there: of a database with text
+ * align.h - where fragments lie in the targets, and which of their bases match there
  */
 #ifndef KH_CLASSIFY_ALIGN_H
 #define KH_CLASSIFY_ALIGN_H

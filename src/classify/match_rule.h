@@ -1,5 +1,5 @@
 /*
- * match_rule.h - the rule for databases with text, in whole numbers   [HD]
+ * match_rule.h - the rule that makes a call, in whole numbers   [HD]
  *
  * Data flow of a fragment, and the bounds of each step:
  *

@@ -1,5 +1,5 @@
 /*
- * match_segment.h - what is compared with text at a time, and what is found of it   [HD]
+ * match_segment.h - the part of a fragment that is compared at a time, and its places   [HD]
  *
  * match_place.h makes places of a segment's seeds, match_score.h claims of these; for
  * the CPU (match.c) and for kernels.
@@ -12,7 +12,7 @@
 #include "classify/rule.h"
 #include "index/seeds.h"
 
-/* A database with text, in the memory of whoever compares. */
+/* A database, in the memory of whoever compares. */
 typedef struct kh_match_db {
 	const uint32_t *text;           /* NULL: there is none */
 	kh_shares shares;               /* of the text */

@@ -1,5 +1,5 @@
 /*
- * match_small.h - a fragment compared with text by a kernel   [HD]
+ * match_small.h - a fragment compared by a kernel   [HD]
  *
  * What kernels need beside match_long.h: they do the same as match.c does for a segment, but for
  * how seeds are looked up.

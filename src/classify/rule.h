@@ -1,7 +1,7 @@
 /*
  * rule.h - what a run is decided by, calls, and candidates   [HD]
  *
- * How a fragment is compared with text, and what call follows: match_rule.h.
+ * How a fragment is compared with the references, and what call follows: match_rule.h.
  */
 #ifndef KH_CLASSIFY_RULE_H
 #define KH_CLASSIFY_RULE_H

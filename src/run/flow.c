@@ -14,7 +14,7 @@ typedef struct work {
 	kh_task task;
 	kh_call *call;
 	kh_k2_runs runs;                /* of a database of Kraken 2 */
-	kh_alignments aligned;          /* of one with text */
+	kh_alignments aligned;          /* of one of kmerhash */
 	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
 	uint32_t *class_of;             /* for a second pass */
 	size_t cap_call, cap_candidates, cap_class_of;

@@ -1,4 +1,4 @@
-/* fit.h - reads compared with text: text.h says how   [HD] */
+/* fit.h - reads compared with the references: text.h says how   [HD] */
 #ifndef KH_TEXT_FIT_H
 #define KH_TEXT_FIT_H
 
