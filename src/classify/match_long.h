@@ -107,8 +107,8 @@ static KH_HD uint32_t kh_sums_best(const kh_sums *s)
 }
 
 /* --- the call ---------------------------------------------------------------------------- */
-/* May a fragment be species i as well as the best one?  With nearly as much credit; but if none of
- * that is of the same parts, it is one of two that are joined. */
+/* Does species i tie with the best one?  Yes, if its credit is nearly as high and both win some of
+ * the same parts.  If they share no part, the read is a chimera of the two. */
 static KH_HD bool kh_sum_near(const kh_sums *s, uint32_t best, uint32_t i)
 {
 	const uint32_t most = s->sum[best].credit, credit = s->sum[i].credit;
@@ -118,16 +118,16 @@ static KH_HD bool kh_sum_near(const kh_sums *s, uint32_t best, uint32_t i)
 		(uint64_t)KH_MATCH_SHARED * s->sum[i].shared >= credit);
 }
 
-/* Has the best species most of what its genus has?  What is not in the database is like one species
- * here, and another one there. */
+/* Does the best species have 2/3 of its genus' credit?  A read of a species that is not in the
+ * database resembles one species of the genus here, and another one there. */
 static KH_HD bool kh_sum_is_own(const kh_sum *s)
 {
 	return 3 * (uint64_t)s->credit >= 2 * (uint64_t)s->kin;
 }
 
-/* Are the parts that are compared first enough for the call: does the best species fit well, and is
- * it far ahead of all others, also of one that others may be of?  They have so many bases, and as
- * many features as the second pass asks of a long fragment. */
+/* Do the parts that are compared first decide the call?  Yes, if the best species fits well, all
+ * that come near it are of one species, and the fragment is long enough for the sample pass to take
+ * it for a long one.  `bases`, `features`: of these parts. */
 static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, uint64_t bases,
 				     uint32_t features)
 {

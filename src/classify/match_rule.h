@@ -23,12 +23,17 @@
  *	            a mate without a place is sought beside the other one; of a part, all species
  *	            are compared where the best one's stretches lie, as well (match_chain.h)
  *	call        the LCA of the species with the best score, and of those in a crowd that may be
- *	            as good, as deep as matches and mismatches allow; of several parts, by the
- *	            sums of these scores where a species is best, and of some parts only where
- *	            these tell enough.  As features it counts k-mers at every few bases
- *	            (rule.h), and those of them that the text has where the best species lies: so
- *	            the second pass sees identities, whatever was looked up.  What a fragment of
- *	            several parts could be is told to it by the parts that each species fits best
+ *	            as good, as deep as matches and mismatches allow; for several parts, by the
+ *	            sums of these scores where a species is best, and from some parts only where
+ *	            these suffice.  A call's features are k-mers at every few bases (rule.h), its
+ *	            hits those that the text has where the best species lies: so the sample pass
+ *	            sees identities, whichever seeds were looked up
+ *
+ * Example: a read of 100 bases lies in species A with 4 mismatches, and in B of the same genus with
+ * 6.  A has 96 matches, a score of 96 - 4 = 92 and a net of 96 - 4 x 4 = 80.  A species needs a net
+ * of (4 x 25 + 100) / 4 = 50, so the read is called A; B's score, 88, is no tie.  If B had 4
+ * mismatches as well, the call would be the LCA of both, the genus, which needs a net of 44.  With
+ * 12 mismatches A would have a net of 88 - 48 = 40: no call.
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H
@@ -40,39 +45,48 @@
  * with 5 to 20 % of errors, nearly half of them insertions and deletions, and on reads that are
  * joined of two species. */
 enum {
-	KH_MATCH_SEEDS = 128,           /* of a mate; a multiple of 64 */
-	KH_MATCH_CANDIDATES = 256,      /* of a mate */
-	KH_MATCH_PLACES = 32,           /* of a read by itself, or of both mates; a lane has one */
-	KH_MATCH_DIAGONALS = 8,         /* of a region */
+	/* Bounds of what is looked up and compared. */
+	KH_MATCH_SEEDS = 128,           /* seeds of a mate; a multiple of 64 */
+	KH_MATCH_CANDIDATES = 256,      /* candidates of a mate */
+	KH_MATCH_PLACES = 32,           /* places of a read, or of both mates; a lane has one */
+	KH_MATCH_DIAGONALS = 8,         /* diagonals of a region */
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
-	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
-	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
-	KH_MATCH_SPECIES = 25,          /* matches of a species, and a quarter of the bases; of
-					 * less than 50 bases half of both is less */
-	KH_MATCH_GENUS = 44,            /* matches of a genus */
-	KH_MATCH_COVER = 4,             /* without text, one base covered of so many */
-	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
-	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
-	KH_MATCH_REACH = 3,             /* mismatches that a candidate may be behind, */
-	/* so far is its score below the best one's; with alleles, places whose seeds say so are
-	 * compared for a call, too */
-	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
-	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
+	KH_MATCH_ASIDE = 64,            /* bases between the diagonals of a mate's places */
 	KH_MATCH_BEYOND = 2,            /* score beyond a seed that is more than chance */
-	KH_MATCH_NEAR = 6,              /* of a long fragment others may have a sixth less, */
-	KH_MATCH_SHARED = 4,            /* if a quarter of it is in parts of the best one */
-	KH_MATCH_SOME = 4,              /* one part of so many is compared first; they may do */
-	KH_MATCH_AHEAD = 4,             /* if others have one in so many less, or more than that, */
-	KH_MATCH_JOINED = 2,            /* and less than one in so many of its credit */
-	KH_MATCH_FEW = 12,              /* of less parts than that every second one is */
-	/* a mate without a place is sought beside one with such a score, */
-	KH_RESCUE_SCORE = 30,
-	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
-	KH_RESCUE_MOST = 4,             /* beside so many of these, */
+
+	/* Pairs. */
+	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of mates that are a pair */
+	KH_MATCH_APART = 20,            /* what the score loses if they are farther apart */
+
+	/* How much must match. */
+	KH_MATCH_SPECIES = 25,          /* net of a species: this, and a quarter of the bases */
+	KH_MATCH_GENUS = 44,            /* net of a genus */
+	KH_MATCH_PART = 20,             /* score of a part of a long fragment */
+	KH_MATCH_COVER = 4,             /* thin database: one base in so many lies in a seed */
+
+	/* Which species are candidates of the sample pass: */
+	KH_MATCH_SLACK = 64,            /* within a part, a score not farther below the best */
+	KH_MATCH_REACH = 3,             /* mismatches more than the best has, at most */
+	/* twice that in scores; with alleles a call compares the places of such a bound, too */
+	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
+
+	/* Long fragments.  Parts compared first decide if no other species has 3/4 of the best
+	 * one's score or 1/2 of its credit. */
+	KH_MATCH_NEAR = 6,              /* a species ties with 5/6 of the best one's credit, */
+	KH_MATCH_SHARED = 4,            /* 1/4 of it in parts that the best one wins, too */
+	KH_MATCH_SOME = 4,              /* one part in so many is compared first, */
+	KH_MATCH_FEW = 12,              /* but every second one of fewer parts than this */
+	KH_MATCH_AHEAD = 4,
+	KH_MATCH_JOINED = 2,
+
+	/* A mate without a place is sought beside its mate's place: */
+	KH_RESCUE_SCORE = 30,           /* if that has such a score, */
+	KH_RESCUE_NEAR = 8,             /* no farther below the best claim than this, */
+	KH_RESCUE_MOST = 4,             /* beside so many places, */
 	KH_RESCUE_BEFORE = 40,          /* from so many bases on the near side */
-	KH_RESCUE_BEHIND = 600,         /* to so many on the other, */
-	KH_RESCUE_LEN = 32,             /* if it has so many bases, */
-	KH_RESCUE_FIT = 14              /* and fits with such a score */
+	KH_RESCUE_BEHIND = 600,         /* to so many on the far side; */
+	KH_RESCUE_LEN = 32,             /* it has so many bases, */
+	KH_RESCUE_FIT = 14              /* and is found with such a score */
 };
 
 /* --- seeds ------------------------------------------------------------------------------- */
