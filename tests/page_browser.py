@@ -401,6 +401,121 @@ def test_phone(t, driver, path):
     driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def long_words(data):
+    """A species with a long name and reason, of a genus of which nothing is there; ties at the top."""
+    taxa, sample = data["taxa"], data["samples"][0]
+    keys = [c["key"] for c in data["columns"]]
+    species = [i for i, r in enumerate(taxa["rank"]) if data["ranks"][r] == "species"]
+    for i in species:
+        row = sample["values"].setdefault(str(i), [None] * len(keys))
+        row[keys.index("detected")], row[keys.index("why")] = "yes", "well"
+    gone = lonely(data)
+    taxa["name"][gone] = "Longella " + "verylonga " * 12
+    row = sample["values"][str(gone)]
+    row[keys.index("detected")], row[keys.index("why")] = "no", WHY
+    for i in species:
+        sample["direct"][i:end_of(taxa, i)] = [0] * (end_of(taxa, i) - i)
+        sample["direct"][i] = 70
+    sample["direct"][gone] = 90
+    sample["unclassified"] = sum(sample["direct"])
+
+
+def lonely(data):
+    """The first species that is the only one of its genus."""
+    taxa = data["taxa"]
+    ranks = [data["ranks"][r] for r in taxa["rank"]]
+    for i in range(len(ranks)):
+        held = [k for k in range(i, end_of(taxa, i)) if ranks[k] == "species"]
+        if ranks[i] == "genus" and len(held) == 1 and taxa["parent"][held[0]] == i:
+            return held[0]
+    raise ValueError("no genus of one species")
+
+
+WHY = "reads like those of Longella and of Brevella; none of their species is there: " \
+    "something related that is not in the database"
+
+
+def end_of(taxa, i):
+    """One past the last taxon of a clade."""
+    end = i + 1
+    while end < len(taxa["parent"]) and taxa["parent"][end] >= i:
+        end += 1
+    return end
+
+
+def pixel(p, x, y):
+    """The colour of the chart at shares of its width and height."""
+    return p.js("const c = document.getElementById('icicle'), one = document.createElement('canvas'),"
+                "pen = one.getContext('2d'); one.width = one.height = 1;"
+                "pen.drawImage(c, -Math.floor(arguments[0] * c.width), -Math.floor(arguments[1] * c.height));"
+                "return Array.from(pen.getImageData(0, 0, 1, 1).data).slice(0, 3)", x, y)
+
+
+def is_grey(colour):
+    return max(colour) - min(colour) < 24
+
+
+def test_widths(t, driver, path):
+    """What decides is in sight at any width: a long name, and its reason to the last word."""
+    copy = changed(path, long_words)
+    for width in (1400, 800, 400):
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        p = Page(driver, copy)
+        seen = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child :is(.why, .reason)'))"
+                    ".filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect().right,"
+                    "e.scrollWidth - e.clientWidth])")
+        t.ok(len(seen) == 1 and seen[0][0] == WHY and seen[0][1] <= width and seen[0][2] <= 0,
+             "%d pixels: the reason is whole and in sight" % width, seen)
+        if width == 400:
+            continue
+        wide = p.js("const e = document.querySelector('#taxa .scroll'); return e.scrollWidth - e.clientWidth")
+        t.ok(wide <= 0, "%d pixels: a long name pushes no column out of sight" % width, wide)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_refuted(t, driver, path):
+    """In grey what is judged not to be there, and what has no call; ties are told."""
+    p = Page(driver, changed(path, long_words))
+    taxa, sums = p.data["taxa"], clades(p.data, 0)
+    species = [i for i, r in enumerate(taxa["rank"]) if p.data["ranks"][r] == "species"]
+    n = sum(sums[i] == 70 for i in species)
+    tile = p.texts("#tiles .tile")[-1].split("\n")
+    t.ok(n > 1 and tile[1] == "%d species" % n and tile[0].endswith(" each"), "species with as many reads are counted",
+         tile, n)
+    gone = lonely(p.data)
+    classes = p.js("return Array.from(document.querySelectorAll('#table tbody tr')).map(r => r.className)")
+    t.ok(classes[0] == "is-no" and set(classes[1:]) == {"is-yes"}, "a row of what is not there is grey", classes)
+    low = pixel(p, 0.5, 0.9)
+    t.ok(is_grey(low) and pixel(p, 0.02, 0.6) == low, "the unclassified are drawn in the chart", low)
+    p.js("arguments[0].dispatchEvent(new MouseEvent('mousemove', { clientX: arguments[0].getBoundingClientRect().left + 50,"
+         "clientY: arguments[0].getBoundingClientRect().bottom - 20 }))", p.id("icicle"))
+    t.ok(p.texts("#tip") == ["unclassified\n%d pairs · 50.0 %% of all" % sums[0]], "and told", p.texts("#tip"))
+    for i, name, wanted in ((gone, "species that is not there", True), (taxa["parent"][gone], "genus of it", True),
+                            (next(i for i in species if i != gone), "species that is there", False)):
+        p.js("location.hash = '#taxon=' + arguments[0]", taxa["taxid"][i])
+        p.settle()
+        colour = pixel(p, 0.02, 0.1)
+        t.ok(is_grey(colour) == wanted, "%s: %s" % (name, "grey" if wanted else "in colour"), colour)
+    quiet(t, p, "refuted")
+
+
+def test_sheets(t, driver, path):
+    """On paper no heading stands on another sheet than what it is of, wherever the sheet ends."""
+    if not shutil.which("pdftotext"):
+        return
+    p, split = Page(driver, path), []
+    for height in range(0, 1000, 125):
+        p.js("document.getElementById('tree-title').closest('section').style.marginTop = arguments[0] + 'px'", height)
+        pdf = base64.b64decode(p.d.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+        text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, stdout=subprocess.PIPE, check=True).stdout
+        for sheet in text.decode().split("\f"):
+            for head, of in (("Taxonomy", "Viruses"), ("Largest species", " %")):
+                if head in sheet and of not in sheet.split(head)[1]:
+                    split.append((height, head))
+    t.ok(not split, "headings and their figures are on one sheet", split)
+
+
 def test_print(t, p, sheets):
     """On A4: every column that matters, all rows, and the page as it was afterwards."""
     before = p.column(0)
@@ -588,6 +703,9 @@ def tests(one, several, many, real, shots):
         test_print(t, p, 12)
         quiet(t, p, "many samples")
         test_phone(t, driver, real)
+        test_widths(t, driver, real)
+        test_refuted(t, driver, real)
+        test_sheets(t, driver, real)
         p = Page(driver, real)
         test_print(t, p, 3)
         test_coverage(t, p)

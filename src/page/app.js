@@ -65,6 +65,15 @@ function speciesOf(s) {
 	return list.sort((a, b) => s.clade[b] - s.clade[a]);
 }
 
+// The species with the most reads, or how many have as many.
+function largestSpecies(list, s) {
+	const tied = list.filter((i) => s.clade[i] === s.clade[list[0]]);
+
+	return { name: tied.length > 1 ? tied.length + " species" : taxa.name[list[0]],
+		names: tied.map((i) => taxa.name[i]).join(", "),
+		share: percent(s.clade[list[0]], s.all) + (tied.length > 1 ? " each" : "") };
+}
+
 function fillTiles() {
 	const s = samples[state.sample], species = speciesOf(s);
 
@@ -75,8 +84,10 @@ function fillTiles() {
 	meter.appendChild(part);
 	tile("Classified", percent(s.classified, s.all)).appendChild(meter);
 	tile(hasValues(s) ? "Species detected" : "Species", whole.format(species.length));
-	if (species.length)
-		tile("Largest, " + percent(s.clade[species[0]], s.all), taxa.name[species[0]], "text");
+	if (species.length) {
+		const most = largestSpecies(species, s);
+		tile("Largest, " + most.share, most.name, "text").lastChild.title = most.names;
+	}
 }
 
 function fillCrumbs() {
@@ -156,6 +167,8 @@ function fillTop(box, i, s) {
 		name.dir = "auto";
 		b.type = "button";
 		b.title = taxa.name[k];
+		if (isRefuted(k, s))
+			li.className = "is-no";
 		b.append(bar, name, make("em", "", percent(s.clade[k], s.all)));
 		b.addEventListener("click", () => go({ focus: k }));
 		li.appendChild(b);
