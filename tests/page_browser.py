@@ -1,9 +1,10 @@
 """The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
 
-    page_browser.py ONE SEVERAL MANY REAL [--shots FOLDER]
+    page_browser.py ONE SEVERAL MANY REAL VIRUS LARGE [--shots FOLDER]
     page_browser.py --times PAGE...
 
-ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify.
+ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify,
+as VIRUS, a sample of one virus, and LARGE, of a database of more species than a page lists.
 --times prints, a line a page: bytes, seconds to load, and the milliseconds of a frame while the
 chart zooms (time to draw, and from frame to frame: median, 95 % of them within, most).
 """
@@ -204,7 +205,7 @@ def test_search(t, p):
     p.back()
     box.clear()
     p.press(box, "no such taxon at all")
-    t.ok(not p.id("found").is_displayed(), "what is not there is not found")
+    t.ok(not p.texts("#found .name"), "what is not there is not found")
     box.clear()
     Select(p.id("rank")).select_by_value("")
     p.press(p.id("filter"), taxa["name"][i].lower())
@@ -500,6 +501,41 @@ def test_refuted(t, driver, path):
     quiet(t, p, "refuted")
 
 
+def test_known(t, driver, path, large):
+    """"Not found" and "not in the database" are told apart."""
+    p = Page(driver, path)
+    box = p.id("search")
+
+    def search(words):
+        box.clear()
+        p.press(box, words)
+        return dict(zip(p.texts("#found .name"), p.texts("#found .more"))), p.texts("#found .none")
+    found, none = search("lambda")
+    t.ok(found.get("Escherichia virus Lambda") == "species · in the database, no pairs" and not none,
+         "what is in the database but has no reads is found", found, none)
+    p.press(box, Keys.ARROW_DOWN, Keys.ARROW_UP)
+    k = p.texts("#found .name").index("Escherichia virus Lambda")
+    p.press(box, *[Keys.ARROW_DOWN] * k, Keys.ENTER)
+    said = p.texts("#details h3, #details dd.known, #details .note")
+    t.ok(said == ["Escherichia virus Lambda", "1 genome of 48.5 kbp, whole by its length",
+                  "It is in the database, and no pairs were called it."], "and shown, with its genomes", said)
+    found, none = search("klebsiella")
+    t.ok(not found and none == ["Not in the database"], "what is not in it is told", found, none)
+    found, none = search("694009")
+    t.ok(list(found) == ["Severe acute respiratory syndrome-related coronavirus"] and not none, "what has reads", found)
+    p.press(box, Keys.ENTER)
+    said = p.texts("#details dd.known")
+    t.ok(said == ["1 genome of 29.9 kbp, whole by its length"], "has its genomes, too", said)
+    quiet(t, p, "a virus")
+    p = Page(driver, large)
+    box = p.id("search")
+    found, none = search("s50999")
+    t.ok(not found and none and none[0].startswith("None of the 6,184 genera and higher taxa that this page lists of the "
+                                                   "57,184 taxa"), "a page that does not list all says so", none)
+    found, none = search("g5666")
+    t.ok(list(found) == ["G5666"], "and lists genera", found)
+
+
 def test_sheets(t, driver, path):
     """On paper no heading stands on another sheet than what it is of, wherever the sheet ends."""
     if not shutil.which("pdftotext"):
@@ -677,7 +713,7 @@ def test_coverage(t, p):
     t.ok(found[0] >= 4.5, "coverage: contrast of texts is at least 4.5", found)
 
 
-def tests(one, several, many, real, shots):
+def tests(one, several, many, real, virus, large, shots):
     t = Tap()
     driver = browser()
     try:
@@ -706,6 +742,7 @@ def tests(one, several, many, real, shots):
         test_widths(t, driver, real)
         test_refuted(t, driver, real)
         test_sheets(t, driver, real)
+        test_known(t, driver, virus, large)
         p = Page(driver, real)
         test_print(t, p, 3)
         test_coverage(t, p)
@@ -753,4 +790,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--times":
         times(sys.argv[2:])
     else:
-        tests(*sys.argv[1:5], sys.argv[6] if len(sys.argv) > 6 else None)
+        tests(*sys.argv[1:7], sys.argv[8] if len(sys.argv) > 8 else None)

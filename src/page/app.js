@@ -241,6 +241,7 @@ function fillDetails() {
 	pair(list, "Direct " + unit, whole.format(s.direct[i]));
 	pair(list, "Of all " + unit, percent(s.clade[i], s.all));
 	pair(list, "Of the classified", percent(s.clade[i], s.classified));
+	pair(list, "In the database", inDatabase(taxa.taxid[i]), "known");
 	for (const f of fields.filter((g) => g.column))
 		pair(list, f.label, valueText(f.column, f.of(i, s)), f.key);
 	box.appendChild(list);
@@ -273,7 +274,10 @@ function fillOver(box, i) {
 
 const finder = { list: [], at: -1 };
 
-// Whole taxids first, then names that begin so, then names that have it; the heavier first.
+const FOUND = 12;
+
+// Whole taxids first, then names that begin so, then names that have it; the heavier first.  Behind
+// them, from N on, taxa of the database that have no reads.
 function find(words) {
 	const sure = [], begin = [], has = [], s = samples[state.sample];
 	const low = words.trim().toLowerCase(), heavier = (a, b) => s.clade[b] - s.clade[a];
@@ -289,7 +293,12 @@ function find(words) {
 		else if (at > 0)
 			has.push(i);
 	}
-	return sure.concat(begin.sort(heavier), has.sort(heavier)).slice(0, 12);
+	const list = sure.concat(begin.sort(heavier), has.sort(heavier)).slice(0, FOUND);
+	return list.concat(findKnown(low, FOUND - list.length).map((k) => N + k));
+}
+
+function nameOf(i) {
+	return i < N ? taxa.name[i] : known.name[i - N];
 }
 
 function fillFound() {
@@ -297,12 +306,13 @@ function fillFound() {
 
 	box.textContent = "";
 	finder.list.forEach((i, k) => {
-		const li = make("li"), name = make("span", "name", taxa.name[i]);
+		const li = make("li"), name = make("span", "name", nameOf(i));
 		li.id = "found-" + k;
 		li.setAttribute("role", "option");
 		li.setAttribute("aria-selected", String(k === finder.at));
 		name.dir = "auto";
-		li.append(name, make("span", "more", detected(i, s) === "no" ? "judged not to be there" :
+		li.append(name, make("span", "more", i >= N ? known.rank[i - N] + " · in the database, no " + unit :
+			detected(i, s) === "no" ? "judged not to be there" :
 			rankName(i) + " · " + percent(s.clade[i], s.all)));
 		li.addEventListener("mousedown", (event) => {
 			event.preventDefault();
@@ -310,7 +320,9 @@ function fillFound() {
 		});
 		box.appendChild(li);
 	});
-	box.hidden = finder.list.length === 0;
+	if (finder.list.length === 0 && known.ready && document.activeElement === input && input.value.trim())
+		box.appendChild(make("li", "none", notKnown()));
+	box.hidden = !box.firstChild;
 	input.setAttribute("aria-expanded", String(!box.hidden));
 	if (finder.at >= 0)
 		input.setAttribute("aria-activedescendant", "found-" + finder.at);
@@ -323,10 +335,13 @@ function choose(k) {
 	finder.list = [];
 	finder.at = -1;
 	fillFound();
-	if (i !== undefined) {
-		get("search").value = taxa.name[i];
+	if (i !== undefined)
+		get("search").value = nameOf(i);
+	if (i >= N)
+		showKnown(i - N);
+	else if (i !== undefined)
 		go({ focus: i });
-	}
+	get("found").hidden = true;
 }
 
 function startFinder() {
@@ -428,6 +443,7 @@ function start() {
 	fillTiles();
 	drawSamples();
 	arrive();
+	startKnown();
 	new ResizeObserver(resize).observe(canvas);
 	window.addEventListener("hashchange", arrive);
 }
