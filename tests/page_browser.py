@@ -1,9 +1,10 @@
 """The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
 
-    page_browser.py ONE SEVERAL MANY REAL [--shots FOLDER]
+    page_browser.py ONE SEVERAL MANY REAL VIRUS LARGE [--shots FOLDER]
     page_browser.py --times PAGE...
 
-ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify.
+ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify,
+as VIRUS, a sample of one virus, and LARGE, of a database of more species than a page lists.
 --times prints, a line a page: bytes, seconds to load, and the milliseconds of a frame while the
 chart zooms (time to draw, and from frame to frame: median, 95 % of them within, most).
 """
@@ -204,7 +205,7 @@ def test_search(t, p):
     p.back()
     box.clear()
     p.press(box, "no such taxon at all")
-    t.ok(not p.id("found").is_displayed(), "what is not there is not found")
+    t.ok(not p.texts("#found .name"), "what is not there is not found")
     box.clear()
     Select(p.id("rank")).select_by_value("")
     p.press(p.id("filter"), taxa["name"][i].lower())
@@ -401,6 +402,156 @@ def test_phone(t, driver, path):
     driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def long_words(data):
+    """A species with a long name and reason, of a genus of which nothing is there; ties at the top."""
+    taxa, sample = data["taxa"], data["samples"][0]
+    keys = [c["key"] for c in data["columns"]]
+    species = [i for i, r in enumerate(taxa["rank"]) if data["ranks"][r] == "species"]
+    for i in species:
+        row = sample["values"].setdefault(str(i), [None] * len(keys))
+        row[keys.index("detected")], row[keys.index("why")] = "yes", "well"
+    gone = lonely(data)
+    taxa["name"][gone] = "Longella " + "verylonga " * 12
+    row = sample["values"][str(gone)]
+    row[keys.index("detected")], row[keys.index("why")] = "no", WHY
+    for i in species:
+        sample["direct"][i:end_of(taxa, i)] = [0] * (end_of(taxa, i) - i)
+        sample["direct"][i] = 70
+    sample["direct"][gone] = 90
+    sample["unclassified"] = sum(sample["direct"])
+
+
+def lonely(data):
+    """The first species that is the only one of its genus."""
+    taxa = data["taxa"]
+    ranks = [data["ranks"][r] for r in taxa["rank"]]
+    for i in range(len(ranks)):
+        held = [k for k in range(i, end_of(taxa, i)) if ranks[k] == "species"]
+        if ranks[i] == "genus" and len(held) == 1 and taxa["parent"][held[0]] == i:
+            return held[0]
+    raise ValueError("no genus of one species")
+
+
+WHY = "reads like those of Longella and of Brevella; none of their species is there: " \
+    "something related that is not in the database"
+
+
+def end_of(taxa, i):
+    """One past the last taxon of a clade."""
+    end = i + 1
+    while end < len(taxa["parent"]) and taxa["parent"][end] >= i:
+        end += 1
+    return end
+
+
+def pixel(p, x, y):
+    """The colour of the chart at shares of its width and height."""
+    return p.js("const c = document.getElementById('icicle'), one = document.createElement('canvas'),"
+                "pen = one.getContext('2d'); one.width = one.height = 1;"
+                "pen.drawImage(c, -Math.floor(arguments[0] * c.width), -Math.floor(arguments[1] * c.height));"
+                "return Array.from(pen.getImageData(0, 0, 1, 1).data).slice(0, 3)", x, y)
+
+
+def is_grey(colour):
+    return max(colour) - min(colour) < 24
+
+
+def test_widths(t, driver, path):
+    """What decides is in sight at any width: a long name, and its reason to the last word."""
+    copy = changed(path, long_words)
+    for width in (1400, 800, 400):
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        p = Page(driver, copy)
+        seen = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child :is(.why, .reason)'))"
+                    ".filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect().right,"
+                    "e.scrollWidth - e.clientWidth])")
+        t.ok(len(seen) == 1 and seen[0][0] == WHY and seen[0][1] <= width and seen[0][2] <= 0,
+             "%d pixels: the reason is whole and in sight" % width, seen)
+        if width == 400:
+            continue
+        wide = p.js("const e = document.querySelector('#taxa .scroll'); return e.scrollWidth - e.clientWidth")
+        t.ok(wide <= 0, "%d pixels: a long name pushes no column out of sight" % width, wide)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_refuted(t, driver, path):
+    """In grey what is judged not to be there, and what has no call; ties are told."""
+    p = Page(driver, changed(path, long_words))
+    taxa, sums = p.data["taxa"], clades(p.data, 0)
+    species = [i for i, r in enumerate(taxa["rank"]) if p.data["ranks"][r] == "species"]
+    n = sum(sums[i] == 70 for i in species)
+    tile = p.texts("#tiles .tile")[-1].split("\n")
+    t.ok(n > 1 and tile[1] == "%d species" % n and tile[0].endswith(" each"), "species with as many reads are counted",
+         tile, n)
+    gone = lonely(p.data)
+    classes = p.js("return Array.from(document.querySelectorAll('#table tbody tr')).map(r => r.className)")
+    t.ok(classes[0] == "is-no" and set(classes[1:]) == {"is-yes"}, "a row of what is not there is grey", classes)
+    low = pixel(p, 0.5, 0.9)
+    t.ok(is_grey(low) and pixel(p, 0.02, 0.6) == low, "the unclassified are drawn in the chart", low)
+    p.js("arguments[0].dispatchEvent(new MouseEvent('mousemove', { clientX: arguments[0].getBoundingClientRect().left + 50,"
+         "clientY: arguments[0].getBoundingClientRect().bottom - 20 }))", p.id("icicle"))
+    t.ok(p.texts("#tip") == ["unclassified\n%d pairs · 50.0 %% of all" % sums[0]], "and told", p.texts("#tip"))
+    for i, name, wanted in ((gone, "species that is not there", True), (taxa["parent"][gone], "genus of it", True),
+                            (next(i for i in species if i != gone), "species that is there", False)):
+        p.js("location.hash = '#taxon=' + arguments[0]", taxa["taxid"][i])
+        p.settle()
+        colour = pixel(p, 0.02, 0.1)
+        t.ok(is_grey(colour) == wanted, "%s: %s" % (name, "grey" if wanted else "in colour"), colour)
+    quiet(t, p, "refuted")
+
+
+def test_known(t, driver, path, large):
+    """"Not found" and "not in the database" are told apart."""
+    p = Page(driver, path)
+    box = p.id("search")
+
+    def search(words):
+        box.clear()
+        p.press(box, words)
+        return dict(zip(p.texts("#found .name"), p.texts("#found .more"))), p.texts("#found .none")
+    found, none = search("lambda")
+    t.ok(found.get("Escherichia virus Lambda") == "species · in the database, no pairs" and not none,
+         "what is in the database but has no reads is found", found, none)
+    p.press(box, Keys.ARROW_DOWN, Keys.ARROW_UP)
+    k = p.texts("#found .name").index("Escherichia virus Lambda")
+    p.press(box, *[Keys.ARROW_DOWN] * k, Keys.ENTER)
+    said = p.texts("#details h3, #details dd.known, #details .note")
+    t.ok(said == ["Escherichia virus Lambda", "1 genome of 48.5 kbp, whole by its length",
+                  "It is in the database, and no pairs were called it."], "and shown, with its genomes", said)
+    found, none = search("klebsiella")
+    t.ok(not found and none == ["Not in the database"], "what is not in it is told", found, none)
+    found, none = search("694009")
+    t.ok(list(found) == ["Severe acute respiratory syndrome-related coronavirus"] and not none, "what has reads", found)
+    p.press(box, Keys.ENTER)
+    said = p.texts("#details dd.known")
+    t.ok(said == ["1 genome of 29.9 kbp, whole by its length"], "has its genomes, too", said)
+    quiet(t, p, "a virus")
+    p = Page(driver, large)
+    box = p.id("search")
+    found, none = search("s50999")
+    t.ok(not found and none and none[0].startswith("None of the 6,184 genera and higher taxa that this page lists of the "
+                                                   "57,184 taxa"), "a page that does not list all says so", none)
+    found, none = search("g5666")
+    t.ok(list(found) == ["G5666"], "and lists genera", found)
+
+
+def test_sheets(t, driver, path):
+    """On paper no heading stands on another sheet than what it is of, wherever the sheet ends."""
+    if not shutil.which("pdftotext"):
+        return
+    p, split = Page(driver, path), []
+    for height in range(0, 1000, 125):
+        p.js("document.getElementById('tree-title').closest('section').style.marginTop = arguments[0] + 'px'", height)
+        pdf = base64.b64decode(p.d.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+        text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, stdout=subprocess.PIPE, check=True).stdout
+        for sheet in text.decode().split("\f"):
+            for head, of in (("Taxonomy", "Viruses"), ("Largest species", " %")):
+                if head in sheet and of not in sheet.split(head)[1]:
+                    split.append((height, head))
+    t.ok(not split, "headings and their figures are on one sheet", split)
+
+
 def test_print(t, p, sheets):
     """On A4: every column that matters, all rows, and the page as it was afterwards."""
     before = p.column(0)
@@ -562,7 +713,7 @@ def test_coverage(t, p):
     t.ok(found[0] >= 4.5, "coverage: contrast of texts is at least 4.5", found)
 
 
-def tests(one, several, many, real, shots):
+def tests(one, several, many, real, virus, large, shots):
     t = Tap()
     driver = browser()
     try:
@@ -588,6 +739,10 @@ def tests(one, several, many, real, shots):
         test_print(t, p, 12)
         quiet(t, p, "many samples")
         test_phone(t, driver, real)
+        test_widths(t, driver, real)
+        test_refuted(t, driver, real)
+        test_sheets(t, driver, real)
+        test_known(t, driver, virus, large)
         p = Page(driver, real)
         test_print(t, p, 3)
         test_coverage(t, p)
@@ -635,4 +790,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--times":
         times(sys.argv[2:])
     else:
-        tests(*sys.argv[1:5], sys.argv[6] if len(sys.argv) > 6 else None)
+        tests(*sys.argv[1:7], sys.argv[8] if len(sys.argv) > 8 else None)

@@ -48,6 +48,39 @@ EOF
 if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" python compare.py
 else skip "the page has the counts of the report" "no python3"; fi
 
+# What was looked for: all taxa of the database, with the genomes that each has.
+expect 0 "" "a page of one virus" classify --db a.khdb --paired --output - --html virus.html $data/reads/sarscov2_real_1.fq.gz $data/reads/sarscov2_real_2.fq.gz
+cat >known.py <<'EOF'
+import base64
+import os
+import subprocess
+import zlib
+from page_data import page_data
+
+known = page_data("virus.html")["known"]
+n = known["listed"]
+text = zlib.decompress(base64.b64decode(known["list"])).decode().split("\n")
+rows = {t: (r, m, *(g.split() + ["0"] * 2)[:2], "part" if g.endswith("part") else "")
+        for m, t, r, g in zip(*(text[k * n:k * n + n] for k in range(4)))}
+said = subprocess.run([os.environ["kmerhash"], "inspect", "--find", "", "a.khdb"], check=True,
+                      stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
+want = {}
+for row in said[1:]:
+    taxid, rank, name, genomes, longest, references = row.split("\t")
+    want[taxid] = (rank, name, genomes, longest, "part" if references == "part" else "")
+want.pop("1")
+assert rows == want and n == known["all"] == len(want) > 30, (rows, want)
+assert rows["10710"][2:] == ("1", "48502", ""), rows["10710"]
+assert rows["694002"][2:4] == ("2", "30119"), rows["694002"]
+EOF
+if [ -n "$PYTHON3" ]; then export kmerhash; check "the page has the taxa of the database" python known.py
+else skip "the page has the taxa of the database" "no python3"; fi
+many() { awk -v OFS='\t' 'BEGIN { for (i = 0; i < 51000; i++) { s = ""; for (k = i; length(s) < 40; k = (k * 1103 + 12345) % 65521) s = s substr("ACGT", k % 4 + 1, 1);
+	print ">g" i "\n" s >"many.fa"; print "g" i, "d__Bacteria;f__F" int(i / 99) ";g__G" int(i / 9) ";s__G" int(i / 9) " s" i >"many.tsv" } }'; }
+many && check "a database of 51,000 species" build --db many.khdb -k 16 --lineage many.tsv many.fa
+check "its page" classify --db many.khdb --output - --html genera.html empty.fq
+check "its page is below 400 kB" [ "$(wc -c <genera.html)" -lt 400000 ]
+check "it lists what is above species" grep -q '"known":{"all":[0-9]*,"listed":6184,' genera.html
 expect 0 "" "a page with a profile" page profile.html --profile profile.tsv
 expect 0 "" "the same by two threads and small blocks" page two.html --profile two.tsv --threads 2 --set block-size=1K
 counts profile.html >one; counts two.html >two
@@ -142,7 +175,7 @@ check "a page of 1000 taxa and 6 samples" "$here/tests/make_page" 1000 6 several
 check "a page of 30 samples" "$here/tests/make_page" 1400 30 many.html
 check "a page of 5000 taxa is below 1.5 MB" sh -c '"$1" 5000 1 large.html && [ "$(wc -c <large.html)" -lt 1500000 ]' \
 	- "$here/tests/make_page"
-HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html many.html profile.html >tap 2>.err ||
+HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html many.html profile.html virus.html genera.html >tap 2>.err ||
 	not_ok "the browser's tests came to their end"
 while IFS= read -r line; do
 	case $line in

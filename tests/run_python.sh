@@ -26,14 +26,17 @@ has() { "$python" -c "import $1" 2>/dev/null; }
 
 # --- its README -------------------------------------------------------------------------------
 build --db tour.khdb "$data"/genomes/*.gz
+ln -s "$data" data
 cp "$data/reads/tiny_sim_1.fq.gz" sim_1.fq.gz; cp "$data/reads/tiny_sim_2.fq.gz" sim_2.fq.gz
-awk '/^<!-- python/ { on = 1; next } /^<!-- end/ { on = 0 } on' "$module/README.md" | sed 's/^    //' >all.py
-sed '/^with .*want=/,$d' all.py >first.py
+part() { awk -v what="$1" '$0 ~ "^<!-- (" what ")" { on = 1; next } /^<!-- end/ { on = 0 } on' "$module/README.md" | sed 's/^    //'; }
+part python >python.py; part "python|pandas" >all.py
+sed '/^with .*want=/,$d' python.py >first.py
 expect 0 "" "README: calls" "$python" first.py
 cp .out got
 classify --db tour.khdb --paired --output lines.tsv sim_1.fq.gz sim_2.fq.gz
 check "README: as many lines as are classified" test "$(wc -l <got)" -eq "$(grep -c '^C' lines.tsv)"
 check "README: names, taxa, hits" sh -c 'cut -d " " -f 1,2 got >a; grep "^C" lines.tsv | cut -f 2,3 | tr "\t" " " >b; cmp a b'
+expect 0 "" "README: files, without pandas" "$python" -c 'import sys; sys.modules["pandas"] = None; exec(open("python.py").read())'
 if has pandas; then
 	expect 0 "" "README: files and frames" "$python" all.py
 else skip "README: files and frames" "no pandas"; fi

@@ -63,4 +63,36 @@ expect 2 'extract: "Alike" is the name of several taxa, such as taxid 10[78][0-9
 	"a name of two taxa" classify --db two.khdb --output o.tsv --extract Alike --classified-out alike.fq all_1.fq
 nothing_left "a name of two taxa" alike.fq
 check "their taxids" classify -q --db two.khdb --output - --extract 10847,10710 --classified-out c.fq all_1.fq
+
+# --- where they lie: SAM beside PAF, and beside the bases of reads and references ---------------
+sam() { c --device cpu --sam a.sam --paf a.paf "$@"; }
+gz() { c --device cpu --sam a.sam.gz "$@"; }
+# beside READS[,MATES]: check_sam.py of what sam has made
+beside() { python "$tests/check_sam.py" a.sam a.paf "$1" "$data"/genomes/*.gz; }
+if [ -n "$PYTHON3" ]; then
+	check "--sam" sam --paired all_1.fq all_2.fq
+	check "--sam: what PAF has, with the bases of the references" beside all_1.fq,all_2.fq
+	check "--sam: all targets" [ "$(grep -c '^@SQ' a.sam)" = 6 ]
+	python "$tests/check_paf.py" make from.fa "$data"/genomes/*.gz
+	check "--sam: of FASTA, with gaps" sam from.fa
+	check "--sam: of FASTA, with gaps: right" beside from.fa
+	check "--sam: there are gaps" sh -c 'cut -f 6 a.sam | grep -q "[0-9]I.*[0-9]D\|[0-9]D.*[0-9]I"'
+	lambda=$(gzip -dc "$data"/genomes/*Lambda* | sed 1d | tr -d '\n')
+	printf '>a\n%s%s\n' "$(echo "$lambda" | cut -c 1001-4000)" "$(echo "$lambda" | cut -c 30001-33000)" >parts.fa
+	check "--sam: a record of several parts" sam parts.fa
+	check "--sam: all but the first are supplementary" [ "$(grep -v '^@' a.sam | cut -f 2 | tr '\n' ' ')" = "0 2048 " ]
+	check "--sam: a record of several parts: right" beside parts.fa
+	check "--sam of a species" sam --extract "Escherichia virus Lambda" --paired all_1.fq all_2.fq
+	check "--sam of a species: right" beside all_1.fq,all_2.fq
+	called 10710 >want; grep -v '^@' a.sam | cut -f 1 | uniq >got; same want got "--sam of a species: its fragments"
+	check "--sam of a species: its reference alone" [ "$(grep '^@SQ' a.sam)" = "@SQ	SN:NC_001416.1	LN:48502" ]
+	cp a.sam one.sam
+	check "--sam, three threads, small blocks, gz" gz --threads 3 --set block-size=900 --extract 10710 --paired all_1.fq all_2.fq
+	gzip -dc a.sam.gz >got; same one.sam got "--sam: the same bytes"
+	check "--sam of a strain" sam --extract 10760 --paired all_1.fq all_2.fq
+	check "--sam of a strain: the references of its species" grep -q "^@SQ	SN:NC_001604.1" a.sam
+	check "--sam of samples" sh -c 'printf "sample\treads1\treads2\ns1\tall_1.fq\tall_2.fq\ns2\tall_1.fq\t\n" >sheet.tsv; "$@"' - "$kmerhash" classify --device cpu --db a.khdb \
+		--samples sheet.tsv --outdir out --write sam,report --extract 10710
+	same one.sam out/s1.sam "--sam of samples: the same bytes"
+else skip "--sam" "no python3"; fi
 plan

@@ -55,6 +55,8 @@ check "a run that was killed is completed by the next one" snake
 [ "$(clade tiny_sim 10710)" = 50 ] && [ "$(clade tiny_sim 10847)" = 50 ] &&
 	[ "$(clade tiny_sim 694002)" = 100 ] && [ "$(clade sarscov2_real 694009)" -ge 95 ]
 check "the reports have the organisms that the reads came from" [ $? -eq 0 ]
+passed() { for s in tiny_sim sarscov2_real both; do tr -d '\n ' <"$1/results/$s.json" | grep -q '"sample_pass":true' || return; done; }
+check "the sample as a whole is looked at" passed run
 there() { for s in tiny_sim sarscov2_real both; do [ -s "$1/results/$s.html" ] && grep -q "	yes	" "$1/results/$s.profile.tsv" || return; done; }
 check "each sample has a page and a profile" there run
 check "the page of all has what the profiles say" sh -c 'grep -q "\"detected\".*\[\"yes\"," run/results/taxa.html'
@@ -91,6 +93,24 @@ END
 dir=blank
 check "a blank sample beside another, with Bracken" snake --configfile "$t/blank/config/config.yaml" "$t/local/bracken.yaml" -- \
 	results/bracken/blank.bracken results/bracken/tiny_sim.bracken
+
+# Nothing but blanks: no reads, none that is classified, and an empty .gz; a MultiQC that finds nothing
+# makes no page.
+folder blanks; printf '@a\nNNNN\n+\nIIII\n' >n.fq; : | gzip >none.fq.gz
+printf 'sample\tfq1\tfq2\nempty\t%s\t\nn\t%s\t\npairs\t%s\t%s\n' "$t/none.fq" "$t/n.fq" "$t/none.fq.gz" "$t/none.fq" >blanks/config/samples.tsv
+printf 'multiqc: true\n' >local/multiqc.yaml
+if command -v ktImportText >/dev/null; then echo "krona: true" >>local/multiqc.yaml; fi
+printf '#!/bin/sh\necho "No analysis results found. Cleaning up"\n' >bin/multiqc; chmod +x bin/multiqc
+whole="summary.tsv taxa.tsv taxa.biom taxa.html multiqc.html"
+results() { for s in empty n pairs; do [ -s "$1/results/$s.profile.tsv" ] && [ -s "$1/results/$s.html" ] && [ -s "$1/results/bracken/$s.bracken" ] || return; done
+	for f in $whole; do [ -s "$1/results/$f" ] || return; done; }
+for dir in blanks blanks2; do
+	[ $dir = blanks ] || { folder $dir; cp blanks/config/samples.tsv $dir/config/; printf 'classify:\n  batch: true\n' >>local/multiqc.yaml; }
+	check "$dir: nothing but blank samples" snake --configfile "$t/$dir/config/config.yaml" "$t/local/bracken.yaml" "$t/local/multiqc.yaml"
+	check "$dir: all results are there" results $dir
+	check "$dir: the table has no taxa" [ "$(cut -f 3,5- $dir/results/taxa.tsv | tr '\t\n' ' ;')" = "name empty n pairs;unclassified 0 1 0;root 0 0 0;" ]
+done
+rm bin/multiqc; dir=blank
 check "a blank sample: a table without rows" test "$(cut -f 1,2,7 blank/results/bracken/blank.bracken)" = "name	taxonomy_id	fraction_total_reads"
 [ ! -e bin/bracken ] || rm bin/bracken
 dir=run

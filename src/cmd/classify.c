@@ -46,7 +46,7 @@ static int load_db(struct classify *j, kh_err *err)
 				    .confidence = j->v.confidence,
 				    .want = j->v.sample_pass || j->v.profile ? KH_WANT_CANDIDATES
 					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
-				    .aligned = j->v.identity || j->v.paf,
+				    .aligned = kh_classify_aligns(&j->v),
 				    .min_groups = (uint32_t)j->v.min_groups,
 				    .quick = j->v.quick };
 
@@ -282,7 +282,7 @@ static int classify(struct classify *j, kh_err *err)
 
 static int choose_device(struct classify *j, kh_err *err)
 {
-	return kh_load_devices(&j->on.choice, j->v.device, j->v.db, j->v.identity || j->v.paf, err);
+	return kh_load_devices(&j->on.choice, j->v.device, j->v.db, kh_classify_aligns(&j->v), err);
 }
 
 static void clear(struct classify *j)

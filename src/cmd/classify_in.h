@@ -31,9 +31,15 @@ struct classify_values {
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
 	bool bzip2;                     /* reads are decompressed by bzip2(1) */
 	bool no_mate_check, allow_no_eof, no_verify, verify, keep_going, resume;
-	const char *profile, *paf;
+	const char *profile, *paf, *sam;
 	bool sample_pass, lineage_column, second_best, identity;
 };
+
+/* Is it asked for where reads lie? */
+static inline bool kh_classify_aligns(const struct classify_values *v)
+{
+	return v->identity || v->paf || v->sam;
+}
 
 extern const kh_opt kh_classify_opts[], kh_classify_settings[];
 extern const kh_group kh_classify_groups[];

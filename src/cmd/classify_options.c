@@ -21,11 +21,14 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("json", 0, AT(json), "FILE", "summary of the run"),
 	KH_TEXT("html", 0, AT(html), "FILE", "the result as a page for a browser"),
 	KH_TEXT("paf", 0, AT(paf), "FILE", "where reads lie in references"),
+	KH_TEXT("sam", 0, AT(sam), "FILE",
+		"the same with the reads, for viewers; --extract chooses taxa"),
 	KH_TEXT("prefix", 0, AT(prefix), "OUT",
 		"names what is written: OUT.tsv, OUT.report, OUT.json, ..."),
 	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
 		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
-		"                                   paf or paf.gz [lines,report,json]"),
+		"                                   paf or paf.gz, sam or sam.gz\n"
+		"                                   [lines,report,json]"),
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
@@ -42,7 +45,8 @@ const kh_opt kh_classify_opts[] = {
 		"classified reads ('#' in pairs: _1 and _2)"),
 	KH_TEXT("unclassified-out", 'U', AT(unclassified), "FILE", "the others, alike"),
 	KH_LIST("extract", 'e', AT(extract), "TAXA",
-		"--classified-out takes reads of these clades (taxids or names) only"),
+		"--classified-out, --paf and --sam take reads of these clades\n"
+		"                                   (taxids or names) only"),
 	KH_LIST("exclude", 'x', AT(exclude), "TAXA",
 		"reads of these clades go to neither file"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
@@ -175,9 +179,10 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if (v->distinct && v->mpa)
 		return kh_fail(err, KH_EUSAGE,
 			       "--set mpa-style has no columns for --set distinct");
-	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified)
+	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified &&
+	    !v->paf && !v->sam)
 		return kh_fail(err, KH_EUSAGE, "--extract and --exclude say which reads are "
-			       "written by --classified-out and --unclassified-out");
+			       "written by --classified-out, --unclassified-out, --paf and --sam");
 	return check_profile(v->profile, err);
 }
 

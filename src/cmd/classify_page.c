@@ -10,9 +10,10 @@
 #include <string.h>
 #include "base/mem.h"
 #include "merge/formats.h"
+#include "page/known.h"
 #include "page/species.h"
 
-enum { FACTS = 16, VALUE = 300 };
+enum { FACTS = 20, VALUE = 300 };
 
 /* Facts about the run, as pairs of label and text. */
 struct facts {
@@ -110,7 +111,30 @@ static const char *grouped(char text[32], uint64_t n)
 	return p;
 }
 
-static void tell_run(const struct classify *j, struct facts *f)
+/* What a database of ours is made of, and what it lacks. */
+static void tell_database(const struct classify *j, const kh_page_known *k, struct facts *f)
+{
+	const kh_db_header *h = j->db->h;
+	const kh_sampling s = kh_db_sampling(h);
+	char a[32], b[32], c[32], part[80] = "", unmapped[80] = "";
+
+	if (kh_db_is_thin(h))
+		snprintf(part, sizeof part, ", limited in size: %.3g %% of the features",
+			 (double)kh_sampling_share(&s) / 4294967296.0 * 100);
+	add(f, "Kind", "%s%s%s", kh_db_is_thin(h) ? "features of references without their bases"
+	    : "references with their bases", h->section[KH_SEC_TRANSLATED].at
+	    ? ", and what they may code for" : "", part);
+	part[0] = '\0';
+	if (k->parts)
+		snprintf(part, sizeof part, "; of %s only a plasmid or another part of the genome",
+			 grouped(a, k->parts));
+	if (h->unmapped)
+		snprintf(unmapped, sizeof unmapped, "; %s sequences that were given have no taxon",
+			 grouped(b, h->unmapped));
+	add(f, "Species in it", "%s%s%s", grouped(c, k->species), part, unmapped);
+}
+
+static void tell_run(const struct classify *j, const kh_page_known *k, struct facts *f)
 {
 	const kh_db_header *h = j->db->h;
 	char a[32], b[100], c[32];
@@ -133,6 +157,7 @@ static void tell_run(const struct classify *j, struct facts *f)
 		    h->n_taxa);
 		add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
 		    : "minhash windows", (unsigned)h->sampling.k);
+		tell_database(j, k, f);
 		add(f, "Digest", "%016" PRIx64, h->digest);
 	}
 	add(f, "Confidence", "%g", j->v.confidence);
@@ -147,6 +172,7 @@ struct parts {
 	kh_buf command, inputs;
 	char *name;
 	kh_page_taxon *taxa;
+	kh_page_known known;
 };
 
 static int add_profile(struct parts *x, const struct classify *j, const kh_results *r,
@@ -170,6 +196,8 @@ static int make_parts(struct parts *x, const struct classify *j, size_t i, const
 
 	if (!rc && !(x->taxa = kh_page_taxa(j->db->tax, err)))
 		rc = KH_ENOMEM;
+	if (!rc)
+		rc = kh_page_known_make(&x->known, j->db, err);
 	if (!rc && r->pass)
 		rc = add_profile(x, j, r, err);
 	if (!rc)
@@ -185,6 +213,7 @@ static void clear_parts(struct parts *x)
 	free(x->inputs.p);
 	free(x->taxa);
 	free(x->name);
+	kh_page_known_clear(&x->known);
 }
 
 static void tell_sample(const struct classify *j, const struct parts *x, const kh_results *r,
@@ -222,7 +251,7 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 						.coverage = x.covered.species,
 						.n_coverage = x.covered.n };
 
-		tell_run(j, &f);
+		tell_run(j, &x.known, &f);
 		tell_sample(j, &x, r, pairs, &f);
 		rc = kh_page_write(b, &(kh_page) { .unit = pairs ? "pairs" : "reads",
 						   .taxon = x.taxa, .n_taxa = j->db->tax->n,
@@ -231,7 +260,8 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 						   .n_columns = r->pass ? KH_PAGE_COLUMNS : 0,
 						   .identity = x.covered.identity,
 						   .n_identities = x.covered.n_identities,
-						   .fact = f.v, .n_facts = f.n }, err);
+						   .fact = f.v, .n_facts = f.n,
+						   .known = &x.known }, err);
 	}
 	clear_parts(&x);
 	return rc;
@@ -277,20 +307,24 @@ int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err
 	kh_buf command = { .n = 0 };
 	kh_merge_sink sink = { .text = out, .err = err };
 	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
+	kh_page_known known = { .db = NULL };
 	char number[32];
 	int rc = read_results(j, &reports, &profiles, err);
 
+	if (!rc)
+		rc = kh_page_known_make(&known, j->db, err);
 	if (!rc && !(rc = command_line(j, &command, err))) {
-		tell_run(j, &f);
+		tell_run(j, &known, &f);
 		add(&f, "Samples", "%s", grouped(number, reports.n_samples));
 		add_text(&f, "Command", command.p, true);
-		const kh_merge_options o = { .fact = f.v, .n_facts = f.n,
+		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .known = &known,
 					     .to = reports.n_samples };
 		kh_merge_page(&reports, &o, &sink);
 		rc = kh_merge_flush(&sink, true);
 	}
 	kh_merge_clear(&reports);
 	kh_merge_clear(&profiles);
+	kh_page_known_clear(&known);
 	free(command.p);
 	free(sink.b.p);
 	return rc;

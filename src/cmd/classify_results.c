@@ -91,7 +91,7 @@ static json_t *parameters(const struct classify *j)
 	const struct classify_values *v = &j->v;
 
 	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
-			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o}",
+			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o}",
 			 "lineage_column", (int)v->lineage_column,
 			 "second_best", (int)v->second_best,
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
@@ -109,7 +109,8 @@ static json_t *parameters(const struct classify *j)
 			 "extract", words(&v->extract), "exclude", words(&v->exclude),
 			 "quick", (int)v->quick, "minimum_hit_groups", (json_int_t)v->min_groups,
 			 "minimum_base_quality", (json_int_t)v->min_quality,
-			 "identity", (int)v->identity, "paf", kh_record_path(v->paf));
+			 "identity", (int)v->identity, "paf", kh_record_path(v->paf),
+			 "sam", kh_record_path(v->sam));
 }
 
 static json_t *command(char *const *argv)

@@ -32,7 +32,7 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 	if (v->output || v->report || v->json || v->prefix || v->sample)
 		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
 			       "--report, --json, --prefix or --set sample");
-	const char *end[] = { v->classified, v->unclassified, v->profile, v->paf };
+	const char *end[] = { v->classified, v->unclassified, v->profile, v->paf, v->sam };
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		if (end[i] && strchr(end[i], '/'))
 			return kh_fail(err, KH_EUSAGE, "'%s': with --samples that is how names "

@@ -27,6 +27,8 @@ static const struct name {
 	{ "lines.gz", KH_RESULT_LINES, VALUE(output), "tsv.gz", false },
 	{ "paf", KH_RESULT_PAF, VALUE(paf), "paf", false },
 	{ "paf.gz", KH_RESULT_PAF, VALUE(paf), "paf.gz", false },
+	{ "sam", KH_RESULT_SAM, VALUE(sam), "sam", false },
+	{ "sam.gz", KH_RESULT_SAM, VALUE(sam), "sam.gz", false },
 	{ "report", KH_RESULT_REPORT, VALUE(report), "report", true },
 	{ "json", KH_RESULT_SUMMARY, VALUE(json), "json", true },
 	{ "html", KH_RESULT_PAGE, VALUE(html), "html", false },
@@ -61,7 +63,8 @@ static int find_wanted(const char *list, bool wanted[N_NAMES], kh_err *err)
 			wanted[k] = true;
 		else
 			return kh_fail(err, KH_EUSAGE, "--write: '%.*s' is none of lines, "
-				       "lines.gz, paf, paf.gz, report, json, html and profile",
+				       "lines.gz, paf, paf.gz, sam, sam.gz, report, json, html "
+				       "and profile",
 				       (int)n, list);
 	}
 	return KH_OK;

@@ -15,13 +15,14 @@
 #include "base/mem.h"
 #include "io/output.h"
 #include "classify/rule.h"
+#include "page/known.h"
 #include "run/open.h"
 #include "run/report.h"
 #include "text/text.h"
 
 struct values {
 	uint64_t threads;
-	const char *db, *taxdump;
+	const char *db, *taxdump, *find;
 	bool json, taxa, targets, unmapped, no_verify;
 };
 
@@ -34,6 +35,8 @@ static const kh_opt opts[] = {
 	KH_FLAG("targets", 'g', AT(targets),
 		"a line a target: id, taxid, bases, first bin, digest"),
 	KH_FLAG("unmapped", 'u', AT(unmapped), "ids of the sequences that had no taxon"),
+	KH_TEXT("find", 'f', AT(find), "NAME",
+		"taxa that have this in their name, or this taxid, and their genomes"),
 	KH_TEXT("taxdump", 0, AT(taxdump), "DIR", "write its taxonomy: nodes.dmp, names.dmp"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N",
 		"threads that check the file [all CPUs]"),
@@ -216,6 +219,44 @@ static int print_taxa(const kh_db *db, kh_err *err)
 	return rc;
 }
 
+/* --- was a taxon looked for? -------------------------------------------------------- */
+/* Is it the taxid, or in the name, of whatever case? */
+static bool is_called(const kh_taxonomy *tax, uint32_t t, const char *words)
+{
+	char taxid[16];
+
+	snprintf(taxid, sizeof taxid, "%" PRIu32, tax->taxid[t]);
+	return strcmp(taxid, words) == 0 || strcasestr(tax->names + tax->name[t], words);
+}
+
+static int find_taxa(const kh_db *db, const char *words, kh_err *err)
+{
+	kh_page_known k = { .db = NULL };
+	uint32_t found = 0;
+	int rc = kh_page_known_make(&k, db, err);
+
+	for (uint32_t t = 0; t < db->tax->n && !rc; t++) {
+		const char *name = db->tax->names + db->tax->name[t];
+
+		if (!is_called(db->tax, t, words))
+			continue;
+		if (found++ == 0)
+			printf("taxid\trank\tname\tgenomes\tlongest\treferences\n");
+		printf("%" PRIu32 "\t%s\t", db->tax->taxid[t], kh_rank_name(db->tax->rank[t]));
+		kh_cmd_print(name, strlen(name));
+		if (db->k2)
+			printf("\t-\t-\t-\n");
+		else
+			printf("\t%" PRIu32 "\t%" PRIu64 "\t%s\n", k.genomes[t], k.longest[t],
+			       db->tax->species[t] != t ? "-" : k.part[t] ? "part" : "whole");
+	}
+	kh_page_known_clear(&k);
+	if (!rc && !found)
+		rc = kh_fail(err, KH_EFORMAT, "%s: no taxon of the database has this name or taxid",
+			     words);
+	return rc;
+}
+
 /* --- its taxonomy ------------------------------------------------------------------ */
 /* Rows as the NCBI has them.  What the database does not know of a taxon, such as its genetic code,
  * is what the NCBI writes if it is not known. */
@@ -357,6 +398,8 @@ static int show(const struct values *v, const kh_db *db, kh_err *err)
 
 	if (rc)
 		return rc;
+	if (v->find)
+		return find_taxa(db, v->find, err);
 	if (v->targets)
 		print_targets(db);
 	if (v->unmapped)

@@ -27,6 +27,7 @@ typedef struct kh_merge_options {
 	const char *taxonomy_id;        /* of CAMI's header, or NULL */
 	const kh_page_fact *fact;       /* of a page, n_facts of them, or NULL */
 	size_t n_facts;
+	const struct kh_page_known *known;      /* of a page, or NULL: page/known.h */
 	size_t from, to;                /* samples */
 } kh_merge_options;
 

@@ -109,7 +109,8 @@ void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 						       .n_columns = m->n_told
 								    ? KH_PAGE_COLUMNS : 0,
 						       .fact = o->fact ? o->fact : usual,
-						       .n_facts = o->fact ? o->n_facts : 2 },
+						       .n_facts = o->fact ? o->n_facts : 2,
+						       .known = o->known },
 				   s->err);
 	}
 	s->rc = rc;

@@ -65,6 +65,15 @@ function speciesOf(s) {
 	return list.sort((a, b) => s.clade[b] - s.clade[a]);
 }
 
+// The species with the most reads, or how many have as many.
+function largestSpecies(list, s) {
+	const tied = list.filter((i) => s.clade[i] === s.clade[list[0]]);
+
+	return { name: tied.length > 1 ? tied.length + " species" : taxa.name[list[0]],
+		names: tied.map((i) => taxa.name[i]).join(", "),
+		share: percent(s.clade[list[0]], s.all) + (tied.length > 1 ? " each" : "") };
+}
+
 function fillTiles() {
 	const s = samples[state.sample], species = speciesOf(s);
 
@@ -75,8 +84,10 @@ function fillTiles() {
 	meter.appendChild(part);
 	tile("Classified", percent(s.classified, s.all)).appendChild(meter);
 	tile(hasValues(s) ? "Species detected" : "Species", whole.format(species.length));
-	if (species.length)
-		tile("Largest, " + percent(s.clade[species[0]], s.all), taxa.name[species[0]], "text");
+	if (species.length) {
+		const most = largestSpecies(species, s);
+		tile("Largest, " + most.share, most.name, "text").lastChild.title = most.names;
+	}
 }
 
 function fillCrumbs() {
@@ -156,6 +167,8 @@ function fillTop(box, i, s) {
 		name.dir = "auto";
 		b.type = "button";
 		b.title = taxa.name[k];
+		if (isRefuted(k, s))
+			li.className = "is-no";
 		b.append(bar, name, make("em", "", percent(s.clade[k], s.all)));
 		b.addEventListener("click", () => go({ focus: k }));
 		li.appendChild(b);
@@ -228,6 +241,7 @@ function fillDetails() {
 	pair(list, "Direct " + unit, whole.format(s.direct[i]));
 	pair(list, "Of all " + unit, percent(s.clade[i], s.all));
 	pair(list, "Of the classified", percent(s.clade[i], s.classified));
+	pair(list, "In the database", inDatabase(taxa.taxid[i]), "known");
 	for (const f of fields.filter((g) => g.column))
 		pair(list, f.label, valueText(f.column, f.of(i, s)), f.key);
 	box.appendChild(list);
@@ -260,7 +274,10 @@ function fillOver(box, i) {
 
 const finder = { list: [], at: -1 };
 
-// Whole taxids first, then names that begin so, then names that have it; the heavier first.
+const FOUND = 12;
+
+// Whole taxids first, then names that begin so, then names that have it; the heavier first.  Behind
+// them, from N on, taxa of the database that have no reads.
 function find(words) {
 	const sure = [], begin = [], has = [], s = samples[state.sample];
 	const low = words.trim().toLowerCase(), heavier = (a, b) => s.clade[b] - s.clade[a];
@@ -276,7 +293,12 @@ function find(words) {
 		else if (at > 0)
 			has.push(i);
 	}
-	return sure.concat(begin.sort(heavier), has.sort(heavier)).slice(0, 12);
+	const list = sure.concat(begin.sort(heavier), has.sort(heavier)).slice(0, FOUND);
+	return list.concat(findKnown(low, FOUND - list.length).map((k) => N + k));
+}
+
+function nameOf(i) {
+	return i < N ? taxa.name[i] : known.name[i - N];
 }
 
 function fillFound() {
@@ -284,12 +306,13 @@ function fillFound() {
 
 	box.textContent = "";
 	finder.list.forEach((i, k) => {
-		const li = make("li"), name = make("span", "name", taxa.name[i]);
+		const li = make("li"), name = make("span", "name", nameOf(i));
 		li.id = "found-" + k;
 		li.setAttribute("role", "option");
 		li.setAttribute("aria-selected", String(k === finder.at));
 		name.dir = "auto";
-		li.append(name, make("span", "more", detected(i, s) === "no" ? "judged not to be there" :
+		li.append(name, make("span", "more", i >= N ? known.rank[i - N] + " · in the database, no " + unit :
+			detected(i, s) === "no" ? "judged not to be there" :
 			rankName(i) + " · " + percent(s.clade[i], s.all)));
 		li.addEventListener("mousedown", (event) => {
 			event.preventDefault();
@@ -297,7 +320,9 @@ function fillFound() {
 		});
 		box.appendChild(li);
 	});
-	box.hidden = finder.list.length === 0;
+	if (finder.list.length === 0 && known.ready && document.activeElement === input && input.value.trim())
+		box.appendChild(make("li", "none", notKnown()));
+	box.hidden = !box.firstChild;
 	input.setAttribute("aria-expanded", String(!box.hidden));
 	if (finder.at >= 0)
 		input.setAttribute("aria-activedescendant", "found-" + finder.at);
@@ -310,10 +335,13 @@ function choose(k) {
 	finder.list = [];
 	finder.at = -1;
 	fillFound();
-	if (i !== undefined) {
-		get("search").value = taxa.name[i];
+	if (i !== undefined)
+		get("search").value = nameOf(i);
+	if (i >= N)
+		showKnown(i - N);
+	else if (i !== undefined)
 		go({ focus: i });
-	}
+	get("found").hidden = true;
 }
 
 function startFinder() {
@@ -415,6 +443,7 @@ function start() {
 	fillTiles();
 	drawSamples();
 	arrive();
+	startKnown();
 	new ResizeObserver(resize).observe(canvas);
 	window.addEventListener("hashchange", arrive);
 }

@@ -3,6 +3,8 @@
 // Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800",
 	"#7f6fc2"];
+// What the pointer is at where it is at no taxon but at reads without a call.
+const UNCLASSIFIED = -2;
 const GAP = 1, LEAST = 0.8, LABEL = 13, MOVE = 260;
 
 const canvas = get("icicle"), pen = canvas.getContext("2d"), tip = get("tip");
@@ -53,14 +55,15 @@ function readColours() {
 	});
 }
 function fillOf(i, odd) {
-	return group[i] < 0 ? chart.neutral : chart.fills[group[i]][2 * level[i] + odd];
+	return group[i] < 0 || isRefuted(i, samples[state.sample]) ? chart.neutral :
+		chart.fills[group[i]][2 * level[i] + odd];
 }
 
 /* --- the view --------------------------------------------------------------------- */
 
 function viewOf(i) {
 	const s = samples[state.sample], at = standIn(i);
-	let from = layout(s)[at], to = from + s.clade[at];
+	let from = layout(s)[at], to = at ? from + s.clade[at] : s.all;
 
 	if (!shown[i]) {                // the run of shown taxa below it
 		let low = Infinity, high = -Infinity;
@@ -188,7 +191,8 @@ function label(i, x, y, w, h) {
 	pen.fillText(name, left + 6, middle);
 	if (two) {
 		pen.globalAlpha = 0.85;
-		pen.fillText(percent(s.clade[i], s.all), left + 6, middle + 16);
+		const part = percent(s.clade[i], s.all), whole = part + ", not there";
+		pen.fillText(isRefuted(i, s) && widthOf(whole) <= room ? whole : part, left + 6, middle + 16);
 		pen.globalAlpha = 1;
 	}
 }
@@ -248,6 +252,21 @@ function drawClade(top) {
 		label(texts[k], texts[k + 1], texts[k + 2], texts[k + 3], texts[k + 4]);
 }
 
+// The reads without a call, below the root and as wide as the chart.
+function drawUnclassified() {
+	const s = samples[state.sample], v = chart.view, scale = chart.height / (v.to - v.from);
+	const y = (s.classified - v.from) * scale, h = s.unclassified * scale;
+
+	if (h < LEAST || y > chart.height)
+		return;
+	pen.fillStyle = unclassifiedColour();
+	pen.fillRect(0, y, chart.width, h);
+	pen.fillStyle = chart.ink;
+	if (Math.min(y + h, chart.height) - Math.max(y, 0) >= LABEL)
+		pen.fillText("unclassified, " + percent(s.unclassified, s.all), 6, Math.max(y, 0) / 2 +
+			Math.min(y + h, chart.height) / 2);
+}
+
 function outline(i, width) {
 	const s = samples[state.sample], v = chart.view, scale = chart.height / (v.to - v.from);
 	const x0 = columnX(i === state.focus ? columnAt(i) : columnAt(above[i]) + 1);
@@ -265,9 +284,10 @@ function draw() {
 	pen.setTransform(ratio, 0, 0, ratio, 0, 0);
 	pen.fillStyle = chart.back;
 	pen.fillRect(0, 0, chart.width, chart.height);
+	pen.font = "12.5px " + getComputedStyle(document.body).fontFamily;
+	pen.textBaseline = "middle";
+	drawUnclassified();
 	if (N && samples[state.sample].clade[state.focus] > 0) {
-		pen.font = "12.5px " + getComputedStyle(document.body).fontFamily;
-		pen.textBaseline = "middle";
 		layout(samples[state.sample]);
 		drawClade(chart.moving ? chart.moving.top : standIn(state.focus));
 		if (chart.hover > 0 && !chart.moving)
@@ -333,8 +353,10 @@ function taxonAt(event) {
 	const reads = v.from + y / chart.height * (v.to - v.from);
 	let i = standIn(state.focus);
 
-	if (!N || s.classified === 0 || chart.moving)
+	if (!N || chart.moving)
 		return -1;
+	if (reads >= s.classified)
+		return UNCLASSIFIED;
 	while (column > columnAt(i)) {
 		let low = first[i], high = first[i + 1];
 
@@ -356,17 +378,21 @@ function taxonAt(event) {
 function describe(i) {
 	const s = samples[state.sample];
 	return taxa.name[i] + ", " + rankName(i) + ": " + whole.format(s.clade[i]) + " " + unit + ", " +
-		percent(s.clade[i], s.all);
+		percent(s.clade[i], s.all) + (isRefuted(i, s) ? ", judged not to be there" : "");
 }
 
 function showTip(event, i) {
 	const s = samples[state.sample], box = canvas.getBoundingClientRect();
 	const x = event.clientX - box.left, y = event.clientY - box.top;
 
+	const none = i === UNCLASSIFIED, n = none ? s.unclassified : s.clade[i];
 	tip.textContent = "";
-	tip.append(make("b", "", taxa.name[i]), rankName(i) + " · taxid " + taxa.taxid[i],
-		document.createElement("br"),
-		whole.format(s.clade[i]) + " " + unit + " · " + percent(s.clade[i], s.all) + " of all");
+	tip.append(make("b", "", none ? "unclassified" : taxa.name[i]));
+	if (!none)
+		tip.append(rankName(i) + " · taxid " + taxa.taxid[i], make("br"));
+	tip.append(whole.format(n) + " " + unit + " · " + percent(n, s.all) + " of all");
+	if (!none && isRefuted(i, s))
+		tip.append(make("br"), "judged not to be there");
 	tip.hidden = false;
 	tip.style.left = Math.min(x + 14, Math.max(0, chart.width - tip.offsetWidth - 4)) + "px";
 	tip.style.top = (y + 18 + tip.offsetHeight > chart.height ? y - tip.offsetHeight - 10 : y + 18) +
@@ -380,7 +406,7 @@ canvas.addEventListener("mousemove", (event) => {
 		if (!chart.moving)
 			draw();
 	}
-	if (i >= 0)
+	if (i !== -1)
 		showTip(event, i);
 	else
 		tip.hidden = true;

@@ -68,6 +68,25 @@ function valueOf(key) {
 // "yes", "low", "no", or nothing.
 const detected = valueOf("detected");
 
+// Is the taxon judged not to be there?  Without a verdict of its own it is as what it is in, or else not
+// there if something in it was judged and nothing of that is.
+function isRefuted(i, s) {
+	if (!s.refuted) {
+		const judged = new Uint8Array(N), there = new Uint8Array(N);
+		for (let k = N - 1; k >= 0; k--) {
+			there[k] |= /yes|low/.test(detected(k, s));
+			judged[k] |= there[k] || detected(k, s) === "no";
+			there[taxa.parent[k]] |= there[k];
+			judged[taxa.parent[k]] |= judged[k];
+		}
+		s.refuted = new Uint8Array(N);
+		for (let k = 0; k < N; k++)
+			s.refuted[k] = detected(k, s) ? detected(k, s) === "no" :
+				s.refuted[taxa.parent[k]] || (judged[k] && !there[k]);
+	}
+	return s.refuted[i] === 1;
+}
+
 function hasValues(s) {
 	return Object.keys(s.values).length > 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "page/known.h"
 #include "page/template.h"
 
 /* Which taxa are written, and where. */
@@ -238,6 +239,7 @@ static json_t *data(struct chosen *c)
 {
 	const kh_page *p = c->p;
 	json_t *o = json_object(), *samples = json_array(), *tree;
+	kh_err err;
 
 	c->ranks = json_array();
 	tree = taxa(c);
@@ -255,6 +257,8 @@ static json_t *data(struct chosen *c)
 		set(&o, "identities", identities(p));
 	set(&o, "samples", samples);
 	set(&o, "facts", facts(p));
+	if (p->known)
+		set(&o, "known", kh_page_known_json(p->known, &err));
 	return o;
 }
 

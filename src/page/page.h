@@ -87,6 +87,7 @@ typedef struct kh_page {
 	size_t n_identities;            /* ranges */
 	const kh_page_fact *fact;
 	size_t n_facts;
+	const struct kh_page_known *known;      /* the taxa of the database: known.h; or NULL */
 } kh_page;
 
 /* Appends the whole page to b.  Control characters, and bytes that are no UTF-8, become `\xHH`. */

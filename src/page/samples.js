@@ -69,7 +69,8 @@ function drawBars(list) {
 		let left = s.classified / base(s);
 
 		top.forEach((i, c) => {
-			piece(bar, share(i, s), STACK[c], taxa.name[i]);
+			piece(bar, share(i, s), isRefuted(i, s) ? OTHER : STACK[c], taxa.name[i] +
+				(isRefuted(i, s) ? " (judged not to be there)" : ""));
 			left -= share(i, s);
 		});
 		piece(bar, left > 1e-9 ? left : 0, OTHER, "other, or above this rank");
@@ -164,12 +165,11 @@ function drawTable() {
 	get("samples").tHead.replaceChildren(row(heads.map((head, k) =>
 		make("th", k && k !== 4 ? "number" : "", head))));
 	get("samples").tBodies[0].replaceChildren(...samples.map((s, k) => {
-		const species = speciesOf(s), cells = [make("td", "name"),
+		const species = speciesOf(s), most = largestSpecies(species, s), cells = [make("td", "name"),
 			make("td", "number", whole.format(s.all)),
 			make("td", "number", percent(s.classified, s.all)),
 			make("td", "number", whole.format(species.length)),
-			make("td", "name", species.length ? taxa.name[species[0]] + ", " +
-				percent(s.clade[species[0]], s.all) : "")];
+			make("td", "name", species.length ? most.name + ", " + most.share : "")];
 
 		cells[0].appendChild(sampleButton(k));
 		if (host !== undefined)

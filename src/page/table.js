@@ -107,7 +107,10 @@ function cell(f, i, s, most) {
 	const value = f.of(i, s), td = make("td", kind(f));
 
 	if (f.key === "name") {
+		const reason = fields.find((g) => g.key === "why" && inTable().includes(g));
 		td.appendChild(nameButton(i));
+		if (reason && reason.of(i, s))
+			td.appendChild(make("p", "reason", reason.of(i, s)));
 	} else if (f.key === "share") {
 		const box = make("div"), bar = make("s"), mark = make("i");
 		mark.style.width = (most > 0 ? 100 * value / most : 0) + "%";
@@ -125,7 +128,8 @@ function cell(f, i, s, most) {
 // A row has the class of what is detected: "is-yes", "is-low", "is-no", and "is-not-judged" of a species
 // that only has a reason.
 function tableRow(i, s) {
-	const tr = make("tr", detected(i, s) ? "is-" + detected(i, s) : valueOf("why")(i, s) ? "is-not-judged" : "");
+	const tr = make("tr", isRefuted(i, s) ? "is-no" : detected(i, s) ? "is-" + detected(i, s) :
+		rankName(i) === "species" && valueOf("why")(i, s) ? "is-not-judged" : "");
 	tr.dataset.taxid = taxa.taxid[i];
 	return tr;
 }
@@ -136,6 +140,7 @@ function fillTable() {
 	listTaxa();
 	const n = table.list.length, to = Math.min(table.rows, n);
 	const most = table.list.reduce((m, i) => Math.max(m, s.clade[i] / (s.all || 1)), 0);
+	get("table").classList.toggle("one-rank", table.rank !== "");
 	body.textContent = "";
 	for (const i of table.list.slice(0, to)) {
 		const tr = tableRow(i, s);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "run/paf.h"
+#include "run/sam.h"
 #include "run/select.h"
 
 /* A job, its results and its texts. */
@@ -19,6 +20,7 @@ typedef struct work {
 	uint32_t *class_of;             /* for a second pass */
 	size_t cap_call, cap_candidates, cap_class_of;
 	kh_buf text[KH_N_TEXTS];
+	kh_buf one;                     /* for a fragment at a time */
 	kh_loan loan;                   /* of the texts */
 } work;
 
@@ -63,6 +65,19 @@ static void format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to
 			       side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0);
 }
 
+/* Where a fragment lies, if it is selected: of what is called without a selection. */
+static void format_places(const kh_flow *f, work *w, size_t i)
+{
+	const kh_select *s = f->style->select;
+
+	if (s && s->side && kh_select_side(s, w->call[i].taxon) != KH_SIDE_CLASSIFIED)
+		return;
+	if (f->results->out[KH_RESULT_PAF])
+		kh_format_paf(&w->text[KH_RESULT_PAF], f->db, &w->task, i);
+	if (f->results->out[KH_RESULT_SAM])
+		kh_format_sam(&w->text[KH_RESULT_SAM], &w->one, f->db, &w->task, i);
+}
+
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
  * cache lines, which would then move between cores all the time. */
 static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
@@ -72,7 +87,7 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	/* otherwise texts are made when all calls are final */
 	const bool now = !pass || !kh_pass_writes(pass);
 	const bool lines = now && to.lines, reads = now && kh_results_want_reads(f->results);
-	kh_buf *paf = f->results->out[KH_RESULT_PAF] ? &w->text[KH_RESULT_PAF] : NULL;
+	const bool places = f->results->out[KH_RESULT_PAF] || f->results->out[KH_RESULT_SAM];
 	uint64_t classified = 0;
 
 	for (size_t i = 0; i < w->job.n; i++) {
@@ -86,8 +101,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 		}
 		if (lines)
 			kh_format_line(to.lines, f->style, &w->task, i);
-		if (paf)
-			kh_format_paf(paf, f->db, &w->task, i);
+		if (places)
+			format_places(f, w, i);
 		if (reads)
 			format_reads(f, w, i, &to);
 	}
@@ -165,7 +180,7 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	const size_t n = w->job.n;
 	kh_text *const *out = f->results->out;
 	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && out[KH_RESULT_LINES];
-	const bool aligned = f->style->identity || out[KH_RESULT_PAF];
+	const bool aligned = f->style->identity || out[KH_RESULT_PAF] || out[KH_RESULT_SAM];
 	int rc = KH_GROW(w->call, w->cap_call, n, err);
 
 	w->task = (kh_task) { .job = &w->job,
@@ -404,6 +419,7 @@ void kh_flow_close(kh_flow *f)
 		free(f->all[i].class_of);
 		for (int k = 0; k < KH_N_TEXTS; k++)
 			free(f->all[i].text[k].p);
+		free(f->all[i].one.p);
 	}
 	if (f->counters)
 		f->compute->be->counters.close(f->counters);

@@ -55,11 +55,12 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 		return rc;
 	if (!(*db)->k2 && kh_db_is_thin((*db)->h) && (o->aligned || o->want != KH_WANT_NONE))
 		return kh_fail(err, KH_EUSAGE, "%s has no text, as it was built with a small "
-			       "--max-db-size: --sample-pass, --profile, --paf, --set identity "
-			       "and --set second-best need one that has", o->path);
+			       "--max-db-size: --sample-pass, --profile, --paf, --sam, --set "
+			       "identity and --set second-best need one that has", o->path);
 	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
-		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database that "
-			       "kmerhash has built, --device cpu and one process", o->path);
+		return kh_fail(err, KH_EUSAGE, "%s: --paf, --sam and --set identity need a "
+			       "database that kmerhash has built, --device cpu and one process",
+			       o->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->want;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "db/in_use.h"
+#include "run/sam.h"
 #include "run/slots.h"
 
 struct kh_run {
@@ -89,7 +90,7 @@ kh_feed_options kh_run_feed_options(const kh_run_options *o, const kh_sheet_samp
 	}
 	fo.text = x->path[KH_RESULT_LINES] || x->path[KH_RESULT_PAF] ? KH_FEED_NAMES
 								     : KH_FEED_BASES;
-	for (int i = KH_RESULT_CLASSIFIED; i < KH_N_TEXTS; i++)
+	for (int i = KH_RESULT_SAM; i < KH_N_TEXTS; i++)
 		if (x->path[i])
 			fo.text = KH_FEED_ALL;
 	return fo;
@@ -149,6 +150,19 @@ static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 	return kh_flow_open(&t->flow, err);
 }
 
+/* What stands in front of alignments. */
+static int begin_sam(kh_run *r, kh_slot *t, kh_err *err)
+{
+	kh_text *out = t->results.out[KH_RESULT_SAM];
+	kh_buf b = { .n = 0 };
+	int rc = out ? kh_sam_header(&b, r->db, r->o.style->select, err) : KH_OK;
+
+	if (!rc && out)
+		rc = kh_text_put(out, b.p, b.n, NULL, err);
+	free(b.p);
+	return rc;
+}
+
 /* Begins a sample; 1: it is passed over. */
 static int begin(kh_run *r, kh_slot *t, kh_err *err)
 {
@@ -163,6 +177,8 @@ static int begin(kh_run *r, kh_slot *t, kh_err *err)
 		rc = open_pass(r, t, err);
 	if (!rc && t->results.pass)
 		rc = kh_tally_want_bases(&t->results.tally, err);
+	if (!rc)
+		rc = begin_sam(r, t, err);
 	return rc ? rc : open_flow(r, t, err);
 }
 

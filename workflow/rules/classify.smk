@@ -35,6 +35,7 @@ rule kmerhash_classify:
         sheet=sheet_of,
         sheet_folder=folder_of,
         identity=identity_of([DATABASE]),
+        sample_pass=SAMPLE_PASS,
         extra=config["classify"]["extra"],
         stale=MERGED,
         profile=lambda wildcards: (
@@ -46,6 +47,6 @@ rule kmerhash_classify:
         "kmerhash classify --set check-sheet={params.sheet:q}) > /dev/null 2> {log:q} && "
         "kmerhash classify --db {params.db:q} {params.kind} --threads {threads} "
         "--device {params.device} --output {output.lines:q} --report {output.report:q} "
-        "--json {output.json:q} --html {output.page:q} {params.profile} "
+        "--json {output.json:q} --html {output.page:q} {params.profile} {params.sample_pass} "
         "--set sample={wildcards.sample:q} {params.extra} "
         "{input.reads:q} 2> {log:q}"

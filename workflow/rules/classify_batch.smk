@@ -53,6 +53,7 @@ rule kmerhash_classify_batch:
         sheet=sheet_of,
         sheet_folder=folder_of,
         identity=identity_of([DATABASE]),
+        sample_pass=SAMPLE_PASS,
         extra=config["classify"]["extra"],
         stale=MERGED,
         profile=",profile" if PROFILE else "",
@@ -63,7 +64,8 @@ rule kmerhash_classify_batch:
         "kmerhash classify --db {params.db:q} --samples {input.sheet:q} "
         "--outdir {params.folder:q} --resume --set keep-going --write lines.gz,report,json,html"
         "{params.profile} "
-        "--threads {threads} --device {params.device} {params.extra} 2> {log:q} && "
+        "--threads {threads} --device {params.device} {params.sample_pass} {params.extra} "
+        "2> {log:q} && "
         "for file in {output:q}; do "
         '  made={params.folder:q}/"${{file##*/}}"; '
         '  ln -f "$made" "$file" 2>/dev/null || cp "$made" "$file"; touch "$file"; '

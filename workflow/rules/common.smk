@@ -110,6 +110,9 @@ MERGE_FORMAT = {
 # Whether the samples have profiles: what is in them, judged by the sample as a whole.
 PROFILE = config["classify"]["profile"]
 
+# Whether calls that the sample as a whole speaks against are changed.
+SAMPLE_PASS = "--sample-pass" if config["classify"]["sample_pass"] else ""
+
 # What is made of all samples.  Each rule that classifies removes these files before it
 # starts: if a sample then fails, none is left that tells of an earlier run.
 MERGED = [

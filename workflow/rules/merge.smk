@@ -99,6 +99,9 @@ rule multiqc:
         "logs/multiqc.log",
     conda:
         "../envs/multiqc.yaml"
+    # MultiQC makes no page, and no error, if no sample has reads.
     shell:
-        "multiqc --force --no-data-dir --outdir results "
-        "--filename multiqc.html {input:q} > {log:q} 2>&1"
+        "rm -f {output:q}; multiqc --force --no-data-dir --outdir results "
+        "--filename multiqc.html {input:q} > {log:q} 2>&1 && "
+        "if ! [ -e {output:q} ]; then echo '<!DOCTYPE html><title>MultiQC</title>"
+        "<p>No sample has reads.</p>' > {output:q}; fi"
