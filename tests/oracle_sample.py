@@ -22,7 +22,7 @@ T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
 D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
      50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
-JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY = 17, 1 << 20, 10485, 283644, 75889, 26
+JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY, GENUS = 17, 1 << 20, 10485, 283644, 75889, 26, 30
 CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
@@ -764,16 +764,67 @@ class Sample:
         t = self.tree.genus[call]
         return call if t is None else t or None
 
+    # --- where calls end up that the sample does not support --------------------------
+    def find_support(self, decision):
+        """Of each taxon, what its calls become"""
+        many = Counter()
+        for key, n in self.classes.items():
+            many[decision[key]] += n
+        taxa = range(len(self.db.taxa))
+        self.end_up = {t: self.ends_up(t, many) for t in taxa}
+        self.end_up[None] = None
+
+    def genus_of(self, t):
+        """The nearest taxon of that rank, or 0"""
+        while t and self.db.taxa[t][3] != GENUS:
+            t = self.tree.parent[t]
+        return t
+
+    def is_supported(self, genus):
+        """Is a species there, or none refuted?"""
+        sure = {self.sure[s] for s in self.fits if genus <= s < self.tree.end[genus]}
+        return "no" not in sure or bool(sure & {"yes", "low"})
+
+    def is_strain(self, x, s, many):
+        """Below species: is it what the reference is, or do nearly all that are called a strain agree?"""
+        mine = sum(n for t, n in many.items() if t is not None and x <= t < self.tree.end[x])
+        others = sum(n for t, n in many.items() if t is not None and s < t < self.tree.end[s] and
+                     not x <= t < self.tree.end[x] and not t <= x < self.tree.end[t])
+        f = self.fits.get(s)
+        as_it_is = f and self.verdict[s] in THERE and not f.by_long and f.shapes[0] == 0
+        if mine and as_it_is and 8 * mine >= mine + others:
+            return True
+        told = any(s < t < self.tree.end[s] and not x <= t < self.tree.end[x] and not t <= x < self.tree.end[t]
+                   for _, t, *_ in self.db.targets)
+        return told and mine > 0 and mine >= 16 * others
+
+    def ends_up(self, t, many):
+        s, genus, x = self.tree.species[t], self.genus_of(t), t
+        while s is not None and x != s and not self.is_strain(x, s, many):
+            x = self.tree.parent[x]
+        if not genus or (s is not None and self.sure.get(s) != "no"):
+            return x
+        if not self.is_supported(genus):
+            up = self.tree.parent[genus]
+            while up and self.db.taxa[up][3] not in LETTERED:
+                up = self.tree.parent[up]
+            return up or None
+        return x if s is None else genus
+
     # --- outputs ---------------------------------------------------------------------
     def lines(self):
         self.first, self.final = Counter(), Counter()
-        change, memo = self.change and len(self.fragments) + 8 * self.many[0] >= 500, {}
+        change = self.change and len(self.fragments) + 8 * self.many[0] >= 500
+        decision = {key: self.decide(key) for key in self.classes} if change else {}
+        if change:
+            self.find_support(decision)
+            direct, self.direct = self.direct, Counter()
+            for t, n in direct.items():
+                self.direct[self.end_up[t]] += n
         for name, mates, n, h1, call, key in self.fragments:
             self.first[call] += 1
-            if key and change:
-                if key not in memo:
-                    memo[key] = self.decide(key)
-                call = memo[key]
+            if change:
+                call = self.end_up[decision[key] if key else call]
             self.final[call] += 1
             yield line_of(self.db, name, mates, call, n, h1)
 
@@ -841,7 +892,27 @@ class Sample:
                    100 * sum(weight[s] for s in under) / bases, "-" if t in part else
                    100 * sum(depth[s] for s in under) / depths * whole if depths else 0.0,
                    max((self.detected(s) for s in under), key=DETECTED.index)]
-            yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else ["-"] * 8)
+            yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else
+                                             self.above(row[-1], under, reads))
+
+    def above(self, detected, under, reads):
+        """What is said of a taxon by its species that are detected like it"""
+        many = {s: self.clade(self.first, s) if detected == "no" else reads[s] for s in under
+                if self.detected(s) == detected and (s in self.fits or self.clade(self.first, s))}
+        like = sorted(many, key=lambda s: (-many[s], s))
+        verdict, names = self.verdict.get(like[0], "-") if like else "-", [self.db.names[s] for s in like]
+        little = ", by little evidence" if detected == "low" else ""
+        if detected == "no" and verdict == SHARED:
+            why = "shared with %s, of which" % self.db.names[self.rival[like[0]]]
+        elif detected == "no":
+            why = "%s: reads like those of %s" % (verdict, " and ".join(names[:2]))
+        elif detected == "-":
+            why = "none of its"
+        elif len(like) > 1:
+            why = "%d of its species are there%s, most of all %s" % (len(like), little, names[0])
+        else:
+            why = "%s is there%s" % (names[0], little)
+        return ["-"] * 6 + [verdict, why]
 
     def detected(self, s):
         return self.sure.get(s, "-")

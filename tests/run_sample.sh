@@ -61,7 +61,14 @@ check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:
 
 check "calls and profile" agrees db.khdb few.fq
 check "a relative alone is one" verdict 1985738 "related species, not in the database"
+check "and so is its genus" verdict 110456 "related species, not in the database"
+check "that is not there" test "$(of 110456 detected)" = no
+check "and why" test "$(of 110456 why)" = \
+	"related species, not in the database: reads like those of Escherichia virus T7, which is not there"
+check "no read is called the genus, or below it" test -z "$(awk '$3 == 110456 || $3 == 1985738 || $3 == 10760' calls.tsv)"
+check "but the family" test "$(awk '$3 == 2731643' calls.tsv | wc -l)" -gt 20
 check "a strain is present" verdict 10710 present
+check "and of the genus of that it is said" test "$(of 186765 why)" = "Escherichia virus Lambda is there"
 check "calls, profile and coverage, relatives in the database" covers both.khdb near.fq
 check "a strain at 95 % is present" verdict 10710 present
 check "calls and profile, other seeds" agrees k.khdb near.fq
@@ -97,6 +104,22 @@ check "few reads of an absent species are called a relative" awk '
 	substr($2, 2) % 4 == 0 { n++; wrong += $3 > 8000000 }
 	substr($2, 2) % 4 != 0 { right += $3 == 8000001 }
 	END { exit wrong > n / 3 || right < 4400 }' clade.tsv
+# a species of two strains, and a sample of a third one, of one of the two, and of both
+python "$tests/make_world.py" isolate isolate "$data"
+check "build, two strains of a species" "$kmerhash" build -q --db isolate.khdb --taxonomy isolate/taxonomy isolate/refs.fa
+# strains NAME: how many reads of the sample are called each of the two
+strains() {
+	second --db isolate.khdb --output calls.tsv --sample-pass isolate/$1.fq
+	awk '$3 == 9000001 { a++ } $3 == 9000002 { b++ } END { print a + 0, b + 0 }' calls.tsv
+}
+check "calls and profile of a third strain" agrees isolate.khdb isolate/third.fq
+check "they are called the species" test "$(strains third)" = "0 0"
+second --db isolate.khdb --output first.tsv isolate/third.fq
+check "where the first pass called both strains" sh -c 'test $(grep -c 9000001 first.tsv) -gt 50 && test $(grep -c 9000002 first.tsv) -gt 50'
+check "calls and profile of a strain that is a reference" agrees isolate.khdb isolate/first.fq
+check "they are called the strain" sh -c 'test $1 -gt 300 && test $2 -eq 0' - $(strains first)
+check "calls and profile of both strains" agrees isolate.khdb isolate/both.fq
+check "they are called both" sh -c 'test $1 -gt 150 && test $2 -gt 100' - $(strains both)
 check "a profile alone keeps the calls" agrees db.khdb few.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv few.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"

@@ -193,8 +193,7 @@ static void parse_told(const kh_span *c, const int at[COLUMNS], struct row *x)
 		.evenness = expected > 0 ? fmin(1, found / expected) : (double)NAN,
 		.first = as_number(c, at[FIRST]),
 	};
-	if (at[WHY] >= 0 && x->taxon.code.n > 0 && x->taxon.code.p[0] == 'S' &&
-	    kh_merge_is_name(c[at[WHY]]))
+	if (at[WHY] >= 0 && kh_merge_is_name(c[at[WHY]]))
 		x->why = c[at[WHY]];
 }
 

@@ -56,9 +56,11 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 		 const kh_profile_row *r)
 {
 	v[KH_PAGE_WHY].text = kh_profile_why(p, r, why);
-	v[KH_PAGE_FIRST].number = (double)r->first;
 	if (r->detected)
 		v[KH_PAGE_DETECTED].text = kh_detected_name(r->detected);
+	if (p->db->tax->species[r->taxon] != r->taxon)
+		return;
+	v[KH_PAGE_FIRST].number = (double)r->first;
 	if (!r->presence)
 		return;
 	if (kh_profile_has_identity(r))
@@ -72,7 +74,6 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 
 int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 {
-	const kh_taxonomy *tax = p->db->tax;
 	int rc = kh_page_rows_init(x, p->n, err);
 
 	if (!rc && !(x->why = kh_array(p->n, sizeof *x->why, err)))
@@ -84,10 +85,7 @@ int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 		x->row[i].taxon = r->taxon;
 		if (!r->part)
 			v[KH_PAGE_ABUNDANCE].number = r->genomes;
-		if (tax->species[r->taxon] == r->taxon)
-			tell(v, x->why[i], p, r);
-		else
-			v[KH_PAGE_WHY].text = kh_profile_why(p, r, x->why[i]);
+		tell(v, x->why[i], p, r);
 	}
 	return rc;
 }

@@ -17,6 +17,9 @@ struct sum {
 	double covered;
 	const kh_presence *presence;
 	enum kh_detected detected;
+	/* species that are detected like it: how many, and the first two (profile.h) */
+	uint32_t n_like, like[2];
+	double many[2];
 };
 
 /* What is known of each species' references. */
@@ -74,6 +77,43 @@ static void add_species(const kh_profile_input *in, const struct lengths *l, uin
 	s->weight = is_there(s->presence) ? s->reads * each : 0;
 	s->whole = l->part[t] ? 0 : s->weight;
 	s->depth = s->whole / (double)l->stretches[t];
+	s->n_like = s->presence || s->first > 0;
+	s->like[0] = t;
+	s->many[0] = s->detected == KH_NOT_DETECTED ? (double)s->first : s->reads;
+}
+
+/* Puts a species in its place among the first two; of equal ones the lesser taxon is first. */
+static void put_like(struct sum *s, uint32_t t, double many)
+{
+	uint32_t at = 0;
+
+	while (at < 2 && at < s->n_like &&
+	       (s->many[at] > many || (s->many[at] >= many && s->like[at] < t)))
+		at++;
+	s->n_like++;
+	if (at == 0) {
+		s->like[1] = s->like[0];
+		s->many[1] = s->many[0];
+	}
+	if (at < 2) {
+		s->like[at] = t;
+		s->many[at] = many;
+	}
+}
+
+/* Adds to what is above it the species that are detected like the surest. */
+static void add_like(struct sum *above, const struct sum *s)
+{
+	if (s->detected < above->detected)
+		return;
+	if (s->detected > above->detected)
+		above->n_like = 0;
+	above->detected = s->detected;
+	for (uint32_t i = 0; i < s->n_like; i++)
+		if (i < 2)
+			put_like(above, s->like[i], s->many[i]);
+		else
+			above->n_like++;
 }
 
 static void add_up(const kh_profile_input *in, const struct lengths *l, struct sum *s)
@@ -101,8 +141,7 @@ static void add_up(const kh_profile_input *in, const struct lengths *l, struct s
 		above->weight += s[t].weight;
 		above->whole += s[t].whole;
 		above->depth += s[t].depth;
-		if (s[t].detected > above->detected)
-			above->detected = s[t].detected;
+		add_like(above, &s[t]);
 	}
 }
 
@@ -144,6 +183,9 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 		.parent = parent,
 		.presence = s[t].presence,
 		.detected = s[t].detected,
+		.n_like = s[t].n_like,
+		.like = { s[t].like[0], s[t].like[1] },
+		.lead = s[t].n_like > 0 ? s[s[t].like[0]].presence : NULL,
 		.first = s[t].first,
 		.final = s[t].final,
 		.reads = s[t].reads,

@@ -20,6 +20,11 @@ typedef struct kh_profile_row {
 	uint32_t parent;                /* the nearest ancestor that has a row; 0: none */
 	const kh_presence *presence;    /* of a species; NULL above, or if it has none */
 	enum kh_detected detected;
+	/* Of its species that are detected like it: how many they are, and the two that have most
+	 * reads, or had most in the first pass if they are not there.  lead: what is known of the
+	 * first one; NULL: nothing. */
+	uint32_t n_like, like[2];
+	const kh_presence *lead;
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;
 	double reads;                   /* by the model */
@@ -66,8 +71,12 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
 /* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);
+/* profile_why.c */
+const char *kh_profile_name(const kh_profile *p, uint32_t taxon);
+/* The verdict in plain words, or "-"; of a taxon above species that of the first one like it. */
+const char *kh_profile_verdict(const kh_profile_row *r);
 enum { KH_PROFILE_WHY = 300 };
-/* The reason for that, in words; of a taxon above species NULL if there is nothing to say. */
+/* The reason for what is detected, in words. */
 const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,
 			   char text[KH_PROFILE_WHY]);
 

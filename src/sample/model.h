@@ -94,6 +94,8 @@ typedef struct kh_model {
 	kh_presence *at;                /* by ascending taxon */
 	uint32_t n;
 	uint32_t *decision;             /* of each class: its call */
+	/* by taxon: what any call of it becomes in the end (support.c); NULL: it stays */
+	uint32_t *end_up;
 	/* changing calls was wanted, and the sample is large enough */
 	bool changes;
 	bool small;                     /* the sample is not large enough */
@@ -116,6 +118,12 @@ typedef struct kh_model_input {
 	bool change;                    /* change calls, if the sample is large enough */
 	kh_team *team;
 } kh_model_input;
+
+/* What a call becomes in the end. */
+static inline uint32_t kh_model_end(const kh_model *m, uint32_t call)
+{
+	return m->end_up && call != KH_NO_TAXON ? m->end_up[call] : call;
+}
 
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err);
 void kh_model_clear(kh_model *m);

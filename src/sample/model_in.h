@@ -140,5 +140,7 @@ void kh_keep_near(kh_presence *p);
 enum kh_confidence kh_confidence_of(const kh_presence *p);
 /* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
+/* Finds out, when all are decided, which calls the sample does not support, and changes them. */
+int kh_support_make(kh_work *w, kh_err *err);
 
 #endif
