@@ -32,7 +32,7 @@ RELATIVE, SHARED = "related species, not in the database", "shared with a relati
 NARROW, FEW = "in few places only", "too few reads to judge"
 DETECTED = ("-", "no", "low", "yes")
 # Of a profile, in the order that Sample.rows has them.
-COLUMNS = ("parent", "reads_first", "reads_final", "reads", "reads_percent", "bases_percent",
+COLUMNS = ("parent", "reads_first", "reads_final", "reads", "distinct_reads", "reads_percent", "bases_percent",
            "abundance_percent", "detected", "identity_percent", "identity_low", "identity_high",
            "stretches", "stretches_expected", "features_percent", "verdict", "why")
 LEAST = {2: 100000, 2157: 400000, 2759: 2000000}  # bases of a genome, by taxid of the domain
@@ -696,26 +696,35 @@ class Sample:
                 gone[s] = NARROW
             elif f.weak and (self.lone[s] < 5 or 512 * self.lone[s] < f.own):
                 gone[s] = RELATIVE
-        called, near = self.near()
+        called, near, not_far = self.near()
+        self.called_first = called
         for s, verdict in gone.items():
             self.fits[s].stands = False
             self.verdict[s] = verdict
         for s, f in self.fits.items():
-            self.is_near = near[s] > 0 and 2 * near[s] >= called[s]
-            if self.is_near and s not in self.refuted and self.verdict[s] in (RELATIVE, SHARED):
+            self.is_near = (near[s] > 0 and 2 * near[s] >= called[s]) or \
+                (self.found[s] > 1 and 0 < called[s] == not_far[s])
+            copies = self.verdict[s] == NARROW and self.found[s] < 5 and self.counted[s] <= 16 * self.found[s]
+            if self.is_near and s not in self.refuted and (copies or self.verdict[s] in (RELATIVE, SHARED)):
                 self.verdict[s] = FEW
-                f.keep(min(ONE - 1, (near[s] << 28) // f.n if f.n else 0))
+                f.keep(min(ONE - 1, ((near[s] or not_far[s]) << 28) // f.n if f.n else 0))
             self.sure[s] = self.how_sure(s, f)
 
     def near(self):
-        """Fragments called each species, and those of them that are near"""
-        called, near = Counter(), Counter()
-        least = pw(Rule.KMER * (lb(1000) - lb(980))) * 32 >> 24
+        """Fragments called each species, and those of them that are near, and that are not far"""
+        called, near, not_far = Counter(), Counter(), Counter()
+        least, less = (pw(Rule.KMER * (lb(1000) - lb(i))) * 32 >> 24 for i in (980, 950))
         for (found, cell, call, _, _), many in self.classes.items():
             s = None if call is None else self.tree.species[call]
             called[s] += many
             near[s] += many if cell % 32 >= least and len(found) == 1 else 0
-        return called, near
+            not_far[s] += many if cell % 32 >= less and len(found) == 1 else 0
+        return called, near, not_far
+
+    def different(self, s):
+        """Its own, as if those in one place were one, if there are more than by chance"""
+        own, places, of = self.fits[s].own, 256 * self.found[s], self.expected[s]
+        return own * places // of if places < of < 2 ** 32 else own
 
     def how_sure(self, s, f):
         """What the column `detected` has"""
@@ -725,9 +734,9 @@ class Sample:
             return "no"
         low, high = D[f.low], D[f.high]
         if f.by_long:
-            sure = f.own >= 2560 and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
+            sure = self.different(s) >= 2432 and not f.weak and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
             return "yes" if sure else "low"
-        sure = (f.own >= 2560 and not f.weak and high - low <= 20 and high <= 70 and
+        sure = (self.different(s) >= 2432 and not f.weak and high - low <= 20 and high <= 70 and
                 (high <= 20 or f.weights[0] >= ONE // 4 * 3))
         return "yes" if sure else "low"
 
@@ -877,7 +886,7 @@ class Sample:
         named, depths = sum(reads.values()), sum(depth.values())
         bases = max(self.all_bases, sum(weight.values()))
         whole = sum(weight[s] for s in species if s not in part) / bases if bases else 0.0
-        self.unknown = [max(0.0, n - named), 100 * max(0.0, n - named) / total if n else 0.0,
+        self.unknown = [max(0.0, n - named), "-", 100 * max(0.0, n - named) / total if n else 0.0,
                         100 - 100 * sum(weight.values()) / bases if bases else 100.0,
                         100 - 100 * whole]
         for t in every:
@@ -888,12 +897,18 @@ class Sample:
             first, final = self.clade(self.first, t), self.clade(self.final, t)
             if not first and not final and mine < 1:
                 continue
-            row = [str(self.row_above(t)), str(first), str(final), mine, 100 * mine / total,
-                   100 * sum(weight[s] for s in under) / bases, "-" if t in part else
+            few = t in self.fits and self.verdict[t] == FEW
+            row = [str(self.row_above(t)), str(first), str(final), mine,
+                   self.distinct(t, mine) if tree.species[t] == t else "-", 100 * mine / total,
+                   100 * sum(weight[s] for s in under) / bases, "-" if t in part or few else
                    100 * sum(depth[s] for s in under) / depths * whole if depths else 0.0,
                    max((self.detected(s) for s in under), key=DETECTED.index)]
             yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else
                                              self.above(row[-1], under, reads))
+
+    def distinct(self, s, reads):
+        places, of = (256 * self.found[s], self.expected[s]) if s in self.fits else (0, 0)
+        return reads * places / of if places < of else reads
 
     def above(self, detected, under, reads):
         """What is said of a taxon by its species that are detected like it"""
@@ -942,15 +957,17 @@ class Sample:
         if self.verdict[s] == SHARED:
             return "shared with %s, of which" % self.db.names[self.rival[s]]
         if self.verdict[s] == NARROW:
-            return "in %d places only (plasmid, phage?), where %.1f" % (self.found[s],
-                                                                      self.expected[s] / 256)
+            return "in %d place%s only (plasmid, phage?), where %.1f" % (
+                self.found[s], "s" * (self.found[s] != 1), self.expected[s] / 256)
+        if self.verdict[s] == FEW:
+            return "%s: %d in %d place%s" % (FEW, self.called_first[s], self.found[s], "s" * (self.found[s] != 1))
         return "" if self.verdict[s] in THERE else self.verdict[s]
 
 
 def close(name, have, want):
     """What is printed, of floating point in any order."""
     if isinstance(want, float):
-        return abs(float(have) - want) < (0.0051 if name == "reads" else 5.1e-7)
+        return abs(float(have) - want) < (0.0051 if name in ("reads", "distinct_reads") else 5.1e-7)
     return have.startswith(want) if name == "why" else have == want
 
 

@@ -75,7 +75,7 @@ for mate in "12":
         all_bases += sum(len(line) - 1 for i, line in enumerate(lines) if i % 4 == 1)
 taxid, keys = data["taxa"]["taxid"], [c["key"] for c in data["columns"]]
 values = {int(i): dict(zip(keys, v)) for i, v in data["samples"][0]["values"].items()}
-assert keys == ["detected", "abundance", "identity", "why", "evenness", "covered", "first"]
+assert keys == ["detected", "distinct", "abundance", "identity", "why", "evenness", "covered", "first"]
 seen = present = above = 0
 for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
     if row["rank"] != "species" and int(row["taxid"]) in taxid:
@@ -89,6 +89,7 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
     assert (values[i]["detected"] or "-") == row["detected"], row
     assert values[i]["why"] == row["why"] and values[i]["first"] == int(row["reads_first"]), row
     assert abs(100 * values[i]["abundance"] - float(row["abundance_percent"])) < 1e-4, row
+    assert abs(values[i]["distinct"] - float(row["distinct_reads"])) < .006, row
     even, covered = values[i]["evenness"], values[i]["covered"]
     if even is not None:
         assert abs(even - min(1, float(row["stretches"]) / float(row["stretches_expected"]))) < 0.01, row

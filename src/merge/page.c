@@ -59,6 +59,7 @@ static void tell(const kh_merge *m, const kh_merge_told *x, kh_page_row *row, kh
 		return;
 	if (x->detected)
 		v[KH_PAGE_DETECTED].text = kh_detected_name((enum kh_detected)x->detected);
+	v[KH_PAGE_DISTINCT].number = x->distinct;
 	v[KH_PAGE_IDENTITY].number = x->identity;
 	v[KH_PAGE_WHY].text = m->names.p + x->why;
 	v[KH_PAGE_EVENNESS].number = x->evenness;

@@ -52,7 +52,7 @@ typedef struct kh_merge_cell {
 typedef struct kh_merge_told {
 	uint32_t taxon, sample;
 	uint8_t detected;               /* enum kh_detected */
-	double abundance, identity, evenness, covered, first;
+	double distinct, abundance, identity, evenness, covered, first;
 	size_t why;                     /* offset in names; "": it is above species */
 } kh_merge_told;
 #define KH_MERGE_ONE 100000000          /* a share of 1 */

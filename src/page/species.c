@@ -8,6 +8,8 @@
 const kh_page_column kh_page_species[KH_PAGE_COLUMNS] = {
 	[KH_PAGE_DETECTED] = { .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT,
 			       .help = "yes; low: by little evidence; no" },
+	[KH_PAGE_DISTINCT] = { .key = "distinct", .label = "Distinct", .kind = KH_PAGE_NUMBER,
+			       .help = "reads, if those in one place count once" },
 	[KH_PAGE_ABUNDANCE] = { .key = "abundance", .label = "Abundance",
 				.kind = KH_PAGE_PERCENT, .digits = 3,
 				.help = "share of genomes: bases by length of the genome" },
@@ -61,6 +63,7 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 	if (p->db->tax->species[r->taxon] != r->taxon)
 		return;
 	v[KH_PAGE_FIRST].number = (double)r->first;
+	v[KH_PAGE_DISTINCT].number = r->different;
 	if (!r->presence)
 		return;
 	if (kh_profile_has_identity(r))
@@ -69,7 +72,8 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 	if (r->presence->expected > 0)
 		v[KH_PAGE_EVENNESS].number = fmin(1, (double)r->presence->found * 256 /
 							     (double)r->presence->expected);
-	v[KH_PAGE_COVERED].number = r->covered;
+	if (!r->part)
+		v[KH_PAGE_COVERED].number = r->covered;
 }
 
 int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
@@ -83,7 +87,7 @@ int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 		kh_page_value *v = &x->value[i * KH_PAGE_COLUMNS];
 
 		x->row[i].taxon = r->taxon;
-		if (!r->part)
+		if (kh_profile_has_abundance(r))
 			v[KH_PAGE_ABUNDANCE].number = r->genomes;
 		tell(v, x->why[i], p, r);
 	}

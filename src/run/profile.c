@@ -171,6 +171,15 @@ static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t
 	return rc;
 }
 
+/* Of the reads of a species, those that are different (model.h). */
+static double different_of(const struct sum *s)
+{
+	const kh_presence *p = s->presence;
+	const double places = p ? (double)p->found * 256 : 0, of = p ? (double)p->expected : 0;
+
+	return of > places ? s->reads * (places / of) : s->reads;
+}
+
 static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *s, bool part)
 {
 	const kh_taxonomy *tax = p->db->tax;
@@ -189,10 +198,11 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 		.first = s[t].first,
 		.final = s[t].final,
 		.reads = s[t].reads,
+		.different = different_of(&s[t]),
 		.bases = p->bases > 0 ? s[t].weight / p->bases : 0,
 		.genomes = s[0].depth > 0
 				   ? s[0].whole / p->bases * (s[t].depth / s[0].depth) : 0,
-		.part = part && is_there(s[t].presence),
+		.part = part,
 		.covered = s[t].covered,
 	};
 }
@@ -200,7 +210,7 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
 static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum *s,
-		     const bool *part, kh_err *err)
+		     const struct lengths *l, kh_err *err)
 {
 	const kh_taxonomy *tax = in->db->tax;
 	int rc = KH_OK;
@@ -212,7 +222,8 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
-		*r = row_of(p, t, s, part[t]);
+		*r = row_of(p, t, s, l->part[t]);
+		r->genome = l->stretches[t] * KH_STRETCH * in->db->h->sampling.stride;
 		r->translated = in->result->translated ? in->result->translated[t] : 0;
 		if (tax->species[t] == t)
 			rc = count_distinct(in, t, &r->distinct, err);
@@ -251,7 +262,7 @@ int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
 		add_up(in, &l, s);
 		fit_reads(in, s);
 		sum_up(p, in, s);
-		rc = make_rows(p, in, s, l.part, err);
+		rc = make_rows(p, in, s, &l, err);
 	}
 	free(l.stretches);
 	free(l.part);
@@ -270,6 +281,13 @@ void kh_profile_clear(kh_profile *p)
 double kh_profile_share(const kh_profile *p, double reads)
 {
 	return p->fragments > 0 ? reads / (double)p->fragments : 0;
+}
+
+bool kh_profile_has_abundance(const kh_profile_row *r)
+{
+	const kh_presence *p = r->presence;
+
+	return !p || (p->verdict != KH_TOO_FEW && !(r->part && is_there(p)));
 }
 
 double kh_profile_unknown(const kh_profile *p)

@@ -28,10 +28,11 @@ typedef struct kh_profile_row {
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;
 	double reads;                   /* by the model */
+	double different;               /* of them, if those in one place are one; of species */
 	/* The abundance: share of the sample's bases, and the same by genomes. */
 	double bases, genomes;
-	/* its references are part of a genome only, so it has no abundance by genomes */
-	bool part;
+	bool part;                      /* its references are part of a genome only */
+	uint64_t genome;                /* bases of it; of species */
 	double covered;                 /* share of the genome that its reads cover; of species */
 	uint64_t distinct;              /* different features; for species only */
 	uint64_t translated;            /* of a genus: called it by translated seeds alone */
@@ -61,6 +62,9 @@ void kh_profile_clear(kh_profile *p);
 
 /* The share of `reads` in all fragments. */
 double kh_profile_share(const kh_profile *p, double reads);
+/* Has it an abundance by genomes?  None has a species with too few reads, nor one that is there and
+ * whose references are part of a genome. */
+bool kh_profile_has_abundance(const kh_profile_row *r);
 /* The reads of no species that was judged to be there. */
 double kh_profile_unknown(const kh_profile *p);
 /* Of the features of the species' fragments, the share that they found. */
@@ -75,7 +79,7 @@ double kh_profile_identity(uint32_t shape);
 const char *kh_profile_name(const kh_profile *p, uint32_t taxon);
 /* The verdict in plain words, or "-"; of a taxon above species that of the first one like it. */
 const char *kh_profile_verdict(const kh_profile_row *r);
-enum { KH_PROFILE_WHY = 300 };
+enum { KH_PROFILE_WHY = 400 };
 /* The reason for what is detected, in words. */
 const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,
 			   char text[KH_PROFILE_WHY]);

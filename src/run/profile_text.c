@@ -33,7 +33,8 @@ bool kh_profile_has_identity(const kh_profile_row *r)
 /* --- the table --------------------------------------------------------------------- */
 /* Columns that people read; and the others. */
 static const char header[] =
-	"name\trank\tdetected\treads\treads_percent\tabundance_percent\tidentity_percent\twhy\t"
+	"name\trank\tdetected\treads\tdistinct_reads\treads_percent\tabundance_percent\t"
+	"identity_percent\twhy\t"
 	"taxid\tparent\tverdict\treads_first\treads_final\tbases_percent\tidentity_low\t"
 	"identity_high\tcovered_percent\tstretches\tstretches_expected\tdistinct_features\t"
 	"features_percent\n";
@@ -42,7 +43,10 @@ static const char header[] =
 static void add_presence(kh_buf *b, const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
+	char covered[16] = "-";
 
+	if (!r->part)
+		snprintf(covered, sizeof covered, "%.4f", 100 * r->covered);
 	if (!kh_profile_has_identity(r))
 		kh_buf_string(b, "\t-\t-");
 	else
@@ -51,26 +55,28 @@ static void add_presence(kh_buf *b, const kh_profile_row *r)
 	if (!p)
 		kh_buf_print(b, "\t-\t-\t-\t%" PRIu64 "\t-\n", r->distinct);
 	else
-		kh_buf_print(b, "\t%.4f\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n",
-			     100 * r->covered, p->found, (double)p->expected / 256, r->distinct,
+		kh_buf_print(b, "\t%s\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n", covered, p->found,
+			     (double)p->expected / 256, r->distinct,
 			     100 * kh_profile_features(p));
 }
 
 static void add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b)
 {
 	const kh_taxonomy *tax = p->db->tax;
-	char abundance[16] = "-", identity[16] = "-", text[KH_PROFILE_WHY];
+	char abundance[16] = "-", identity[16] = "-", different[32] = "-", text[KH_PROFILE_WHY];
 	const char *why = kh_profile_why(p, r, text);
 
-	if (!r->part)
+	if (kh_profile_has_abundance(r))
 		snprintf(abundance, sizeof abundance, "%.6f", 100 * r->genomes);
 	if (kh_profile_has_identity(r))
 		snprintf(identity, sizeof identity, "%.1f",
 			 kh_profile_identity(r->presence->fit.shape[0]));
 	kh_buf_string(b, kh_profile_name(p, r->taxon));
-	kh_buf_print(b, "\t%s\t%s\t%.2f\t%.6f\t%s\t%s\t", kh_rank_name(tax->rank[r->taxon]),
-		     kh_detected_name(r->detected), r->reads, 100 * kh_profile_share(p, r->reads),
-		     abundance, identity);
+	if (tax->species[r->taxon] == r->taxon)
+		snprintf(different, sizeof different, "%.2f", r->different);
+	kh_buf_print(b, "\t%s\t%s\t%.2f\t%s\t%.6f\t%s\t%s\t", kh_rank_name(tax->rank[r->taxon]),
+		     kh_detected_name(r->detected), r->reads, different,
+		     100 * kh_profile_share(p, r->reads), abundance, identity);
 	kh_buf_string(b, why);
 	kh_buf_print(b, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f",
 		     tax->taxid[r->taxon], r->parent ? tax->taxid[r->parent] : 0,
@@ -86,7 +92,7 @@ static void add_unknown(const kh_profile *p, kh_buf *b)
 {
 	const double reads = kh_profile_unknown(p);
 
-	kh_buf_print(b, "unknown\t-\t-\t%.2f\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
+	kh_buf_print(b, "unknown\t-\t-\t%.2f\t-\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
 		     "\t%" PRIu64 "\t%.6f\t-\t-\t-\t-\t-\t-\t-\n",
 		     reads, 100 * kh_profile_share(p, reads), 100 * p->unknown_genomes,
 		     "what belongs to no species that was judged to be there", p->first, p->final,

@@ -215,7 +215,7 @@ static int refute_some(kh_work *w, kh_err *err)
 		else if (is_common(p))
 			refute(p, KH_RELATIVE);
 		kh_keep_near(p);
-		p->confidence = kh_confidence_of(p);
+		kh_judge_confidence(p);
 		p->steady = kh_cover_is_steady(p);
 	}
 	free(most);
