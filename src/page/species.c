@@ -24,6 +24,12 @@ const kh_page_column kh_page_species[KH_PAGE_COLUMNS] = {
 			      .kind = KH_PAGE_PERCENT, .digits = 2, .detail = true },
 	[KH_PAGE_FIRST] = { .key = "first", .label = "Called in the first pass",
 			    .kind = KH_PAGE_NUMBER, .detail = true },
+	[KH_PAGE_BLANK] = { .key = "blank", .label = "Blank", .kind = KH_PAGE_TEXT,
+			    .help = "whether it is more than in the negative controls" },
+	[KH_PAGE_RATE] = { .key = "rate", .label = "Of a million reads", .kind = KH_PAGE_NUMBER,
+			   .digits = 2, .detail = true },
+	[KH_PAGE_CONTROL] = { .key = "control", .label = "Of a million of the controls",
+			      .kind = KH_PAGE_NUMBER, .digits = 2, .detail = true },
 };
 
 int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err)
