@@ -697,7 +697,7 @@ class Sample:
             elif f.weak and (self.lone[s] < 5 or 512 * self.lone[s] < f.own):
                 gone[s] = RELATIVE
         called, near, not_far = self.near()
-        self.called_first = called
+        self.called_first, self.near_first = called, near
         for s, verdict in gone.items():
             self.fits[s].stands = False
             self.verdict[s] = verdict
@@ -733,10 +733,11 @@ class Sample:
         if self.verdict[s] not in THERE:
             return "no"
         low, high = D[f.low], D[f.high]
+        weak = f.weak and not (self.found[s] >= 10 and 4 * self.near_first[s] >= 3 * self.called_first[s])
         if f.by_long:
-            sure = self.different(s) >= 2432 and not f.weak and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
+            sure = self.different(s) >= 2432 and not weak and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
             return "yes" if sure else "low"
-        sure = (self.different(s) >= 2432 and not f.weak and high - low <= 20 and high <= 70 and
+        sure = (self.different(s) >= 2432 and not weak and high - low <= 20 and high <= 70 and
                 (high <= 20 or f.weights[0] >= ONE // 4 * 3))
         return "yes" if sure else "low"
 

@@ -47,13 +47,12 @@ typedef struct kh_merge_cell {
 	};
 } kh_merge_cell;
 
-/* What a profile says of a taxon besides, for a page: NaN where it says nothing; of what is above
- * species only the abundance. */
+/* What a profile says of a taxon besides, for a page: NaN where it says nothing. */
 typedef struct kh_merge_told {
 	uint32_t taxon, sample;
 	uint8_t detected;               /* enum kh_detected */
 	double distinct, abundance, identity, evenness, covered, first;
-	size_t why;                     /* offset in names; "": it is above species */
+	size_t why;                     /* offset in names; "": it says none */
 } kh_merge_told;
 #define KH_MERGE_ONE 100000000          /* a share of 1 */
 #define KH_MERGE_MOST ((uint64_t)INT64_MAX)     /* reads: what JSON can say */

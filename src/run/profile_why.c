@@ -87,7 +87,9 @@ static void why_few(const kh_profile_row *r, kh_why *w)
 
 	add(w, "%s: %" PRIu64 " in %" PRIu64 " place%s", kh_verdict_name(KH_TOO_FEW), p->called,
 	    p->found, plural(p->found));
-	if (p->called > 0 && p->confidence == KH_LOW)
+	if (p->confidence == KH_LOW && p->found >= KH_SURE_READS)
+		add(w, ", near it, among others that are not; no abundance of so few");
+	else if (p->called > 0 && p->confidence == KH_LOW)
 		add(w, ", near it; no abundance of so few; yes from %d different ones on",
 		    KH_SURE_READS);
 	else

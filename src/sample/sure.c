@@ -88,6 +88,13 @@ void kh_keep_near(kh_presence *p)
 			.low = FEW_SHAPE, .high = FEW_SHAPE };
 }
 
+/* Are nearly all that were called it near, in many places?  Then what names it besides, but was
+ * called nothing, or something else, does not matter. */
+static bool calls_are_near(const kh_presence *p)
+{
+	return p->found >= KH_SURE_READS && 4 * p->near >= 3 * p->called;
+}
+
 /* What keeps a species that is there from being sure. */
 static enum kh_doubt doubt_of(const kh_presence *p)
 {
@@ -99,7 +106,7 @@ static enum kh_doubt doubt_of(const kh_presence *p)
 	/* of long ones errors make the interval wide */
 	if (p->by_long && p->verdict != KH_PRESENT)
 		return KH_DOUBT_FAR;
-	if (f->weak)
+	if (f->weak && !calls_are_near(p))
 		return KH_DOUBT_SHARE;
 	if (!p->by_long && to - from > SURE_WITHIN)
 		return KH_DOUBT_IDENTITY;
