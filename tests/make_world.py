@@ -16,6 +16,9 @@
                                                of them with another one (DIR/taxonomy, DIR/first.fa,
                                                DIR/second.fa, of each one strain), and DIR/reads.fq of
                                                the first element
+    make_world.py isolate DIR DATA             a species of two strains of 40 kbp, 1.5 % apart (DIR/taxonomy,
+                                               DIR/refs.fa), and reads of a third one, of one of the two,
+                                               and of both: DIR/third.fq, DIR/first.fq, DIR/both.fq
     make_world.py below DIR DATA               two species of 12 kbp, one with targets of its own taxon, of two
                                                strains of a serotype, and of a third strain (DIR/taxonomy,
                                                DIR/refs.fa), and of them DIR/reads.fq, DIR/long.fq, and
@@ -163,6 +166,21 @@ def below(folder, data):
             fastq(reads, "%d-%d" % (taxid, i), with_gaps(mutated(seq[at:at + length], rate), rate / 4))
 
 
+def isolate(folder, data):
+    sister_taxonomy(folder, data, [8000001], [(9000001, 8000001), (9000002, 8000001)])
+    base = "".join(RNG.choices("ACGT", k=40000))
+    one, two, third = (mutated(base, 0.01) for _ in range(3))
+    with open(folder + "/refs.fa", "w") as refs:
+        for i, seq in enumerate((one, two), 1):
+            refs.write(">i%d kraken:taxid|%d\n%s\n" % (i, 9000000 + i, seq))
+    for name, seqs in (("third", [third]), ("first", [one]), ("both", [one, one, two])):
+        with open("%s/%s.fq" % (folder, name), "w") as reads:
+            for i in range(600):
+                seq = RNG.choice(seqs)
+                at = RNG.randrange(len(seq) - 150)
+                fastq(reads, "i%d" % i, mutated(seq[at:at + 150], 0.003))
+
+
 def strains(n, folder, data, n_species=1):
     base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
     species = [10847] + [8000000 + i for i in range(1, n_species)]
@@ -206,6 +224,9 @@ def main(args):
         return
     if command == "elements":
         elements(*args)
+        return
+    if command == "isolate":
+        isolate(*args)
         return
     if command == "below":
         below(*args)

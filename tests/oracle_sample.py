@@ -22,7 +22,7 @@ T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
 D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
      50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
-JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY = 17, 1 << 20, 10485, 283644, 75889, 26
+JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY, GENUS = 17, 1 << 20, 10485, 283644, 75889, 26, 30
 CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
@@ -32,7 +32,7 @@ RELATIVE, SHARED = "related species, not in the database", "shared with a relati
 NARROW, FEW = "in few places only", "too few reads to judge"
 DETECTED = ("-", "no", "low", "yes")
 # Of a profile, in the order that Sample.rows has them.
-COLUMNS = ("parent", "reads_first", "reads_final", "reads", "reads_percent", "bases_percent",
+COLUMNS = ("parent", "reads_first", "reads_final", "reads", "distinct_reads", "reads_percent", "bases_percent",
            "abundance_percent", "detected", "identity_percent", "identity_low", "identity_high",
            "stretches", "stretches_expected", "features_percent", "verdict", "why")
 LEAST = {2: 100000, 2157: 400000, 2759: 2000000}  # bases of a genome, by taxid of the domain
@@ -696,26 +696,35 @@ class Sample:
                 gone[s] = NARROW
             elif f.weak and (self.lone[s] < 5 or 512 * self.lone[s] < f.own):
                 gone[s] = RELATIVE
-        called, near = self.near()
+        called, near, not_far = self.near()
+        self.called_first, self.near_first = called, near
         for s, verdict in gone.items():
             self.fits[s].stands = False
             self.verdict[s] = verdict
         for s, f in self.fits.items():
-            self.is_near = near[s] > 0 and 2 * near[s] >= called[s]
-            if self.is_near and s not in self.refuted and self.verdict[s] in (RELATIVE, SHARED):
+            self.is_near = (near[s] > 0 and 2 * near[s] >= called[s]) or \
+                (self.found[s] > 1 and 0 < called[s] == not_far[s])
+            copies = self.verdict[s] == NARROW and self.found[s] < 5 and self.counted[s] <= 16 * self.found[s]
+            if self.is_near and s not in self.refuted and (copies or self.verdict[s] in (RELATIVE, SHARED)):
                 self.verdict[s] = FEW
-                f.keep(min(ONE - 1, (near[s] << 28) // f.n if f.n else 0))
+                f.keep(min(ONE - 1, ((near[s] or not_far[s]) << 28) // f.n if f.n else 0))
             self.sure[s] = self.how_sure(s, f)
 
     def near(self):
-        """Fragments called each species, and those of them that are near"""
-        called, near = Counter(), Counter()
-        least = pw(Rule.KMER * (lb(1000) - lb(980))) * 32 >> 24
+        """Fragments called each species, and those of them that are near, and that are not far"""
+        called, near, not_far = Counter(), Counter(), Counter()
+        least, less = (pw(Rule.KMER * (lb(1000) - lb(i))) * 32 >> 24 for i in (980, 950))
         for (found, cell, call, _, _), many in self.classes.items():
             s = None if call is None else self.tree.species[call]
             called[s] += many
             near[s] += many if cell % 32 >= least and len(found) == 1 else 0
-        return called, near
+            not_far[s] += many if cell % 32 >= less and len(found) == 1 else 0
+        return called, near, not_far
+
+    def different(self, s):
+        """Its own, as if those in one place were one, if there are more than by chance"""
+        own, places, of = self.fits[s].own, 256 * self.found[s], self.expected[s]
+        return own * places // of if places < of < 2 ** 32 else own
 
     def how_sure(self, s, f):
         """What the column `detected` has"""
@@ -724,10 +733,11 @@ class Sample:
         if self.verdict[s] not in THERE:
             return "no"
         low, high = D[f.low], D[f.high]
+        weak = f.weak and not (self.found[s] >= 10 and 4 * self.near_first[s] >= 3 * self.called_first[s])
         if f.by_long:
-            sure = f.own >= 2560 and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
+            sure = self.different(s) >= 2432 and not weak and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
             return "yes" if sure else "low"
-        sure = (f.own >= 2560 and not f.weak and high - low <= 20 and high <= 70 and
+        sure = (self.different(s) >= 2432 and not weak and high - low <= 20 and high <= 70 and
                 (high <= 20 or f.weights[0] >= ONE // 4 * 3))
         return "yes" if sure else "low"
 
@@ -764,16 +774,67 @@ class Sample:
         t = self.tree.genus[call]
         return call if t is None else t or None
 
+    # --- where calls end up that the sample does not support --------------------------
+    def find_support(self, decision):
+        """Of each taxon, what its calls become"""
+        many = Counter()
+        for key, n in self.classes.items():
+            many[decision[key]] += n
+        taxa = range(len(self.db.taxa))
+        self.end_up = {t: self.ends_up(t, many) for t in taxa}
+        self.end_up[None] = None
+
+    def genus_of(self, t):
+        """The nearest taxon of that rank, or 0"""
+        while t and self.db.taxa[t][3] != GENUS:
+            t = self.tree.parent[t]
+        return t
+
+    def is_supported(self, genus):
+        """Is a species there, or none refuted?"""
+        sure = {self.sure[s] for s in self.fits if genus <= s < self.tree.end[genus]}
+        return "no" not in sure or bool(sure & {"yes", "low"})
+
+    def is_strain(self, x, s, many):
+        """Below species: is it what the reference is, or do nearly all that are called a strain agree?"""
+        mine = sum(n for t, n in many.items() if t is not None and x <= t < self.tree.end[x])
+        others = sum(n for t, n in many.items() if t is not None and s < t < self.tree.end[s] and
+                     not x <= t < self.tree.end[x] and not t <= x < self.tree.end[t])
+        f = self.fits.get(s)
+        as_it_is = f and self.verdict[s] in THERE and not f.by_long and f.shapes[0] == 0
+        if mine and as_it_is and 8 * mine >= mine + others:
+            return True
+        told = any(s < t < self.tree.end[s] and not x <= t < self.tree.end[x] and not t <= x < self.tree.end[t]
+                   for _, t, *_ in self.db.targets)
+        return told and mine > 0 and mine >= 16 * others
+
+    def ends_up(self, t, many):
+        s, genus, x = self.tree.species[t], self.genus_of(t), t
+        while s is not None and x != s and not self.is_strain(x, s, many):
+            x = self.tree.parent[x]
+        if not genus or (s is not None and self.sure.get(s) != "no"):
+            return x
+        if not self.is_supported(genus):
+            up = self.tree.parent[genus]
+            while up and self.db.taxa[up][3] not in LETTERED:
+                up = self.tree.parent[up]
+            return up or None
+        return x if s is None else genus
+
     # --- outputs ---------------------------------------------------------------------
     def lines(self):
         self.first, self.final = Counter(), Counter()
-        change, memo = self.change and len(self.fragments) + 8 * self.many[0] >= 500, {}
+        change = self.change and len(self.fragments) + 8 * self.many[0] >= 500
+        decision = {key: self.decide(key) for key in self.classes} if change else {}
+        if change:
+            self.find_support(decision)
+            direct, self.direct = self.direct, Counter()
+            for t, n in direct.items():
+                self.direct[self.end_up[t]] += n
         for name, mates, n, h1, call, key in self.fragments:
             self.first[call] += 1
-            if key and change:
-                if key not in memo:
-                    memo[key] = self.decide(key)
-                call = memo[key]
+            if change:
+                call = self.end_up[decision[key] if key else call]
             self.final[call] += 1
             yield line_of(self.db, name, mates, call, n, h1)
 
@@ -826,7 +887,7 @@ class Sample:
         named, depths = sum(reads.values()), sum(depth.values())
         bases = max(self.all_bases, sum(weight.values()))
         whole = sum(weight[s] for s in species if s not in part) / bases if bases else 0.0
-        self.unknown = [max(0.0, n - named), 100 * max(0.0, n - named) / total if n else 0.0,
+        self.unknown = [max(0.0, n - named), "-", 100 * max(0.0, n - named) / total if n else 0.0,
                         100 - 100 * sum(weight.values()) / bases if bases else 100.0,
                         100 - 100 * whole]
         for t in every:
@@ -837,11 +898,37 @@ class Sample:
             first, final = self.clade(self.first, t), self.clade(self.final, t)
             if not first and not final and mine < 1:
                 continue
-            row = [str(self.row_above(t)), str(first), str(final), mine, 100 * mine / total,
-                   100 * sum(weight[s] for s in under) / bases, "-" if t in part else
+            few = t in self.fits and self.verdict[t] == FEW
+            row = [str(self.row_above(t)), str(first), str(final), mine,
+                   self.distinct(t, mine) if tree.species[t] == t else "-", 100 * mine / total,
+                   100 * sum(weight[s] for s in under) / bases, "-" if t in part or few else
                    100 * sum(depth[s] for s in under) / depths * whole if depths else 0.0,
                    max((self.detected(s) for s in under), key=DETECTED.index)]
-            yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else ["-"] * 8)
+            yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else
+                                             self.above(row[-1], under, reads))
+
+    def distinct(self, s, reads):
+        places, of = (256 * self.found[s], self.expected[s]) if s in self.fits else (0, 0)
+        return reads * places / of if places < of else reads
+
+    def above(self, detected, under, reads):
+        """What is said of a taxon by its species that are detected like it"""
+        many = {s: self.clade(self.first, s) if detected == "no" else reads[s] for s in under
+                if self.detected(s) == detected and (s in self.fits or self.clade(self.first, s))}
+        like = sorted(many, key=lambda s: (-many[s], s))
+        verdict, names = self.verdict.get(like[0], "-") if like else "-", [self.db.names[s] for s in like]
+        little = ", by little evidence" if detected == "low" else ""
+        if detected == "no" and verdict == SHARED:
+            why = "shared with %s, of which" % self.db.names[self.rival[like[0]]]
+        elif detected == "no":
+            why = "%s: reads like those of %s" % (verdict, " and ".join(names[:2]))
+        elif detected == "-":
+            why = "none of its"
+        elif len(like) > 1:
+            why = "%d of its species are there%s, most of all %s" % (len(like), little, names[0])
+        else:
+            why = "%s is there%s" % (names[0], little)
+        return ["-"] * 6 + [verdict, why]
 
     def detected(self, s):
         return self.sure.get(s, "-")
@@ -871,15 +958,17 @@ class Sample:
         if self.verdict[s] == SHARED:
             return "shared with %s, of which" % self.db.names[self.rival[s]]
         if self.verdict[s] == NARROW:
-            return "in %d places only (plasmid, phage?), where %.1f" % (self.found[s],
-                                                                      self.expected[s] / 256)
+            return "in %d place%s only (plasmid, phage?), where %.1f" % (
+                self.found[s], "s" * (self.found[s] != 1), self.expected[s] / 256)
+        if self.verdict[s] == FEW:
+            return "%s: %d in %d place%s" % (FEW, self.called_first[s], self.found[s], "s" * (self.found[s] != 1))
         return "" if self.verdict[s] in THERE else self.verdict[s]
 
 
 def close(name, have, want):
     """What is printed, of floating point in any order."""
     if isinstance(want, float):
-        return abs(float(have) - want) < (0.0051 if name == "reads" else 5.1e-7)
+        return abs(float(have) - want) < (0.0051 if name in ("reads", "distinct_reads") else 5.1e-7)
     return have.startswith(want) if name == "why" else have == want
 
 

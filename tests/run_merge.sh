@@ -229,7 +229,7 @@ expect 0 "warning: less/a.report: this sample has a report, and no profile a.pro
 gzip -c prof/a.profile.tsv >a.profile.tsv.gz
 merge prof/a.profile.tsv >want; merge a.profile.tsv.gz >got; same want got "a profile by gzip"
 for s in a none; do
-	awk -F '\t' -v OFS='\t' 'NR == 1 { next } $9 == 0 { print "#unknown", $6 } $9 > 0 && $2 != "kingdom" && $6 > 0 { print $9, $6 }' \
+	awk -F '\t' -v OFS='\t' 'NR == 1 { next } $10 == 0 { print "#unknown", $7 } $10 > 0 && $2 != "kingdom" && $7 > 0 { print $10, $7 }' \
 		prof/$s.profile.tsv | sort >want
 	merge -f cami-profile prof/$s.profile.tsv | awk -F '\t' -v OFS='\t' '/^#unknown/ { print } /^[0-9]/ { print $1, $5 }' | sort >got
 	same want got "CAMI profile: the abundances of its table, $s"
@@ -247,19 +247,19 @@ refused() {
 }
 edited() { awk -F '\t' -v OFS='\t' "$1" prof/a.profile.tsv >bad.tsv; refused "$2" "$3"; }
 rm -f bad.*
-edited 'NR == 3 { $9 = "x" } 1' ':3: column 9: "x" is not a taxid' "a taxid that is none"
+edited 'NR == 3 { $10 = "x" } 1' ':3: column 10: "x" is not a taxid' "a taxid that is none"
 edited 'NR == 3 { $2 = "x" } 1' ':3: column 2: "x" is not a rank' "a rank that is none"
-edited 'NR == 4 { $10 = 77 } 1' ':4: taxid [0-9]+ is below taxid 77' "a parent without a row"
+edited 'NR == 4 { $11 = 77 } 1' ':4: taxid [0-9]+ is below taxid 77' "a parent without a row"
 edited 'NR == 4 { $4 = "-1" } 1' ':4: column 4: "-1" is not a number of reads' "reads that are no number"
-edited 'NR == 4 { $5 = "100.5" } 1' ':4: column 5: "100.5" is not a number from 0 to 100' "more than all"
-edited 'NR == 4 { $6 = "." } 1' ':4: column 6: "." is not a number from 0 to 100' "an abundance that is none"
+edited 'NR == 4 { $6 = "100.5" } 1' ':4: column 6: "100.5" is not a number from 0 to 100' "more than all"
+edited 'NR == 4 { $7 = "." } 1' ':4: column 7: "." is not a number from 0 to 100' "an abundance that is none"
 edited 'NR == 4 { $3 = "here" } 1' ':4: column 3: "here" is not yes, low, no or -' "what is neither there nor not"
-edited '{ $5 = $6 } 1' ':1: there is no column reads_percent' "a column that is missing"
+edited '{ $6 = $7 } 1' ':1: there is no column reads_percent' "a column that is missing"
 edited 'NR == 5 { NF = 9 } 1' ':5: 9 columns' "columns that are missing"
 edited '1; NR == 5' 'has two rows' "a taxon twice"
-edited '$9 != 0' 'rows are missing' "cut off"
-edited '1; $9 == 0' 'no row below' "rows behind the last"
-awk -F '\t' -v OFS='\t' '{ NF = 18 } 1' prof/a.profile.tsv >bad.tsv
+edited '$10 != 0' 'rows are missing' "cut off"
+edited '1; $10 == 0' 'no row below' "rows behind the last"
+awk -F '\t' -v OFS='\t' '{ NF = 19 } 1' prof/a.profile.tsv >bad.tsv
 expect 0 "" "a profile without what is not needed" merge bad.tsv
 rm bad.tsv
 

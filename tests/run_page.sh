@@ -108,9 +108,13 @@ for mate in "12":
         all_bases += sum(len(line) - 1 for i, line in enumerate(lines) if i % 4 == 1)
 taxid, keys = data["taxa"]["taxid"], [c["key"] for c in data["columns"]]
 values = {int(i): dict(zip(keys, v)) for i, v in data["samples"][0]["values"].items()}
-assert keys == ["detected", "abundance", "identity", "why", "evenness", "covered", "first"]
-seen = present = 0
+assert keys == ["detected", "distinct", "abundance", "identity", "why", "evenness", "covered", "first"]
+seen = present = above = 0
 for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
+    if row["rank"] != "species" and int(row["taxid"]) in taxid:
+        told = values[taxid.index(int(row["taxid"]))]
+        assert ((told["detected"] or "-"), told["why"]) == (row["detected"], row["why"]), row
+        above += row["why"] != "-"
     if row["rank"] != "species" or int(row["taxid"]) not in taxid:
         continue
     i = taxid.index(int(row["taxid"]))
@@ -118,6 +122,7 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
     assert (values[i]["detected"] or "-") == row["detected"], row
     assert values[i]["why"] == row["why"] and values[i]["first"] == int(row["reads_first"]), row
     assert abs(100 * values[i]["abundance"] - float(row["abundance_percent"])) < 1e-4, row
+    assert abs(values[i]["distinct"] - float(row["distinct_reads"])) < .006, row
     even, covered = values[i]["evenness"], values[i]["covered"]
     if even is not None:
         assert abs(even - min(1, float(row["stretches"]) / float(row["stretches_expected"]))) < 0.01, row
@@ -128,7 +133,7 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
         present += 1
     identity = values[i]["identity"]
     assert row["identity_percent"] == ("-" if identity is None else "%.1f" % (100 * identity)), row
-assert seen >= 4 and present >= 2, (seen, present)
+assert seen >= 4 and present >= 2 and above >= 8, (seen, present, above)
 
 # Abundances of what is below a taxon add up to its own, and species and the unknown to all, but for the
 # sixth digit, where numbers of the page end.

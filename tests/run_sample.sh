@@ -61,7 +61,14 @@ check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:
 
 check "calls and profile" agrees db.khdb few.fq
 check "a relative alone is one" verdict 1985738 "related species, not in the database"
+check "and so is its genus" verdict 110456 "related species, not in the database"
+check "that is not there" test "$(of 110456 detected)" = no
+check "and why" test "$(of 110456 why)" = \
+	"related species, not in the database: reads like those of Escherichia virus T7, which is not there"
+check "no read is called the genus, or below it" test -z "$(awk '$3 == 110456 || $3 == 1985738 || $3 == 10760' calls.tsv)"
+check "but the family" test "$(awk '$3 == 2731643' calls.tsv | wc -l)" -gt 20
 check "a strain is present" verdict 10710 present
+check "and of the genus of that it is said" test "$(of 186765 why)" = "Escherichia virus Lambda is there"
 check "calls, profile and coverage, relatives in the database" covers both.khdb near.fq
 check "a strain at 95 % is present" verdict 10710 present
 check "calls and profile, other seeds" agrees k.khdb near.fq
@@ -97,6 +104,22 @@ check "few reads of an absent species are called a relative" awk '
 	substr($2, 2) % 4 == 0 { n++; wrong += $3 > 8000000 }
 	substr($2, 2) % 4 != 0 { right += $3 == 8000001 }
 	END { exit wrong > n / 3 || right < 4400 }' clade.tsv
+# a species of two strains, and a sample of a third one, of one of the two, and of both
+python "$tests/make_world.py" isolate isolate "$data"
+check "build, two strains of a species" "$kmerhash" build -q --db isolate.khdb --taxonomy isolate/taxonomy isolate/refs.fa
+# strains NAME: how many reads of the sample are called each of the two
+strains() {
+	second --db isolate.khdb --output calls.tsv --sample-pass isolate/$1.fq
+	awk '$3 == 9000001 { a++ } $3 == 9000002 { b++ } END { print a + 0, b + 0 }' calls.tsv
+}
+check "calls and profile of a third strain" agrees isolate.khdb isolate/third.fq
+check "they are called the species" test "$(strains third)" = "0 0"
+second --db isolate.khdb --output first.tsv isolate/third.fq
+check "where the first pass called both strains" sh -c 'test $(grep -c 9000001 first.tsv) -gt 50 && test $(grep -c 9000002 first.tsv) -gt 50'
+check "calls and profile of a strain that is a reference" agrees isolate.khdb isolate/first.fq
+check "they are called the strain" sh -c 'test $1 -gt 300 && test $2 -eq 0' - $(strains first)
+check "calls and profile of both strains" agrees isolate.khdb isolate/both.fq
+check "they are called both" sh -c 'test $1 -gt 150 && test $2 -gt 100' - $(strains both)
 check "a profile alone keeps the calls" agrees db.khdb few.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv few.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"
@@ -123,11 +146,38 @@ check "and the page says so" grep -q '"label":"Second pass","value":"calls are t
 check "a profile alone does not change calls, and has no warning" sh -c '! grep "too little" told'
 check "and the summary says so" grep -q '"calls": "kept: too few fragments"' j.json
 
+# --- few reads, and copies of one ----------------------------------------------------
+# few NAME READS: they are lambda's, beside 600 of phiX174
+sample 600 beside.fq 150 "$phi:1:0"
+few() { cat beside.fq "$2" >few.fq; check "calls and profile, $1" agrees db.khdb few.fq; }
+# has DETECTED DISTINCT WHY: of lambda, which has no abundance
+has() {
+	test "$(of 10710 detected) $(of 10710 abundance_percent)" = "$1 -" &&
+		of 10710 distinct_reads | awk -v d="$2" '{ exit $1 < d - .1 || $1 > d + .1 }' &&
+		of 10710 why | grep -q "^too few reads to judge: $3, near it; no abundance of so few; yes from 10 "
+}
+sample 12 l.fq 150 "$lambda:1:0"
+head -n 4 l.fq >one.fq
+few "one read" one.fq
+check "one read is low, and what would make it yes" has low 1 "1 in 1 place"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sed "1s/.*/@copy$i/" one.fq; done >copies.fq
+few "twelve copies of a read" copies.fq
+check "they are judged as one" has low 1 "12 in 1 place"
+sample 3 three.fq 150 "$lambda:1:0.025"
+few "three reads of a strain that is not near" three.fq
+check "they are low, as of one that is" has low 3 "3 in 3 places"
+few "twelve reads" l.fq
+check "they are there" sh -c 'test "$1" = yes && echo "$2" | grep -q "one strain at 99.9 % identity$"' - "$(of 10710 detected)" "$(of 10710 why)"
+head -n 32 l.fq >eight.fq
+few "eight reads" eight.fq
+check "they are low, and why" sh -c 'test "$1" = low && echo "$2" | grep -q "; low as 8.0 of its reads are different, yes from 10 on$"' - "$(of 10710 detected)" "$(of 10710 why)"
+
 # --- references that are part of a genome ---------------------------------------------
 # part TAXID: it is there, has no abundance by genomes, and the unknown has all
 part() {
 	test "$(of "$1" detected) $(of "$1" abundance_percent) $(of 0 abundance_percent)" = "yes - 100.000000" &&
-		of "$1" why | grep -q "references are part" && of "$1" bases_percent | awk '{ exit $1 < 90 }'
+		of "$1" why | grep -q "references are part of a genome: [0-9]* bases, a plasmid or fragment" &&
+		test "$(of "$1" covered_percent)" = - && of "$1" bases_percent | awk '{ exit $1 < 90 }'
 }
 gzip -dc "$sars" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 2500) }' >piece.fa
 check "build, a fragment and its genus" build --db part.khdb piece.fa "$mers"
@@ -249,7 +299,7 @@ assert all(len(r[2].split("|")) == len(r[3].split("|")) for r in rows), rows
 assert [r[3].split("|")[-1] for r in rows if r[0] == "10847"] == ["Escherichia _ phi_X"], rows'
 
 # No taxon has an abundance, and the unknown has all.
-all_unknown() { awk -F '\t' 'NR > 1 && $9 > 0 && $6 + $14 > 0 { bad = 1 } $9 == "0" { ok = $6 == 100 && $14 == 100 }
+all_unknown() { awk -F '\t' 'NR > 1 && $10 > 0 && $7 + $15 > 0 { bad = 1 } $10 == "0" { ok = $7 == 100 && $15 == 100 }
 	END { exit bad || !ok }' p.tsv; }
 # --- samples that say little --------------------------------------------------------
 # says NAME: lines and profile of the reads in x.fq

@@ -161,11 +161,11 @@ static int lead(struct classify *j, kh_err *err)
 
 	if (v->samples)
 		keep_memory();
-	if ((v->samples && (rc = kh_classify_open_page(j, err))) ||
+	if ((v->samples && (rc = kh_classify_open_all(j, err))) ||
 	    (rc = kh_run_open(&j->run, &o, err)) || (rc = load_db(j, err)) ||
 	    (j->on.comm && (rc = join_processes(j, err))) || (rc = run_samples(j, err)))
 		return rc;
-	return kh_classify_write_page(j, err);
+	return kh_classify_write_all(j, err);
 }
 
 /* What Kraken 2 says at the end; some pipelines read it. */
@@ -293,6 +293,8 @@ static void clear(struct classify *j)
 		j->on.choice.backend->inflater_close(j->inflater);
 	kh_remote_close(j->processes);
 	kh_text_close(j->page);
+	kh_text_close(j->blanks);
+	free(j->blanks_path);
 	json_decref(j->database);
 	kh_db_close(j->db);
 	kh_sheet_clear(&j->sheet);

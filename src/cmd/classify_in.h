@@ -83,6 +83,8 @@ struct classify {
 	struct kh_decompressed *decompressed;   /* files of operands */
 	size_t n_decompressed;
 	kh_text *page;                  /* of all samples of a table; NULL: not wanted */
+	kh_text *blanks;                /* the same, if some are controls */
+	char *blanks_path;              /* owned */
 	/* of a run with several processes */
 	kh_remote *processes;
 	kh_backend to_all;              /* of process 0: it sends tasks to all processes */
@@ -121,9 +123,10 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 /* how a sample begins and ends (run.h); */
 int kh_classify_begin(void *arg, size_t i, kh_err *err);
 void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err);
-/* the page of all samples of a table: it is opened before any of them; and what is said last. */
-int kh_classify_open_page(struct classify *j, kh_err *err);
-int kh_classify_write_page(struct classify *j, kh_err *err);
+/* the page of all samples of a table, and what they have beside controls: these are opened before
+ * any of them; and what is said last. */
+int kh_classify_open_all(struct classify *j, kh_err *err);
+int kh_classify_write_all(struct classify *j, kh_err *err);
 int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err);
 
 /* classify_coverage.c: what the page says of where reads lie.  To be cleared even if it fails. */
@@ -152,5 +155,8 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);
 /* of those samples of a table that are there, by their reports; at least one. */
 int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err);
+/* Beside their controls, as a table. */
+int kh_classify_samples_blanks(const struct classify *j, kh_text *out, kh_err *err);
+bool kh_classify_has_controls(const struct classify *j);
 
 #endif

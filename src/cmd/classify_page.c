@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "merge/blanks.h"
 #include "merge/formats.h"
 #include "page/known.h"
 #include "page/species.h"
@@ -257,7 +258,7 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 						   .taxon = x.taxa, .n_taxa = j->db->tax->n,
 						   .sample = &sample, .n_samples = 1,
 						   .column = kh_page_species,
-						   .n_columns = r->pass ? KH_PAGE_COLUMNS : 0,
+						   .n_columns = r->pass ? KH_PAGE_PROFILE : 0,
 						   .identity = x.covered.identity,
 						   .n_identities = x.covered.n_identities,
 						   .fact = f.v, .n_facts = f.n,
@@ -293,12 +294,42 @@ static int read_results(const struct classify *j, kh_merge *reports, kh_merge *p
 		if (!j->sample[i].there)
 			continue;
 		rc = read_result(reports, &j->sheet.v[i], KH_RESULT_REPORT, err);
+		if (!rc)
+			reports->sample[reports->n_samples - 1].control = j->sheet.v[i].control;
 		if (!rc && more)
 			rc = read_result(profiles, &j->sheet.v[i], KH_RESULT_PROFILE, err);
 	}
 	if (!rc && more)
 		rc = kh_merge_tell(reports, profiles, err);
-	return rc ? rc : kh_merge_finish(reports, err);
+	if (!rc)
+		rc = kh_merge_finish(reports, err);
+	return rc || !kh_classify_has_controls(j) ? rc : kh_merge_blanks(reports, err);
+}
+
+bool kh_classify_has_controls(const struct classify *j)
+{
+	for (size_t i = 0; i < j->sheet.n; i++)
+		if (j->sheet.v[i].control)
+			return true;
+	return false;
+}
+
+int kh_classify_samples_blanks(const struct classify *j, kh_text *out, kh_err *err)
+{
+	kh_merge_sink sink = { .text = out, .err = err };
+	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
+	int rc = read_results(j, &reports, &profiles, err);
+
+	if (!rc) {
+		const kh_merge_options o = { .to = reports.n_samples };
+
+		kh_merge_blanks_table(&reports, &o, &sink);
+		rc = kh_merge_flush(&sink, true);
+	}
+	kh_merge_clear(&reports);
+	kh_merge_clear(&profiles);
+	free(sink.b.p);
+	return rc;
 }
 
 int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err)

@@ -11,11 +11,13 @@
 #include "cmd/options.h"
 #include "io/paths.h"
 #include "io/temporary.h"
+#include "merge/blanks.h"
 #include "merge/formats.h"
 #include "merge/inputs.h"
 
 struct values {
 	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
+	const char *controls;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -24,7 +26,7 @@ static const kh_opt opts[] = {
 	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
 	KH_TEXT("format", 'f', AT(format), "NAME",
-		"table, report, html, krona, biom or cami-profile [table]"),
+		"table, report, html, krona, biom, cami-profile or blanks [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
@@ -34,6 +36,8 @@ static const kh_opt opts[] = {
 };
 
 static const kh_opt settings[] = {
+	KH_TEXT("controls", 0, AT(controls), "SAMPLE,...",
+		"blanks, html: the samples that are negative controls"),
 	KH_TEXT("profile", 0, AT(profile), "NAME",
 		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
 	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
@@ -84,7 +88,7 @@ static int to_options(struct job *j, kh_err *err)
 	j->format = kh_merge_format_find(name);
 	if (!j->format)
 		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, html, "
-			       "krona, biom and cami-profile%s", name,
+			       "krona, biom, cami-profile and blanks%s", name,
 			       strcmp(name, "metaphlan") ? ""
 			       : "; taxpasta and KrakenTools make MetaPhlAn's of a report");
 	if (j->v.rank && !j->format->ranks)
@@ -92,6 +96,11 @@ static int to_options(struct job *j, kh_err *err)
 	if (j->v.rank && !(j->o.rank = kh_merge_rank(j->v.rank)))
 		return kh_fail(err, KH_EUSAGE, "--rank: '%s' is neither a rank, such as species, "
 			       "nor a code, such as S1", j->v.rank);
+	if (j->v.controls && !j->format->controls && strcmp(name, "html") != 0)
+		return kh_fail(err, KH_EUSAGE, "--set controls has no meaning with --format %s",
+			       name);
+	if (j->format->controls && !j->v.controls)
+		return kh_fail(err, KH_EUSAGE, "--format %s needs --set controls=SAMPLE,...", name);
 	if (j->v.output && j->v.outdir)
 		return kh_fail(err, KH_EUSAGE, "--output or --outdir, not both");
 	for (const char *p = j->v.taxonomy_id; p && *p; p++)
@@ -167,6 +176,27 @@ static int check_output(const struct job *j, char *const *out, size_t n, kh_err 
 }
 
 /* --- reading ---------------------------------------------------------------------- */
+/* Marks the controls, and compares the other samples with them. */
+static int compare_blanks(struct job *j, kh_err *err)
+{
+	const char *end;
+
+	for (const char *name = j->v.controls; name; name = *end ? end + 1 : NULL) {
+		const size_t n = strcspn(name, ",");
+		size_t i = 0;
+
+		end = name + n;
+		while (i < j->m.n_samples && (strlen(j->m.sample[i].name) != n ||
+					      strncmp(j->m.sample[i].name, name, n) != 0))
+			i++;
+		if (i == j->m.n_samples)
+			return kh_fail(err, KH_EUSAGE, "--set controls: no sample is called "
+				       "'%.*s'", (int)n, name);
+		j->m.sample[i].control = true;
+	}
+	return j->v.controls ? kh_merge_blanks(&j->m, err) : KH_OK;
+}
+
 static int read_reports(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
@@ -197,7 +227,9 @@ static int read_reports(struct job *j, kh_err *err)
 		return kh_fail(err, KH_EFORMAT, "%s is no profile", j->beside[0]);
 	if (j->beside)
 		rc = kh_merge_tell(&j->m, &j->profiles, err);
-	return rc ? rc : kh_merge_finish(&j->m, err);
+	if (!rc)
+		rc = kh_merge_finish(&j->m, err);
+	return rc ? rc : compare_blanks(j, err);
 }
 
 /* --- writing ---------------------------------------------------------------------- */

@@ -245,6 +245,8 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
 		{ .name = "cami-profile", .suffix = ".merged.cami", .write = kh_merge_cami,
 		  .ranks = true, .profiles = true },
+		{ .name = "blanks", .suffix = ".blanks.tsv", .write = kh_merge_blanks_table,
+		  .profiles = true, .controls = true },
 	};
 
 	for (size_t i = 0; i < sizeof format / sizeof *format; i++)

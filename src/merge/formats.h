@@ -51,6 +51,7 @@ typedef struct kh_merge_format {
 	bool one_sample;
 	bool ranks;                     /* --rank has a meaning */
 	bool profiles;                  /* may be made of profiles */
+	bool controls;                  /* needs samples that are controls */
 } kh_merge_format;
 
 /* Fails if a table of these samples cannot have the format or the value. */
@@ -67,5 +68,7 @@ const char *kh_merge_rank(const char *name);
 /* The samples side by side, as one page for a browser; all of them as one report; and each as a
  * profile of CAMI. */
 kh_merge_fn kh_merge_page, kh_merge_report, kh_merge_cami;
+/* The species of samples beside controls, a row each: blanks.h */
+kh_merge_fn kh_merge_blanks_table;
 
 #endif

@@ -1,5 +1,6 @@
 /* page.c - a merged table as one page for a browser */
 #include <config.h>
+#include "merge/blanks.h"
 #include "merge/formats.h"
 
 #include <stdio.h>
@@ -59,6 +60,7 @@ static void tell(const kh_merge *m, const kh_merge_told *x, kh_page_row *row, kh
 		return;
 	if (x->detected)
 		v[KH_PAGE_DETECTED].text = kh_detected_name((enum kh_detected)x->detected);
+	v[KH_PAGE_DISTINCT].number = x->distinct;
 	v[KH_PAGE_IDENTITY].number = x->identity;
 	v[KH_PAGE_WHY].text = m->names.p + x->why;
 	v[KH_PAGE_EVENNESS].number = x->evenness;
@@ -66,24 +68,61 @@ static void tell(const kh_merge *m, const kh_merge_told *x, kh_page_row *row, kh
 	v[KH_PAGE_FIRST].number = x->first;
 }
 
-/* What profiles say, which are kept sample by sample. */
+static void tell_blank(const kh_merge_blank *x, kh_page_row *row, kh_page_value *v)
+{
+	row->taxon = x->taxon;
+	v[KH_PAGE_BLANK].text = kh_merge_blank_name(x->verdict);
+	v[KH_PAGE_RATE].number = x->rate;
+	v[KH_PAGE_CONTROL].number = x->control_rate;
+}
+
+/* Rows of one sample, which has told[0] to told[n_told - 1] and blank[0] to blank[n_blanks - 1];
+ * at: a number for each taxon, all zero. */
+static int tell_sample(kh_page_rows *rows, const kh_merge *m, const kh_merge_told *told,
+		       size_t n_told, const kh_merge_blank *blank, size_t n_blanks, size_t *at,
+		       kh_err *err)
+{
+	int rc = kh_page_rows_init(rows, n_told + n_blanks, err);
+
+	rows->n = rc ? 0 : n_told;
+	for (size_t k = 0; k < n_told && !rc; k++) {
+		tell(m, &told[k], &rows->row[k], &rows->value[k * KH_PAGE_COLUMNS]);
+		at[told[k].taxon] = k + 1;
+	}
+	for (size_t k = 0; k < n_blanks && !rc; k++) {
+		const size_t have = at[blank[k].taxon], row = have ? have - 1 : rows->n++;
+
+		tell_blank(&blank[k], &rows->row[row], &rows->value[row * KH_PAGE_COLUMNS]);
+	}
+	for (size_t k = 0; k < n_told; k++)
+		at[told[k].taxon] = 0;
+	return rc;
+}
+
+/* What profiles and controls say, which is kept sample by sample. */
 static int tell_samples(struct pages *p, const kh_merge *m, size_t from, kh_err *err)
 {
-	size_t i = 0, n;
-	int rc = KH_OK;
+	size_t *at = kh_array(m->n, sizeof *at, err), i = 0, b = 0;
+	int rc = at ? KH_OK : KH_ENOMEM;
 
-	for (size_t s = 0; s < p->n && !rc; s++, i += n) {
+	for (size_t s = 0; s < p->n && !rc; s++) {
+		size_t n = 0, n_blanks = 0;
+
 		while (i < m->n_told && m->told[i].sample < from + s)
 			i++;
-		for (n = 0; i + n < m->n_told && m->told[i + n].sample == from + s;)
+		while (b < m->n_blanks && m->blank[b].sample < from + s)
+			b++;
+		while (i + n < m->n_told && m->told[i + n].sample == from + s)
 			n++;
-		rc = kh_page_rows_init(&p->rows[s], n, err);
-		for (size_t k = 0; k < n && !rc; k++)
-			tell(m, &m->told[i + k], &p->rows[s].row[k],
-			     &p->rows[s].value[k * KH_PAGE_COLUMNS]);
+		while (b + n_blanks < m->n_blanks && m->blank[b + n_blanks].sample == from + s)
+			n_blanks++;
+		rc = tell_sample(&p->rows[s], m, m->told + i, n, m->blank + b, n_blanks, at, err);
 		p->sample[s].row = p->rows[s].row;
-		p->sample[s].n_rows = rc ? 0 : n;
+		p->sample[s].n_rows = rc ? 0 : p->rows[s].n;
+		i += n;
+		b += n_blanks;
 	}
+	free(at);
 	return rc;
 }
 
@@ -106,8 +145,9 @@ void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 						       .n_taxa = m->n, .sample = p.sample,
 						       .n_samples = samples,
 						       .column = kh_page_species,
-						       .n_columns = m->n_told
-								    ? KH_PAGE_COLUMNS : 0,
+						       .n_columns = m->n_blanks ? KH_PAGE_COLUMNS
+								    : m->n_told ? KH_PAGE_PROFILE
+										: 0,
 						       .fact = o->fact ? o->fact : usual,
 						       .n_facts = o->fact ? o->n_facts : 2,
 						       .known = o->known },

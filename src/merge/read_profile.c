@@ -12,18 +12,18 @@
 enum column {
 	TAXID, RANK, NAME, PARENT, READS, SHARE, ABUNDANCE, DETECTED,
 	NEEDED,                 /* the others may be missing: they are for a page */
-	WHY = NEEDED, IDENTITY, COVERED, FOUND, EXPECTED, FIRST,
+	WHY = NEEDED, DISTINCT, IDENTITY, COVERED, FOUND, EXPECTED, FIRST,
 	COLUMNS
 };
 
 static const char *const column_name[COLUMNS] = {
 	"taxid", "rank", "name", "parent", "reads", "reads_percent", "abundance_percent",
-	"detected", "why", "identity_percent", "covered_percent", "stretches",
-	"stretches_expected", "reads_first",
+	"detected", "why", "distinct_reads", "identity_percent", "covered_percent",
+	"stretches", "stretches_expected", "reads_first",
 };
 
 enum {
-	MOST = 64,              /* columns of a profile; it has 21 */
+	MOST = 64,              /* columns of a profile; it has 22 */
 	RANKS = 8              /* ranks that a profile has */
 };
 
@@ -188,13 +188,13 @@ static void parse_told(const kh_span *c, const int at[COLUMNS], struct row *x)
 		.detected = (uint8_t)x->cell.detected,
 		.abundance = kh_span_is(c[at[ABUNDANCE]], "-")
 				     ? (double)NAN : (double)x->cell.abundance / KH_MERGE_ONE,
+		.distinct = as_number(c, at[DISTINCT]),
 		.identity = as_number(c, at[IDENTITY]) / 100,
 		.covered = as_number(c, at[COVERED]) / 100,
 		.evenness = expected > 0 ? fmin(1, found / expected) : (double)NAN,
 		.first = as_number(c, at[FIRST]),
 	};
-	if (at[WHY] >= 0 && x->taxon.code.n > 0 && x->taxon.code.p[0] == 'S' &&
-	    kh_merge_is_name(c[at[WHY]]))
+	if (at[WHY] >= 0 && kh_merge_is_name(c[at[WHY]]))
 		x->why = c[at[WHY]];
 }
 

@@ -15,6 +15,7 @@ void kh_merge_clear(kh_merge *m)
 	free(m->sample);
 	free(m->cell);
 	free(m->told);
+	free(m->blank);
 	kh_numbers_clear(&m->numbers);
 	free(m->first);
 	*m = (kh_merge) { .n = 0 };

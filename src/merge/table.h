@@ -47,13 +47,12 @@ typedef struct kh_merge_cell {
 	};
 } kh_merge_cell;
 
-/* What a profile says of a taxon besides, for a page: NaN where it says nothing; of what is above
- * species only the abundance. */
+/* What a profile says of a taxon besides, for a page: NaN where it says nothing. */
 typedef struct kh_merge_told {
 	uint32_t taxon, sample;
 	uint8_t detected;               /* enum kh_detected */
-	double abundance, identity, evenness, covered, first;
-	size_t why;                     /* offset in names; "": it is above species */
+	double distinct, abundance, identity, evenness, covered, first;
+	size_t why;                     /* offset in names; "": it says none */
 } kh_merge_told;
 #define KH_MERGE_ONE 100000000          /* a share of 1 */
 #define KH_MERGE_MOST ((uint64_t)INT64_MAX)     /* reads: what JSON can say */
@@ -62,6 +61,7 @@ typedef struct kh_merge_sample {
 	const char *name, *path;        /* borrowed */
 	uint64_t unclassified, classified;      /* reads; of all samples at most KH_MERGE_MOST */
 	kh_merge_cell unknown;          /* of a profile: what no species explains */
+	bool control;                   /* to be set by whoever knows: see blanks.h */
 } kh_merge_sample;
 
 typedef struct kh_merge {
@@ -75,6 +75,8 @@ typedef struct kh_merge {
 	bool tells;                     /* to be set first, of profiles whose told is wanted: */
 	kh_merge_told *told;            /* of profiles, or of reports that were told them */
 	size_t n_told, told_cap;
+	struct kh_merge_blank *blank;   /* blanks.h; NULL: not compared with controls */
+	size_t n_blanks;
 	kh_numbers numbers;             /* of taxa, by taxid, until it is finished */
 	size_t *first;                  /* n + 1: the cells of taxon i are first[i] ... */
 	bool profiles;                  /* of samples, not reports */

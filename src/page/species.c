@@ -8,6 +8,8 @@
 const kh_page_column kh_page_species[KH_PAGE_COLUMNS] = {
 	[KH_PAGE_DETECTED] = { .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT,
 			       .help = "yes; low: by little evidence; no" },
+	[KH_PAGE_DISTINCT] = { .key = "distinct", .label = "Distinct", .kind = KH_PAGE_NUMBER,
+			       .help = "reads, if those in one place count once" },
 	[KH_PAGE_ABUNDANCE] = { .key = "abundance", .label = "Abundance",
 				.kind = KH_PAGE_PERCENT, .digits = 3,
 				.help = "share of genomes: bases by length of the genome" },
@@ -22,6 +24,12 @@ const kh_page_column kh_page_species[KH_PAGE_COLUMNS] = {
 			      .kind = KH_PAGE_PERCENT, .digits = 2, .detail = true },
 	[KH_PAGE_FIRST] = { .key = "first", .label = "Called in the first pass",
 			    .kind = KH_PAGE_NUMBER, .detail = true },
+	[KH_PAGE_BLANK] = { .key = "blank", .label = "Blank", .kind = KH_PAGE_TEXT,
+			    .help = "whether it is more than in the negative controls" },
+	[KH_PAGE_RATE] = { .key = "rate", .label = "Of a million reads", .kind = KH_PAGE_NUMBER,
+			   .digits = 2, .detail = true },
+	[KH_PAGE_CONTROL] = { .key = "control", .label = "Of a million of the controls",
+			      .kind = KH_PAGE_NUMBER, .digits = 2, .detail = true },
 };
 
 int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err)
@@ -56,9 +64,12 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 		 const kh_profile_row *r)
 {
 	v[KH_PAGE_WHY].text = kh_profile_why(p, r, why);
-	v[KH_PAGE_FIRST].number = (double)r->first;
 	if (r->detected)
 		v[KH_PAGE_DETECTED].text = kh_detected_name(r->detected);
+	if (p->db->tax->species[r->taxon] != r->taxon)
+		return;
+	v[KH_PAGE_FIRST].number = (double)r->first;
+	v[KH_PAGE_DISTINCT].number = r->different;
 	if (!r->presence)
 		return;
 	if (kh_profile_has_identity(r))
@@ -67,12 +78,12 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 	if (r->presence->expected > 0)
 		v[KH_PAGE_EVENNESS].number = fmin(1, (double)r->presence->found * 256 /
 							     (double)r->presence->expected);
-	v[KH_PAGE_COVERED].number = r->covered;
+	if (!r->part)
+		v[KH_PAGE_COVERED].number = r->covered;
 }
 
 int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 {
-	const kh_taxonomy *tax = p->db->tax;
 	int rc = kh_page_rows_init(x, p->n, err);
 
 	if (!rc && !(x->why = kh_array(p->n, sizeof *x->why, err)))
@@ -82,12 +93,9 @@ int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 		kh_page_value *v = &x->value[i * KH_PAGE_COLUMNS];
 
 		x->row[i].taxon = r->taxon;
-		if (!r->part)
+		if (kh_profile_has_abundance(r))
 			v[KH_PAGE_ABUNDANCE].number = r->genomes;
-		if (tax->species[r->taxon] == r->taxon)
-			tell(v, x->why[i], p, r);
-		else
-			v[KH_PAGE_WHY].text = kh_profile_why(p, r, x->why[i]);
+		tell(v, x->why[i], p, r);
 	}
 	return rc;
 }

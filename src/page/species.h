@@ -9,12 +9,17 @@
 
 enum {
 	KH_PAGE_DETECTED,
+	KH_PAGE_DISTINCT,
 	KH_PAGE_ABUNDANCE,
 	KH_PAGE_IDENTITY,
 	KH_PAGE_WHY,
 	KH_PAGE_EVENNESS,
 	KH_PAGE_COVERED,
 	KH_PAGE_FIRST,
+	KH_PAGE_PROFILE,                /* so many of a profile; then those of controls: */
+	KH_PAGE_BLANK = KH_PAGE_PROFILE,
+	KH_PAGE_RATE,
+	KH_PAGE_CONTROL,
 	KH_PAGE_COLUMNS
 };
 extern const kh_page_column kh_page_species[KH_PAGE_COLUMNS];

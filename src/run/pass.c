@@ -329,26 +329,48 @@ static int search(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t
 	return s->be->census.search(s->census, &q, err);
 }
 
-/* Moves the counts of classes to their final calls; what has no class keeps its call. */
+/* Moves so many fragments from one call to another. */
+static void move(kh_pass *s, kh_tally *tally, uint32_t from, uint32_t to, uint64_t many)
+{
+	if (to == from)
+		return;
+	s->result.changed += many;
+	*(from == KH_NO_TAXON ? &tally->unclassified : &tally->direct[from]) -= many;
+	*(to == KH_NO_TAXON ? &tally->unclassified : &tally->direct[to]) += many;
+	s->result.classified += to == KH_NO_TAXON ? -(int64_t)many
+			      : from == KH_NO_TAXON ? (int64_t)many
+						    : 0;
+}
+
+/* Moves the counts of classes to their final calls. */
 static void move_counts(kh_pass *s, kh_tally *tally)
 {
 	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
 	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
 	for (size_t i = 0; i < s->classes.n; i++) {
 		const kh_class *k = &s->classes.at[i];
-		const uint32_t now = s->model.decision[i];
 
 		if (k->call != KH_NO_TAXON)
 			s->result.direct[k->call] -= k->many;
-		if (now == k->call)
+		move(s, tally, k->call, s->model.decision[i], k->many);
+	}
+}
+
+/* The same of what has no class; calls of translated seeds stay. */
+static void move_others(kh_pass *s, kh_tally *tally)
+{
+	/* what a call becomes stays what it is */
+	for (uint32_t t = 0; t < tally->n; t++) {
+		const uint64_t kept = s->by_genus.many ? s->by_genus.many[t] : 0;
+		const uint32_t to = kh_model_end(&s->model, t);
+		const uint64_t many = s->result.direct[t] - kept;
+
+		if (to == t || many == 0)
 			continue;
-		s->result.changed += k->many;
-		*(k->call == KH_NO_TAXON ? &tally->unclassified : &tally->direct[k->call]) -=
-			k->many;
-		*(now == KH_NO_TAXON ? &tally->unclassified : &tally->direct[now]) += k->many;
-		s->result.classified += now == KH_NO_TAXON ? -(int64_t)k->many
-				      : k->call == KH_NO_TAXON ? (int64_t)k->many
-								 : 0;
+		move(s, tally, t, to, many);
+		s->result.direct[t] -= many;
+		if (to != KH_NO_TAXON)
+			s->result.direct[to] += many;
 	}
 }
 
@@ -406,6 +428,7 @@ int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
 	move_counts(s, tally);
 	drop_few(s, tally);
+	move_others(s, tally);
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
 	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",
 	       s->classes.n, s->model.n, (unsigned long long)s->result.changed, joined - began,
@@ -433,7 +456,9 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 
 	if (k->class > 0)
 		k->call.taxon = s->model.decision[s->to[counter][k->class / 2 - 1]];
-	else if (kh_by_genus_is(&s->by_genus, &k->call) && s->by_genus.dropped[k->call.taxon])
+	else if (!kh_by_genus_is(&s->by_genus, &k->call))
+		k->call.taxon = kh_model_end(&s->model, k->call.taxon);
+	else if (s->by_genus.dropped[k->call.taxon])
 		k->call.taxon = KH_NO_TAXON;
 }
 

@@ -17,6 +17,9 @@ struct sum {
 	double covered;
 	const kh_presence *presence;
 	enum kh_detected detected;
+	/* species that are detected like it: how many, and the first two (profile.h) */
+	uint32_t n_like, like[2];
+	double many[2];
 };
 
 /* What is known of each species' references. */
@@ -74,6 +77,43 @@ static void add_species(const kh_profile_input *in, const struct lengths *l, uin
 	s->weight = is_there(s->presence) ? s->reads * each : 0;
 	s->whole = l->part[t] ? 0 : s->weight;
 	s->depth = s->whole / (double)l->stretches[t];
+	s->n_like = s->presence || s->first > 0;
+	s->like[0] = t;
+	s->many[0] = s->detected == KH_NOT_DETECTED ? (double)s->first : s->reads;
+}
+
+/* Puts a species in its place among the first two; of equal ones the lesser taxon is first. */
+static void put_like(struct sum *s, uint32_t t, double many)
+{
+	uint32_t at = 0;
+
+	while (at < 2 && at < s->n_like &&
+	       (s->many[at] > many || (s->many[at] >= many && s->like[at] < t)))
+		at++;
+	s->n_like++;
+	if (at == 0) {
+		s->like[1] = s->like[0];
+		s->many[1] = s->many[0];
+	}
+	if (at < 2) {
+		s->like[at] = t;
+		s->many[at] = many;
+	}
+}
+
+/* Adds to what is above it the species that are detected like the surest. */
+static void add_like(struct sum *above, const struct sum *s)
+{
+	if (s->detected < above->detected)
+		return;
+	if (s->detected > above->detected)
+		above->n_like = 0;
+	above->detected = s->detected;
+	for (uint32_t i = 0; i < s->n_like; i++)
+		if (i < 2)
+			put_like(above, s->like[i], s->many[i]);
+		else
+			above->n_like++;
 }
 
 static void add_up(const kh_profile_input *in, const struct lengths *l, struct sum *s)
@@ -101,8 +141,7 @@ static void add_up(const kh_profile_input *in, const struct lengths *l, struct s
 		above->weight += s[t].weight;
 		above->whole += s[t].whole;
 		above->depth += s[t].depth;
-		if (s[t].detected > above->detected)
-			above->detected = s[t].detected;
+		add_like(above, &s[t]);
 	}
 }
 
@@ -132,6 +171,15 @@ static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t
 	return rc;
 }
 
+/* Of the reads of a species, those that are different (model.h). */
+static double different_of(const struct sum *s)
+{
+	const kh_presence *p = s->presence;
+	const double places = p ? (double)p->found * 256 : 0, of = p ? (double)p->expected : 0;
+
+	return of > places ? s->reads * (places / of) : s->reads;
+}
+
 static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *s, bool part)
 {
 	const kh_taxonomy *tax = p->db->tax;
@@ -144,13 +192,17 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 		.parent = parent,
 		.presence = s[t].presence,
 		.detected = s[t].detected,
+		.n_like = s[t].n_like,
+		.like = { s[t].like[0], s[t].like[1] },
+		.lead = s[t].n_like > 0 ? s[s[t].like[0]].presence : NULL,
 		.first = s[t].first,
 		.final = s[t].final,
 		.reads = s[t].reads,
+		.different = different_of(&s[t]),
 		.bases = p->bases > 0 ? s[t].weight / p->bases : 0,
 		.genomes = s[0].depth > 0
 				   ? s[0].whole / p->bases * (s[t].depth / s[0].depth) : 0,
-		.part = part && is_there(s[t].presence),
+		.part = part,
 		.covered = s[t].covered,
 	};
 }
@@ -158,7 +210,7 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
 static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum *s,
-		     const bool *part, kh_err *err)
+		     const struct lengths *l, kh_err *err)
 {
 	const kh_taxonomy *tax = in->db->tax;
 	int rc = KH_OK;
@@ -170,7 +222,8 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
-		*r = row_of(p, t, s, part[t]);
+		*r = row_of(p, t, s, l->part[t]);
+		r->genome = l->stretches[t] * KH_STRETCH * in->db->h->sampling.stride;
 		r->translated = in->result->translated ? in->result->translated[t] : 0;
 		if (tax->species[t] == t)
 			rc = count_distinct(in, t, &r->distinct, err);
@@ -209,7 +262,7 @@ int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
 		add_up(in, &l, s);
 		fit_reads(in, s);
 		sum_up(p, in, s);
-		rc = make_rows(p, in, s, l.part, err);
+		rc = make_rows(p, in, s, &l, err);
 	}
 	free(l.stretches);
 	free(l.part);
@@ -228,6 +281,13 @@ void kh_profile_clear(kh_profile *p)
 double kh_profile_share(const kh_profile *p, double reads)
 {
 	return p->fragments > 0 ? reads / (double)p->fragments : 0;
+}
+
+bool kh_profile_has_abundance(const kh_profile_row *r)
+{
+	const kh_presence *p = r->presence;
+
+	return !p || (p->verdict != KH_TOO_FEW && !(r->part && is_there(p)));
 }
 
 double kh_profile_unknown(const kh_profile *p)

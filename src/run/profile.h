@@ -20,13 +20,19 @@ typedef struct kh_profile_row {
 	uint32_t parent;                /* the nearest ancestor that has a row; 0: none */
 	const kh_presence *presence;    /* of a species; NULL above, or if it has none */
 	enum kh_detected detected;
+	/* Of its species that are detected like it: how many they are, and the two that have most
+	 * reads, or had most in the first pass if they are not there.  lead: what is known of the
+	 * first one; NULL: nothing. */
+	uint32_t n_like, like[2];
+	const kh_presence *lead;
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;
 	double reads;                   /* by the model */
+	double different;               /* of them, if those in one place are one; of species */
 	/* The abundance: share of the sample's bases, and the same by genomes. */
 	double bases, genomes;
-	/* its references are part of a genome only, so it has no abundance by genomes */
-	bool part;
+	bool part;                      /* its references are part of a genome only */
+	uint64_t genome;                /* bases of it; of species */
 	double covered;                 /* share of the genome that its reads cover; of species */
 	uint64_t distinct;              /* different features; for species only */
 	uint64_t translated;            /* of a genus: called it by translated seeds alone */
@@ -56,6 +62,9 @@ void kh_profile_clear(kh_profile *p);
 
 /* The share of `reads` in all fragments. */
 double kh_profile_share(const kh_profile *p, double reads);
+/* Has it an abundance by genomes?  None has a species with too few reads, nor one that is there and
+ * whose references are part of a genome. */
+bool kh_profile_has_abundance(const kh_profile_row *r);
 /* The reads of no species that was judged to be there. */
 double kh_profile_unknown(const kh_profile *p);
 /* Of the features of the species' fragments, the share that they found. */
@@ -66,8 +75,12 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
 /* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);
-enum { KH_PROFILE_WHY = 300 };
-/* The reason for that, in words; of a taxon above species NULL if there is nothing to say. */
+/* profile_why.c */
+const char *kh_profile_name(const kh_profile *p, uint32_t taxon);
+/* The verdict in plain words, or "-"; of a taxon above species that of the first one like it. */
+const char *kh_profile_verdict(const kh_profile_row *r);
+enum { KH_PROFILE_WHY = 400 };
+/* The reason for what is detected, in words. */
 const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,
 			   char text[KH_PROFILE_WHY]);
 

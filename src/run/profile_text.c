@@ -10,11 +10,6 @@
 #include <string.h>
 #include "base/mem.h"
 
-static const char *name_of(const kh_profile *p, uint32_t taxon)
-{
-	return p->db->tax->names + p->db->tax->name[taxon];
-}
-
 double kh_profile_identity(uint32_t shape)
 {
 	return (1000 - kh_divergence[shape]) / 10.0;
@@ -35,79 +30,11 @@ bool kh_profile_has_identity(const kh_profile_row *r)
 	       (p->fit.own || p->fit.weight[0] >= KH_WEIGHT_ONE / 2);
 }
 
-/* --- why --------------------------------------------------------------------------- */
-static void why_there(const kh_profile_row *r, char text[KH_PROFILE_WHY])
-{
-	const char *part = r->part ? "; no abundance, as its references are part of a genome" : "";
-
-	if (kh_profile_has_identity(r))
-		snprintf(text, KH_PROFILE_WHY, "%.1f %% of its reads fit one strain at %.1f %% "
-			 "identity%s", (double)r->presence->fit.weight[0] * 100 / KH_WEIGHT_ONE,
-			 kh_profile_identity(r->presence->fit.shape[0]), part);
-	else
-		snprintf(text, KH_PROFILE_WHY,
-			 "its reads are too few of any length to tell how near it is%s", part);
-}
-
-static void why_relative(const kh_profile_row *r, char text[KH_PROFILE_WHY])
-{
-	const kh_presence *p = r->presence;
-	const char *name = kh_verdict_name(KH_RELATIVE);
-
-	if (p->refuted)
-		snprintf(text, KH_PROFILE_WHY, "%s: too few of its reads fit it alone", name);
-	else if (kh_profile_has_identity(r))
-		snprintf(text, KH_PROFILE_WHY, "%s: its reads fit one at %.1f %% identity", name,
-			 kh_profile_identity(p->fit.shape[0]));
-	else
-		snprintf(text, KH_PROFILE_WHY, "%s: most of its reads fit nothing near it", name);
-}
-
-const char *kh_profile_why(const kh_profile *of, const kh_profile_row *r,
-			   char text[KH_PROFILE_WHY])
-{
-	const kh_taxonomy *tax = of->db->tax;
-	const kh_presence *p = r->presence;
-
-	if (tax->species[r->taxon] != r->taxon) {
-		snprintf(text, KH_PROFILE_WHY, "new species of %.200s? %" PRIu64 " reads are like "
-			 "its proteins only", name_of(of, r->taxon), r->translated);
-		return r->translated > 0 ? text : NULL;
-	}
-	if (!p)
-		return "its reads are too short to be judged: none has 8 features";
-	switch (p->verdict) {
-	case KH_PRESENT:
-	case KH_DIVERGENT:
-		why_there(r, text);
-		break;
-	case KH_RELATIVE:
-		why_relative(r, text);
-		break;
-	case KH_ECHO:
-		snprintf(text, KH_PROFILE_WHY, "shared with %.200s, of which there is far more",
-			 name_of(of, p->rival));
-		break;
-	case KH_NARROW:
-		snprintf(text, KH_PROFILE_WHY, "in %" PRIu64 " places only (plasmid, phage?), "
-			 "where %.1f were to be expected", p->found, (double)p->expected / 256);
-		break;
-	case KH_TOO_FEW:
-		if (p->confidence == KH_LOW)
-			snprintf(text, KH_PROFILE_WHY, "%s: %" PRIu64 ", which are near it",
-				 kh_verdict_name(KH_TOO_FEW), p->near);
-		else
-			snprintf(text, KH_PROFILE_WHY, "%s: fewer than 5",
-				 kh_verdict_name(KH_TOO_FEW));
-		break;
-	}
-	return text;
-}
-
 /* --- the table --------------------------------------------------------------------- */
 /* Columns that people read; and the others. */
 static const char header[] =
-	"name\trank\tdetected\treads\treads_percent\tabundance_percent\tidentity_percent\twhy\t"
+	"name\trank\tdetected\treads\tdistinct_reads\treads_percent\tabundance_percent\t"
+	"identity_percent\twhy\t"
 	"taxid\tparent\tverdict\treads_first\treads_final\tbases_percent\tidentity_low\t"
 	"identity_high\tcovered_percent\tstretches\tstretches_expected\tdistinct_features\t"
 	"features_percent\n";
@@ -116,7 +43,10 @@ static const char header[] =
 static void add_presence(kh_buf *b, const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
+	char covered[16] = "-";
 
+	if (!r->part)
+		snprintf(covered, sizeof covered, "%.4f", 100 * r->covered);
 	if (!kh_profile_has_identity(r))
 		kh_buf_string(b, "\t-\t-");
 	else
@@ -125,30 +55,32 @@ static void add_presence(kh_buf *b, const kh_profile_row *r)
 	if (!p)
 		kh_buf_print(b, "\t-\t-\t-\t%" PRIu64 "\t-\n", r->distinct);
 	else
-		kh_buf_print(b, "\t%.4f\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n",
-			     100 * r->covered, p->found, (double)p->expected / 256, r->distinct,
+		kh_buf_print(b, "\t%s\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n", covered, p->found,
+			     (double)p->expected / 256, r->distinct,
 			     100 * kh_profile_features(p));
 }
 
 static void add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b)
 {
 	const kh_taxonomy *tax = p->db->tax;
-	char abundance[16] = "-", identity[16] = "-", text[KH_PROFILE_WHY];
+	char abundance[16] = "-", identity[16] = "-", different[32] = "-", text[KH_PROFILE_WHY];
 	const char *why = kh_profile_why(p, r, text);
 
-	if (!r->part)
+	if (kh_profile_has_abundance(r))
 		snprintf(abundance, sizeof abundance, "%.6f", 100 * r->genomes);
 	if (kh_profile_has_identity(r))
 		snprintf(identity, sizeof identity, "%.1f",
 			 kh_profile_identity(r->presence->fit.shape[0]));
-	kh_buf_string(b, name_of(p, r->taxon));
-	kh_buf_print(b, "\t%s\t%s\t%.2f\t%.6f\t%s\t%s\t", kh_rank_name(tax->rank[r->taxon]),
-		     kh_detected_name(r->detected), r->reads, 100 * kh_profile_share(p, r->reads),
-		     abundance, identity);
-	kh_buf_string(b, why ? why : "-");
+	kh_buf_string(b, kh_profile_name(p, r->taxon));
+	if (tax->species[r->taxon] == r->taxon)
+		snprintf(different, sizeof different, "%.2f", r->different);
+	kh_buf_print(b, "\t%s\t%s\t%.2f\t%s\t%.6f\t%s\t%s\t", kh_rank_name(tax->rank[r->taxon]),
+		     kh_detected_name(r->detected), r->reads, different,
+		     100 * kh_profile_share(p, r->reads), abundance, identity);
+	kh_buf_string(b, why);
 	kh_buf_print(b, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f",
 		     tax->taxid[r->taxon], r->parent ? tax->taxid[r->parent] : 0,
-		     r->presence ? kh_verdict_name(r->presence->verdict) : "-", r->first, r->final,
+		     kh_profile_verdict(r), r->first, r->final,
 		     100 * r->bases);
 	if (tax->species[r->taxon] == r->taxon)
 		add_presence(b, r);
@@ -160,7 +92,7 @@ static void add_unknown(const kh_profile *p, kh_buf *b)
 {
 	const double reads = kh_profile_unknown(p);
 
-	kh_buf_print(b, "unknown\t-\t-\t%.2f\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
+	kh_buf_print(b, "unknown\t-\t-\t%.2f\t-\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
 		     "\t%" PRIu64 "\t%.6f\t-\t-\t-\t-\t-\t-\t-\n",
 		     reads, 100 * kh_profile_share(p, reads), 100 * p->unknown_genomes,
 		     "what belongs to no species that was judged to be there", p->first, p->final,

@@ -11,7 +11,7 @@
 #include "io/source.h"
 #include "taxonomy/columns.h"
 
-enum { SAMPLE, READS1, READS2, FASTA, LONG, N_ROLES };
+enum { SAMPLE, READS1, READS2, FASTA, LONG, CONTROL, N_ROLES };
 
 void kh_sheet_clear(kh_sheet *s)
 {
@@ -115,6 +115,7 @@ static int role_of(kh_span name)
 		[READS2] = { "reads2", "fq2", "fastq_2", "reads_2", "fastq2", "short_reads_2" },
 		[FASTA] = { "fasta" },
 		[LONG] = { "long_reads" },
+		[CONTROL] = { "control" },
 	};
 
 	for (int i = 0; i < N_ROLES; i++)
@@ -219,7 +220,7 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES]
 		rc = BAD(r, "%s:%llu: column %d: no reads; expected a file%s", r->tsv->name,
 			 line_of(r), first_column(r),
 			 path[READS2].n > 0 ? ", as there are second mates" : "");
-	for (int i = READS1; i < N_ROLES && !rc; i++)
+	for (int i = READS1; i <= LONG && !rc; i++)
 		if (kh_span_is(path[i], "-") || memchr(path[i].p, 0, path[i].n))
 			rc = BAD(r, "%s:%llu: column %d: \"%s\" is not the name of a file",
 				 r->tsv->name, line_of(r), r->column[i] + 1,
@@ -230,6 +231,21 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES]
 			 line_of(r), r->column[READS2] + 1, kh_span_show(path[READS2]).s);
 	*good = r->errs->found == before;
 	return rc;
+}
+
+/* A negative control, or not, or what is neither is an error. */
+static int parse_control(struct reader *r, kh_span word, bool *control)
+{
+	static const char *const words[] = { "yes", "true", "1", "control", "blank",
+					     "no", "false", "0", "sample" };
+	size_t i = 0;
+
+	while (i < 9 && !kh_span_is_word(word, words[i]))
+		i++;
+	*control |= i < 5;
+	return i < 9 || word.n == 0 ? KH_OK
+	       : BAD(r, "%s:%llu: column %d: \"%s\" is neither yes nor no", r->tsv->name,
+		     line_of(r), r->column[CONTROL] + 1, kh_span_show(word).s);
 }
 
 /* Adds the reads of a row: pairs, or a file of single reads, from the column of that role. */
@@ -265,7 +281,9 @@ static int parse_row(struct reader *r, kh_span row)
 	kh_sheet_sample *x = sample_of(r, column[r->column[SAMPLE]]);
 	if (!x)
 		return KH_ENOMEM;
-	rc = add_reads(r, x, &path[READS1], READS1);
+	rc = parse_control(r, path[CONTROL], &x->control);
+	if (!rc)
+		rc = add_reads(r, x, &path[READS1], READS1);
 	for (int role = FASTA; role <= LONG && !rc; role++)
 		rc = add_reads(r, x, (const kh_span[]) { path[role], { "", 0 } }, role);
 	return rc;
@@ -274,7 +292,7 @@ static int parse_row(struct reader *r, kh_span row)
 int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
 	struct reader r = { .s = s, .tsv = tsv, .errs = errs, .err = err,
-			    .column = { -1, -1, -1, -1, -1 } };
+			    .column = { -1, -1, -1, -1, -1, -1 } };
 	const size_t before = errs->found;
 	bool header = false;
 	kh_span row;

@@ -215,7 +215,7 @@ static int refute_some(kh_work *w, kh_err *err)
 		else if (is_common(p))
 			refute(p, KH_RELATIVE);
 		kh_keep_near(p);
-		p->confidence = kh_confidence_of(p);
+		kh_judge_confidence(p);
 		p->steady = kh_cover_is_steady(p);
 	}
 	free(most);
@@ -312,13 +312,15 @@ static int decide_some(void *arg, unsigned id, kh_err *err)
 static int decide_all(kh_work *w, kh_err *err)
 {
 	kh_model *m = w->m;
+	int rc;
 
 	m->small = w->in->fragments + LONG_IS * w->in->classes->many[0] < KH_SAMPLE_LEAST;
 	m->changes = w->in->change && !m->small;
 	m->decision = kh_array(w->in->classes->n, sizeof *m->decision, err);
 	if (!m->decision)
 		return KH_ENOMEM;
-	return kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err);
+	rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err);
+	return rc || !m->changes ? rc : kh_support_make(w, err);
 }
 
 static int work(kh_work *w, kh_err *err)
@@ -377,5 +379,6 @@ void kh_model_clear(kh_model *m)
 {
 	free(m->at);
 	free(m->decision);
+	free(m->end_up);
 	*m = (kh_model) { .n = 0 };
 }

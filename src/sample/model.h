@@ -40,6 +40,17 @@ enum kh_confidence {
 	KH_HIGH
 };
 
+/* Why a species that is there has a low confidence: the first of these that holds. */
+enum kh_doubt {
+	KH_NO_DOUBT,
+	KH_DOUBT_READS,         /* fewer than KH_SURE_READS different ones */
+	KH_DOUBT_SHARE,         /* its own are a small share of those that name it */
+	KH_DOUBT_IDENTITY,      /* its identity is not known within 2 % */
+	KH_DOUBT_FAR,           /* it may be farther than a strain */
+	KH_DOUBT_REST           /* a quarter of its fragments or more fit nothing */
+};
+enum { KH_SURE_READS = 10 };
+
 /* Of a species' short fragments, those that have it alone as their best, and a place (cover.c).
  * In 1/1024: */
 enum { KH_COVER_ONE = 1024 };
@@ -58,6 +69,7 @@ typedef struct kh_presence {
 	uint32_t taxon;                 /* of the species */
 	enum kh_verdict verdict;
 	enum kh_confidence confidence;
+	enum kh_doubt doubt;
 	kh_fit fit;                     /* .own: as it is in the end */
 	kh_cover cover;
 	/* its fragments are those of something related (cover.c, told.c) */
@@ -75,8 +87,9 @@ typedef struct kh_presence {
 	/* the same fragments; of many strains, those that have it alone as their best */
 	uint64_t lone;
 	uint64_t share;                 /* sum of 64 h / n of its fragments; see fit.total */
-	/* fragments with a class that the first pass called it, and those of them that are near */
-	uint64_t called, near;
+	/* fragments with a class that the first pass called it, those of them that are near, and
+	 * those that are not far (sure.c) */
+	uint64_t called, near, close;
 	uint64_t seen;                  /* share of its own fragments that are seen, 1/65536 */
 } kh_presence;
 
@@ -89,11 +102,25 @@ static inline uint64_t kh_presence_own(const kh_presence *p)
 	return f->own ? kh_fit_own(f) + (near * p->own_long >> 16) : 0;
 }
 
+/* Fragments that are its own, in 1/256, as if those that lie in one place, more than chance
+ * puts there, were one: copies of a fragment count once. */
+static inline uint64_t kh_presence_different(const kh_presence *p)
+{
+	const uint64_t own = kh_presence_own(p), places = p->found << 8, of = p->expected;
+
+	/* so many places are of a deep sample */
+	if (of == 0 || places >= of || of >> 32)
+		return own;
+	return own / of * places + own % of * places / of;
+}
+
 typedef struct kh_model {
 	kh_shapes shapes;
 	kh_presence *at;                /* by ascending taxon */
 	uint32_t n;
 	uint32_t *decision;             /* of each class: its call */
+	/* by taxon: what any call of it becomes in the end (support.c); NULL: it stays */
+	uint32_t *end_up;
 	/* changing calls was wanted, and the sample is large enough */
 	bool changes;
 	bool small;                     /* the sample is not large enough */
@@ -116,6 +143,12 @@ typedef struct kh_model_input {
 	bool change;                    /* change calls, if the sample is large enough */
 	kh_team *team;
 } kh_model_input;
+
+/* What a call becomes in the end. */
+static inline uint32_t kh_model_end(const kh_model *m, uint32_t call)
+{
+	return m->end_up && call != KH_NO_TAXON ? m->end_up[call] : call;
+}
 
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err);
 void kh_model_clear(kh_model *m);

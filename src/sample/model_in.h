@@ -137,8 +137,11 @@ void kh_count_near(kh_work *w);
 /* Leaves a species that was refuted those fragments that are near, if they are most of those that
  * were called it. */
 void kh_keep_near(kh_presence *p);
-enum kh_confidence kh_confidence_of(const kh_presence *p);
+/* Sets its confidence, and the doubt. */
+void kh_judge_confidence(kh_presence *p);
 /* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
+/* Finds out, when all are decided, which calls the sample does not support, and changes them. */
+int kh_support_make(kh_work *w, kh_err *err);
 
 #endif

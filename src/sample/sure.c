@@ -3,7 +3,9 @@
  *
  * A handful of fragments fits nothing, and beside those that chance brings they look like part of a
  * relative's.  But a relative's are called the species and are near the reference only here and
- * there.  So where half of those that are called it are near, these are its own, however few.
+ * there.  So where half of those that are called it are near, these are its own, however few; and
+ * so are several that are all not far.  Copies of one fragment lie in one place, and are judged as
+ * that one.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -11,20 +13,23 @@
 #include "sample/logs.h"
 
 enum {
-	NEAR = 980,             /* in 1/1000: an identity, with errors, that is near */
+	NEAR = 980,             /* in 1/1000: an identity, with errors, that is near, */
+	CLOSE = 950,            /* or not far */
+	FEW_PLACES = 5,         /* in fewer, */
+	COPIES = 16,            /* with no more than so many in each, are copies */
 	FEW_SHAPE = 6,          /* the divergence of fragments that are few is taken to be this */
 	/* what is sure: */
-	SURE_READS = 10 * 256,
+	SURE_READS = KH_SURE_READS * 256 - 128, /* to the nearest fragment */
 	SURE_WITHIN = 20,       /* its identity is known within so much, in 1/1000 */
 	SURE_STRAIN = 70,       /* none of these is farther than a strain is */
 	SURE_NEAR = 20,         /* and is at least as near */
 	SURE_SHARE = KH_WEIGHT_ONE / 4 * 3      /* or so many fragments are explained */
 };
 
-/* The least share j of features found that is near. */
-static uint32_t near_share(uint32_t k)
+/* The least share j of features found of such an identity. */
+static uint32_t share_at(uint32_t k, uint32_t identity)
 {
-	const uint32_t part = kh_exp2q(k * (kh_log2q(1000) - kh_log2q(NEAR)));
+	const uint32_t part = kh_exp2q(k * (kh_log2q(1000) - kh_log2q(identity)));
 
 	return (uint32_t)((uint64_t)part * KH_SHARES >> 24);
 }
@@ -33,7 +38,8 @@ void kh_count_near(kh_work *w)
 {
 	const kh_classes *c = w->in->classes;
 	const uint32_t *species = w->in->db->tax->species;
-	const uint32_t least = near_share(kh_rule_counted(w->in->rule).k);
+	const uint32_t kmer = kh_rule_counted(w->in->rule).k,
+		       near = share_at(kmer, NEAR), close = share_at(kmer, CLOSE);
 
 	for (size_t i = 0; i < c->n; i++) {
 		const kh_class *k = &c->at[i];
@@ -45,23 +51,34 @@ void kh_count_near(kh_work *w)
 		p = &w->m->at[w->place[s] - 1];
 		p->called += k->many;
 		/* what has other candidates may be an error away from these */
-		p->near += k->cell % KH_SHARES >= least && k->species[1] == KH_NO_TAXON ? k->many
-											: 0;
+		if (k->species[1] != KH_NO_TAXON)
+			continue;
+		p->near += k->cell % KH_SHARES >= near ? k->many : 0;
+		p->close += k->cell % KH_SHARES >= close ? k->many : 0;
 	}
 }
 
 static bool is_near(const kh_presence *p)
 {
-	return p->near > 0 && 2 * p->near >= p->called;
+	return (p->near > 0 && 2 * p->near >= p->called) ||
+	       (p->found > 1 && p->called > 0 && p->close == p->called);
+}
+
+/* Has it copies of a few fragments? */
+static bool has_copies(const kh_presence *p)
+{
+	return p->verdict == KH_NARROW && p->found < FEW_PLACES && p->counted <= COPIES * p->found;
 }
 
 void kh_keep_near(kh_presence *p)
 {
 	kh_fit *f = &p->fit;
-	const uint64_t near = p->near << 28, part = f->total > 0 ? near / f->total : 0;
+	const uint64_t near = (p->near > 0 ? p->near : p->close) << 28,
+		       part = f->total > 0 ? near / f->total : 0;
 	const uint32_t weight = part < KH_WEIGHT_ONE ? (uint32_t)part : KH_WEIGHT_ONE - 1;
 
-	if (p->refuted || !is_near(p) || (p->verdict != KH_RELATIVE && p->verdict != KH_ECHO))
+	if (p->refuted || !is_near(p) ||
+	    (p->verdict != KH_RELATIVE && p->verdict != KH_ECHO && !has_copies(p)))
 		return;
 	p->verdict = KH_TOO_FEW;
 	*f = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .n = 2,
@@ -71,21 +88,43 @@ void kh_keep_near(kh_presence *p)
 			.low = FEW_SHAPE, .high = FEW_SHAPE };
 }
 
-enum kh_confidence kh_confidence_of(const kh_presence *p)
+/* Are nearly all that were called it near, in many places?  Then what names it besides, but was
+ * called nothing, or something else, does not matter. */
+static bool calls_are_near(const kh_presence *p)
+{
+	return p->found >= KH_SURE_READS && 4 * p->near >= 3 * p->called;
+}
+
+/* What keeps a species that is there from being sure. */
+static enum kh_doubt doubt_of(const kh_presence *p)
 {
 	const kh_fit *f = &p->fit;
 	const uint32_t from = kh_divergence[f->low], to = kh_divergence[f->high];
 
-	if (p->verdict == KH_TOO_FEW)
-		return is_near(p) ? KH_LOW : KH_NO_CONFIDENCE;
-	if (p->verdict != KH_PRESENT && p->verdict != KH_DIVERGENT)
-		return KH_NO_CONFIDENCE;
-	if (kh_presence_own(p) < SURE_READS)
-		return KH_LOW;
+	if (kh_presence_different(p) < SURE_READS)
+		return KH_DOUBT_READS;
 	/* of long ones errors make the interval wide */
-	if (p->by_long)
-		return p->verdict == KH_PRESENT && f->weight[0] >= SURE_SHARE ? KH_HIGH : KH_LOW;
-	return !f->weak && to - from <= SURE_WITHIN && to <= SURE_STRAIN &&
-			       (to <= SURE_NEAR || f->weight[0] >= SURE_SHARE)
-		       ? KH_HIGH : KH_LOW;
+	if (p->by_long && p->verdict != KH_PRESENT)
+		return KH_DOUBT_FAR;
+	if (f->weak && !calls_are_near(p))
+		return KH_DOUBT_SHARE;
+	if (!p->by_long && to - from > SURE_WITHIN)
+		return KH_DOUBT_IDENTITY;
+	if (!p->by_long && to > SURE_STRAIN)
+		return KH_DOUBT_FAR;
+	return (p->by_long || to > SURE_NEAR) && f->weight[0] < SURE_SHARE ? KH_DOUBT_REST
+									   : KH_NO_DOUBT;
+}
+
+void kh_judge_confidence(kh_presence *p)
+{
+	p->doubt = KH_NO_DOUBT;
+	if (p->verdict == KH_TOO_FEW) {
+		p->confidence = is_near(p) ? KH_LOW : KH_NO_CONFIDENCE;
+	} else if (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT) {
+		p->doubt = doubt_of(p);
+		p->confidence = p->doubt ? KH_LOW : KH_HIGH;
+	} else {
+		p->confidence = KH_NO_CONFIDENCE;
+	}
 }

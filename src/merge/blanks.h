@@ -1,0 +1,39 @@
+/*
+ * blanks.h - what samples have in common with their controls
+ *
+ * A control, as a blank of the extraction or of the library, has what comes from reagents and from
+ * other samples.  A species of a sample is as in the blank unless its share of the sample's reads
+ * is greater than its share of the reads of all controls together, by a one-sided exact test: if
+ * both shares were the same, each of the x reads of it in the sample and the y in the controls
+ * would be the sample's with the chance n / (n + m), where the sample has n reads and the controls
+ * have m.  So x would follow the binomial distribution B(x + y, n / (n + m)).  Of the tests of a
+ * table those are believed of which one in twenty is wrong (Benjamini and Hochberg).
+ */
+#ifndef KH_MERGE_BLANKS_H
+#define KH_MERGE_BLANKS_H
+
+#include "merge/table.h"
+
+enum kh_merge_blank_verdict {
+	KH_MERGE_NOT_IN_BLANK,          /* no control has it: not tested */
+	KH_MERGE_AS_IN_BLANK,
+	KH_MERGE_MORE_THAN_IN_BLANK
+};
+const char *kh_merge_blank_name(enum kh_merge_blank_verdict v);
+
+/* A species that a sample has, which is no control. */
+typedef struct kh_merge_blank {
+	uint32_t taxon, sample;
+	enum kh_merge_blank_verdict verdict;
+	uint64_t reads, control;        /* of the sample, and of all controls */
+	double rate, control_rate;      /* the same of a million of their reads */
+	double p, q;                    /* if it was tested */
+} kh_merge_blank;
+
+/* The chance that x or more of n are one kind, each with the chance f, 0 < f < 1. */
+double kh_merge_binomial(uint64_t x, uint64_t n, double f);
+
+/* Makes m->blank of a finished table whose controls are marked; by sample, then by taxon. */
+int kh_merge_blanks(kh_merge *m, kh_err *err);
+
+#endif
