@@ -396,6 +396,14 @@ class Sample:
             if species is not None:
                 self.bases[species] += bases
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
+        strains = Counter()
+        for _, taxon, bases, _, _ in self.db.targets:
+            strains[taxon] += bases
+        self.least = dict(self.lengths)
+        for taxon, bases in strains.items():
+            s, length = self.tree.species[taxon], bases // (8 * self.db.stride)
+            if s is not None and 2 * length >= self.lengths[s]:
+                self.least[s] = min(self.least[s], length)
 
     def cost(self, cell, call, s, drop, other=0):
         if cell < 128:
@@ -434,19 +442,44 @@ class Sample:
     def find_cover(self):
         """(fragments, share of the genome, what that is off, part of what is there, perfect ones alone)"""
         for s, n in self.lone_ones.items():
-            alone, length, shift = self.asked[s][0], self.lengths[s], self.shift(s)
-            hit = len({(target, at >> shift) for (target, at), shares in self.places.items()
-                       if self.tree.species[self.db.targets[target][1]] == s and max(shares) >= 6})
-            share = self.share_of(alone, min(65536, (n << shift) * 1024 // length), ((hit << shift << 20) // length) << 14)
+            alone, sole = self.asked[s][0], self.asked[s][2]
+            share = self.share_of(s, n, self.shift(s), self.blocks(s, self.shift(s)))
             every = sum(x for cell, x in self.cells[s].items() if cell < 128 and cell % 32 >= 6)
             alike = sum(map(sum, alone)) * 1024 // 256
             part = min(2 ** 32 - 1, (n << 8) * 1024 // every * 1024 // alike) if every and alike else 0
             self.cover[s] = n, share, math.isqrt(686 * 686 // n), part, alike
             (one, weight), off = self.fits[s].one, self.cover[s][2]
-            as_it_is = D[one] <= 3 and weight >> 4 >= 55705 and alike >= 922
+            as_it_is = weight >> 4 >= 55705 and alike >= 922 and \
+                (D[one] <= 3 or (D[one] <= 10 and sole * 1024 >= 922 * 256))
             if n >= 40 and alike >= 52 and not as_it_is and len(self.fits[s].shapes) == 2 and \
-                    (min(1024, share + off) * min(1024, part) < 676 * 1024 or self.lead(s, n) < 573):
+                    (min(1024, share + off) * min(1024, part) < 676 * 1024 or self.lacks_genes(s, n) or
+                     self.lead(s, n) < 573):
                 self.refuted.add(s)
+
+    def blocks(self, s, shift):
+        """So many blocks of 2^shift stretches have any"""
+        return len({(target, at >> shift) for (target, at), shares in self.places.items()
+                    if self.tree.species[self.db.targets[target][1]] == s and max(shares) >= 6})
+
+    def lacks_genes(self, s, n):
+        """Of a species that is far from its reference: does it lie over fewer genes than all its strains?"""
+        if n < 40 or D[self.fits[s].one[0]] < 40 or self.is_even(s):
+            return False
+        shift, length = 0, self.lengths[s]
+        while shift < self.shift(s) and 8 * self.db.stride << shift + 1 <= 4096:
+            shift += 1
+        x = min(16 << 16, (n << shift << 16) // length)
+        none, twice = pw(94548 * x >> 16), pw(94548 * x >> 15)
+        if n - ((length * (2 ** 24 - none) >> 24) >> shift) < 20:
+            return False
+        error = math.isqrt(max(0, (length >> shift) * (none - ((65536 + x) * twice >> 16)) >> 24))
+        genes = self.share_of(s, n, shift, self.blocks(s, shift) + error // 2)
+        return genes * 1024 * length < 896 * max(1024, self.cover[s][1]) * self.least[s]
+
+    def is_even(self, s):
+        """All of its genes are there, and are as far"""
+        n, share, off, *_ = self.cover.get(s, (0, 0, 0))
+        return not self.fits[s].by_long and n >= 40 and self.fits[s].one[1] >= ONE // 100 * 99 and 2 * share + 3 * off >= 2 * 973
 
     def count_lone(self):
         """Short fragments of which a species is the best alone, with a place, which is no chance"""
@@ -469,15 +502,16 @@ class Sample:
             shift += 1
         return shift
 
-    @staticmethod
-    def share_of(alone, depth, hit):
-        """The least share that explains so many blocks that are hit; alone: reads of each block that was asked about"""
+    def share_of(self, s, n, shift, blocks):
+        """The least share that explains so many blocks that have any"""
+        alone, length = self.asked[s][0], self.lengths[s]
+        depth, hit = min(64 << 20, (n << shift << 20) // length), ((blocks << shift << 20) // length) << 14
         mean = sum(map(sum, alone))
         places, mean = ([len(alone) * sum(of) for of in alone], mean) if mean else ([1], 1)
         low, high = 0, 4096
         while high - low > 1:
             a = (low + high) // 2
-            if a * sum(2 ** 24 - pw(94548 * depth * u // (mean * a)) for u in places) // len(places) < hit:
+            if a * sum(2 ** 24 - pw(94548 * depth * u // (mean * a << 10)) for u in places) // len(places) < hit:
                 low = a
             else:
                 high = a
@@ -491,14 +525,15 @@ class Sample:
         """Is it a strain that is far, but all over its genome?"""
         little = len(f.shapes) == 3 and f.weights[0] < ONE // 20
         shape, weight = f.one
-        if s not in self.refuted and not f.few and (not f.stands or little) and self.lies_over(s, 881) and \
-                D[shape] <= 85 and weight >= ONE // 10 * 8:
+        if s not in self.refuted and not f.few and (not f.stands or little) and \
+                ((D[shape] <= 150 and self.is_even(s)) or
+                 (D[shape] <= 85 and weight >= ONE // 10 * 8 and self.lies_over(s, 881))):
             f.stands, f.weak, f.low, f.high = True, False, shape, shape
             f.shapes, f.weights = [shape, JUNK], [weight, ONE - weight]
 
     def is_steady(self, s, f):
-        return self.verdict[s] in THERE and not f.few and len(f.shapes) == 2 and f.weights[0] >= ONE // 10 * 7 and \
-            D[f.shapes[0]] >= 3 and self.lies_over(s, 768)
+        return self.verdict[s] in THERE and not f.few and len(f.shapes) == 2 and self.lies_over(s, 768) and \
+            (f.weights[0] >= ONE // 100 * 99 or (f.weights[0] >= ONE // 10 * 7 and D[f.shapes[0]] >= 3))
 
     # --- what the text says of a species' own reads -----------------------------------
     def ask_all(self):
@@ -625,6 +660,7 @@ class Sample:
         k = Rule.KMER
         errors = 8192 * self.errors_leave >> 24, 8192 * pw(k * (lb(1000) - lb(900))) >> 24
         best = max(*errors, *lows)
+        self.near_long = (best * pw(k * (lb(1000) - lb(918))) >> 24) + 255 >> 8
         for s, x in spectra.items():
             total, f = sum(x), self.fits[s]
             if total < 1280 or f.n - total >= 1280:
@@ -763,12 +799,20 @@ class Sample:
         at = own.index(max(own))
         best, now = found[at][0], None if call is None else self.tree.species[call]
         sure = own[at] and sum(own) << 16 >= 55705 * total and 2 * own[at] >= sum(own)
-        if sure and best != now and (now is not None or enough):
+        is_long, near = cell >= 128, cell >= 128 + self.near_long
+        genus = self.tree.genus
+        if sure and best != now and (now is not None or enough) and \
+                (not is_long or (call is not None and near if now is None else genus[now] == genus[best])):
             return best
-        if now in self.steady:
+        if now in self.steady or (is_long and self.keeps_long(now, near)):
             return call
         mine = sum(x for x, (s, _) in zip(own, found) if s == now)
         return call if now is None or (mine and mine << 16 >= 10923 * total) else self.up(call)
+
+    def keeps_long(self, s, near):
+        """All long ones that are called it are its own, or those that are near"""
+        f = self.fits.get(s)
+        return f is not None and s not in self.refuted and f.own_long == 65536 and (f.stands or (f.by_long and near))
 
     def up(self, call):
         t = self.tree.genus[call]

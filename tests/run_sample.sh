@@ -87,6 +87,30 @@ check "and where" sh -c 'echo "$1" | grep -q "^in [0-9]* places only (plasmid, p
 check "a strain that is far, but all over the genome" agrees db.khdb far.fq
 check "that is one" verdict 10710 divergent
 check "nearly all of its reads are called it" test "$(awk '$3 == 10710' calls.tsv | wc -l)" -gt 500
+# a sister lacks a fourth of the genes, in runs; a strain is as far everywhere, and another one is farther
+gzip -dc "$lambda" | "$PYTHON3" -c 'import random, sys; random.seed(5)
+head, *seq = sys.stdin.read().split("\n")
+seq = "".join(seq)
+for name, rate, lacks in ("lacks", .05, 5), ("all", .05, 0), ("farther", .09, 0), ("part", .011, 0):
+    genes = [seq[i:i + 2400] for i in range(0, len(seq), 2400)]
+    genes = ["".join(random.choice("ACGT".replace(c, "")) if random.random() < rate else c for c in g) for g in genes]
+    for i in range(lacks):
+        genes[4 * i + 1] = "".join(random.choices("ACGT", k=2400))
+    open(name + ".fa", "w").write(head + "\n" + "".join(genes[:4] if name == "part" else genes) + "\n")'
+for name in lacks all farther part; do sample 900 "$name.fq" 150 "$name.fa:1:0" "$phi:.1:0"; done
+check "a sister that lacks genes" agrees db.khdb lacks.fq
+check "that is one" verdict 10710 "related species, not in the database"
+check "a strain that lacks none" agrees db.khdb all.fq
+check "that is one" verdict 10710 divergent
+check "a strain that is as far as some sisters are, and has all genes" agrees db.khdb farther.fq
+check "that is one" verdict 10710 divergent
+check "a fifth of a genome, near its reference" agrees db.khdb part.fq
+check "that is there" verdict 10710 present
+# T3, which is absent, has most long reads that are called T7, but those of T7 are near
+sample 900 mixed.fq 2000 "$T3:6:0" "$T7:1:0.01" "$lambda:2:0"
+check "long reads of a relative, and of a strain" agrees db.khdb mixed.fq
+check "T7 is a relative" verdict 1985738 "related species, not in the database"
+check "but reads that are near stay" test "$(awk '$3 == 10760 || $3 == 1985738' calls.tsv | wc -l)" -ge 50
 check "what a far more abundant relative has in common" agrees both.khdb echo.fq
 check "calls and profile, a close species that is absent" agrees sisters.khdb sisters.fq
 check "its sister is" verdict 8000001 present

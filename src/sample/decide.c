@@ -55,6 +55,40 @@ static bool reaches(uint64_t part, uint64_t all, uint64_t share)
 	return part > 0 && part << 16 >= all * share;
 }
 
+static bool is_long(const kh_class *k)
+{
+	return k->cell / KH_SHARES == KH_LONG;
+}
+
+/* Is a long fragment as near as nearly all of a strain's are? */
+static bool is_near(const kh_work *w, const kh_class *k)
+{
+	return k->cell % KH_SHARES >= w->near_long;
+}
+
+/* May fragments that are called `now` become another species'?  Long ones, if they are called
+ * something above species and are near, or are called one of its genus: parts of them may fit
+ * others. */
+static bool may_become(const kh_work *w, const kh_class *k, uint32_t now, uint32_t species)
+{
+	const uint32_t *genus = w->in->db->tax->genus;
+
+	if (species == now || (now == KH_NO_TAXON && !k->enough))
+		return false;
+	return !is_long(k) || (now == KH_NO_TAXON ? k->call != KH_NO_TAXON && is_near(w, k)
+						   : genus[now] == genus[species]);
+}
+
+/* Is what is called this species its own, or, of long ones, this?  Of these, some are near though
+ * most are a relative's. */
+static bool stays(const kh_work *w, const kh_class *k, const kh_presence *p)
+{
+	if (p->steady || !is_long(k))
+		return p->steady;
+	return !p->refuted && p->own_long == 65536 &&
+	       (p->fit.own || (p->by_long && is_near(w, k)));
+}
+
 uint32_t kh_decide(const kh_work *w, const kh_class *k)
 {
 	const uint32_t now = k->call == KH_NO_TAXON ? KH_NO_TAXON
@@ -68,10 +102,10 @@ uint32_t kh_decide(const kh_work *w, const kh_class *k)
 		best = o.of[i] > o.of[best] ? i : best;
 		of_now = k->species[i] == now ? o.of[i] : of_now;
 	}
-	if (k->species[best] != now && (now != KH_NO_TAXON || k->enough) &&
+	if (may_become(w, k, now, k->species[best]) &&
 	    reaches(o.own, all, KH_NEARLY_ALL) && 2 * o.of[best] >= o.own)
 		return k->species[best];
-	if (now != KH_NO_TAXON && w->place[now] && w->m->at[w->place[now] - 1].steady)
+	if (now != KH_NO_TAXON && w->place[now] && stays(w, k, &w->m->at[w->place[now] - 1]))
 		return k->call;
 	return now == KH_NO_TAXON || reaches(of_now, all, KH_KEEP) ? k->call : above(w, k->call);
 }

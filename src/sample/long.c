@@ -142,12 +142,14 @@ static void judge(kh_presence *p, const spectrum *s, uint32_t k, uint64_t best)
 
 void kh_judge_long(kh_work *w)
 {
+	const uint32_t k = kh_rule_counted(w->in->rule).k;
 	const uint64_t best = best_share(w);
 
+	w->near_long = (uint32_t)((share_of(k, best, THERE) + 255) >> 8);
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		const spectrum s = spectrum_of(w, i);
 
 		if (is_judged(&w->m->at[i], &s))
-			judge(&w->m->at[i], &s, kh_rule_counted(w->in->rule).k, best);
+			judge(&w->m->at[i], &s, k, best);
 	}
 }

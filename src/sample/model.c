@@ -94,16 +94,19 @@ static int describe_species(kh_work *w, kh_err *err)
 	const uint64_t stretch = (uint64_t)KH_STRETCH * db->h->sampling.stride;
 	uint64_t *length = kh_array(db->tax->n, sizeof *length, err);
 	uint64_t *bases = kh_array(db->tax->n, sizeof *bases, err);
+	uint64_t *of_taxon = kh_array(db->tax->n, sizeof *of_taxon, err);
 
-	if (!length || !bases) {
+	if (!length || !bases || !of_taxon) {
 		free(length);
 		free(bases);
+		free(of_taxon);
 		return KH_ENOMEM;
 	}
 	kh_species_stretches(db, length);
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
 		const uint32_t s = db->tax->species[db->target[i].taxon];
 
+		of_taxon[db->target[i].taxon] += db->target[i].bases;
 		if (s != KH_NO_TAXON)
 			bases[s] += db->target[i].bases;
 	}
@@ -113,14 +116,23 @@ static int describe_species(kh_work *w, kh_err *err)
 		if (!w->place[t])
 			continue;
 		w->m->at[i].taxon = t;
-		w->m->at[i].length = length[t];
+		w->m->at[i].length = w->m->at[i].least = length[t];
 		w->m->at[i].own_long = 65536;
 		w->m->at[i].many_strains =
 			bases[t] / stretch > (uint64_t)KH_SPECIES_PLACES * length[t];
 		w->family[i] = family_of(db->tax, t, family);
 	}
+	for (uint32_t t = 0; t < db->tax->n; t++) {
+		const uint32_t s = db->tax->species[t], i = s == KH_NO_TAXON ? 0 : w->place[s];
+		const uint64_t has = of_taxon[t] / stretch;
+
+		/* what has less than half of it is no genome */
+		if (i && 2 * has >= length[s] && has < w->m->at[i - 1].least)
+			w->m->at[i - 1].least = has;
+	}
 	free(length);
 	free(bases);
+	free(of_taxon);
 	return KH_OK;
 }
 

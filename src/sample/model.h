@@ -23,7 +23,7 @@
 
 enum kh_verdict {
 	KH_PRESENT,             /* a strain within 4 % of a reference */
-	KH_DIVERGENT,           /* a strain within 7 % of one */
+	KH_DIVERGENT,           /* one that is farther, but all over the genome */
 	KH_RELATIVE,            /* the fragments come from something related */
 	/* the fragments come from a far more abundant species of the family */
 	KH_ECHO,
@@ -62,7 +62,9 @@ typedef struct kh_cover {
 	uint32_t part;                  /* of its own, they would be so many; 0: not known */
 	uint32_t alone;                 /* so many perfect reads of it are so; 0: not known */
 	uint32_t lead;                  /* sole ones, of as many as of perfect reads */
-	uint8_t shift;                  /* a block is 2^shift stretches */
+	bool sister;                    /* another species is near some perfect reads */
+	uint64_t genes;                 /* the share by blocks of genes, by half an error more */
+	uint8_t shift, shift_genes;     /* a block is 2^shift stretches */
 } kh_cover;
 
 typedef struct kh_presence {
@@ -79,6 +81,7 @@ typedef struct kh_presence {
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	bool by_long;                   /* the fit is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
+	uint64_t least;                 /* those of its strain with the shortest genome */
 	bool many_strains;              /* more than lists keep places for: KH_SPECIES_PLACES */
 	/* own fragments whose place is known, of long ones their segments: places ... */
 	uint64_t counted;

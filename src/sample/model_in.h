@@ -57,6 +57,7 @@ typedef struct kh_work {
 	_Atomic uint32_t next;          /* the first of these that no thread has taken */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
 	uint32_t *family;               /* by species: its family, or what is in its place */
+	uint32_t near_long;             /* the least share of a long fragment that a strain has */
 } kh_work;
 
 /* The species number i of a class; NULL behind the last one. */
