@@ -13,6 +13,7 @@
 #include "io/temporary.h"
 #include "merge/formats.h"
 #include "merge/inputs.h"
+#include "merge/summaries.h"
 
 struct values {
 	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
@@ -143,6 +144,8 @@ static int find_beside(struct job *j, kh_err *err)
 			j->beside[i] = NULL;
 			rc = kh_fail_nomem(err);
 		}
+		else
+			rc = kh_merge_check_run(j->beside[i], name, &j->errs, err);
 		free(name);
 	}
 	return rc;
