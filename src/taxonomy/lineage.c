@@ -26,13 +26,16 @@ void kh_lineages_free(kh_lineages *l)
 }
 
 /* --- taxa by their paths ---------------------------------------------------------- */
+uint64_t kh_lineages_hash_on(uint64_t h, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
 uint64_t kh_lineages_hash(kh_span s)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < s.n; i++)
-		h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
-	return h;
+	return kh_lineages_hash_on(KH_LINEAGES_EMPTY, s.p, s.n);
 }
 
 static bool same(kh_span a, kh_span b)
