@@ -81,8 +81,10 @@ int kh_build_look(struct build *b, uint64_t *bases, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	uint64_t *text = kh_array(o->n_refs, sizeof *text, err), sum = 0;
-	int rc = text ? check_tables(o, err) : KH_ENOMEM;
+	int rc = text ? kh_build_same_files(b, err) : KH_ENOMEM;
 
+	if (!rc)
+		rc = check_tables(o, err);
 	b->input.known = true;
 	if (!rc)
 		rc = guess_sizes(o, !kh_build_settled(o) || o->max_db_size > 0, text, err);
