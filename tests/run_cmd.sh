@@ -20,12 +20,29 @@ for line in 'build	.*(gcc|clang).*, with(out)? CUDA.*, with(out)? MPI' 'librarie
 done
 expect 2 "takes no 'x'" "--version x" "$real" --version x
 
+# --- a folder that cannot be made ----------------------------------------------------------------
+check "a database" build --db made.khdb "$data"/genomes/*.gz
+check "a report" classify --db made.khdb --report s.report --output - "$data/reads/tiny_sim_1.fq.gz"
+for folder in /sys/kmerhash none/folder; do
+	[ -d "${folder%/*}" ] || [ $folder = none/folder ] || continue
+	expect 1 "^kmerhash merge: $folder: cannot be made: " "merge into $folder" "$real" merge --outdir $folder s.report
+	expect 1 "^kmerhash inspect: $folder: cannot be made: " "inspect into $folder" "$real" inspect --taxdump $folder made.khdb
+	expect 1 "^kmerhash bracken-distrib: $folder: cannot be made: " "bracken-distrib into $folder" \
+		"$real" bracken-distrib --db made.khdb --outdir $folder "$data/genomes"
+done
+expect 1 "^kmerhash merge: s.report: is no folder" "merge into a file" "$real" merge --outdir s.report s.report
+
 # --- options and settings ------------------------------------------------------------------------
 expect 2 "unknown option '--reprot', did you mean --report?" "an option that is misspelt" "$real" classify --reprot x
 expect 2 "unknown option '--quux' " "one that is nothing like it" "$real" classify --quux
 expect 2 "option '--re' may be --report, --resume" "an option cut too short" "$real" classify --re x
 expect 2 "option '--paired' takes no argument" "an argument that is too many" "$real" classify --paired=3
 expect 2 "unknown option '-K'" "a letter" "$real" classify -K
+for word in -db -db=x -output -read-length -max-db-size=3G; do
+	case $word in -r*) command=bracken-distrib ;; -m*) command=build ;; *) command=classify ;; esac
+	expect 2 "^kmerhash $command: ${word%%=*} has one dash: -${word%%=*} " "$word" "$real" $command $word x y
+done
+expect 1 "y: No such file" "letters together" "$real" classify -qdx -ol -- y -db
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len

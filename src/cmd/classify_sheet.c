@@ -202,23 +202,6 @@ static int check_operands(const struct classify *j, int n, char **path, kh_err *
 	return rc;
 }
 
-static int make_folder(struct classify *j, kh_err *err)
-{
-	const char *dir = j->v.outdir;
-	struct stat st;
-	/* what keeps it from being made tells more than that it is not there */
-	const int why = mkdir(dir, 0777) != 0 ? errno : 0;
-
-	if (stat(dir, &st) != 0)
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: cannot be made: %s", dir,
-				    strerror(why ? why : errno));
-	if (!S_ISDIR(st.st_mode))
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: is no folder", dir);
-	if (access(dir, W_OK | X_OK) != 0)
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
-	return KH_OK;
-}
-
 /* Tells all errors of the sheet; the error that is left is about all of them. */
 static int tell_errors(const struct classify *j, const char *sheet, kh_err *err)
 {
@@ -274,7 +257,7 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 	if (!rc && !(j->sample = kh_array(j->sheet.n, sizeof *j->sample, err)))
 		rc = KH_ENOMEM;
 	if (!rc && j->v.samples && j->errs.found == 0)
-		rc = make_folder(j, err);
+		rc = kh_cmd_make_folder(j->v.outdir, err);
 	if (rc || j->errs.found == 0)
 		return rc;
 	return tell_errors(j, j->v.samples, err);

@@ -253,9 +253,10 @@ static int write_folder(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "wrote", .things = "samples", .started = kh_seconds(),
 			 .total = j->files.n };
-	int rc = KH_OK;
+	int rc = kh_cmd_make_folder(j->v.outdir, err);
 
-	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, with a message */
+	if (rc)
+		return rc;
 	kh_temporary_list(j->v.outdir);
 	for (size_t i = 0; i < j->files.n && !rc; step.done = ++i) {
 		kh_progress(&step);

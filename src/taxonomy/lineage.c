@@ -292,7 +292,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 {
 	struct parts x = { .n = 0 };
 	const kh_span id = kh_lineages_plain_id(row->id);
-	kh_lineage_entry e = { .id_len = id.n, .line = row->line };
+	kh_lineage_entry e = { .id_len = id.n, .line = row->line, .file = row->file };
 	bool bad = id.p && id.n == 0;
 	int rc;
 
@@ -304,7 +304,6 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 		return rc;
 	x.closed |= row->closed;
 	rank_by_place(&x);
-	l->file = row->file;
 	if ((rc = intern_all(l, &x, &e.node, err)) || !id.p)
 		return rc;
 	e.id = l->text.n;

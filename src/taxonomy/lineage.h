@@ -39,7 +39,7 @@ void kh_lineages_free(kh_lineages *l);
  * called by its epithet, as s__coli, gets the name of its genus in front.  What is wrong goes to
  * `errs`. */
 typedef struct kh_lineage_row {
-	const char *file;               /* for messages */
+	const char *file;               /* for messages, until kh_lineages_finish */
 	unsigned long long line;
 	kh_span id, lineage;            /* id.p NULL: it is that of a header line */
 	bool closed;                    /* as if a ';' stood behind the last part */

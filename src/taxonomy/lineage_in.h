@@ -21,6 +21,7 @@ typedef struct kh_lineage_entry {
 	size_t id, id_len;              /* in text */
 	uint32_t node;
 	unsigned long long line;
+	const char *file;               /* borrowed, as that of the row */
 } kh_lineage_entry;
 
 struct kh_lineages {
@@ -30,7 +31,6 @@ struct kh_lineages {
 	kh_lineage_entry *entry;                   /* by id, when finished */
 	size_t n_entries, entries_cap;
 	kh_numbers numbers;             /* of nodes, by path */
-	const char *file;               /* of the row added last, for kh_lineages_finish */
 };
 
 #define KH_LINEAGES_NUMBERS ((UINT64_C(1) << 31) - 2)   /* the taxids there are, from 2 on */

@@ -78,9 +78,10 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 		if (i > 0 && kh_lineages_compare(key[i].s, key[i - 1].s) == 0 &&
 		    sorted[i].node != sorted[i - 1].node)
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
-					  "%s:%llu: column 1: \"%s\" has another lineage in line "
-					  "%llu", l->file, sorted[i].line,
-					  kh_span_show(key[i].s).s, sorted[i - 1].line);
+					  "%s:%llu: column 1: \"%s\" has another lineage in "
+					  "%s:%llu", sorted[i].file, sorted[i].line,
+					  kh_span_show(key[i].s).s, sorted[i - 1].file,
+					  sorted[i - 1].line);
 	}
 	free(key);
 	if (rc) {
