@@ -34,7 +34,8 @@ rule kmerhash_classify:
         db=lambda wildcards: DATABASE,
         sheet=sheet_of,
         sheet_folder=folder_of,
-        identity=identity_of([DATABASE]),
+        identity=lambda wildcards: identity_of([DATABASE]) if "database" in config else "",
+        reads=lambda wildcards: state_of(reads_of(wildcards)),
         extra=config["classify"]["extra"],
         stale=MERGED,
         profile=lambda wildcards: (
