@@ -144,6 +144,21 @@ expect 0 "x_1.fq.gz and x_2.fq.gz look like mates: --paired" "mates without --pa
 check "mates with --paired: no hint" sh -c '! grep -q "look like" said'
 "$real" classify --db a.khdb --output - x_2.fq.gz x_1.fq.gz 2>said
 check "other files: no hint" sh -c '! grep -q "look like" said'
+# Mates that are swapped, by the names of their files, or by those of reads.
+swapped="first mates are read from x_2.fq.gz and second ones from x_1.fq.gz: are they swapped"
+expect 0 "$swapped" "swapped files" "$real" classify --db a.khdb --output - --paired x_2.fq.gz x_1.fq.gz
+check "swapped files: it is said once" test "$(grep -c swapped .err)" = 1
+printf 'sample,reads1,reads2\na,x_1.fq.gz,x_2.fq.gz\nb,x_2.fq.gz,x_1.fq.gz\n' >swapped.csv
+expect 0 "$swapped" "swapped files in a sheet" "$real" classify --db a.khdb --samples swapped.csv --outdir swapped
+cp x_1.fq.gz one.fq.gz; cp x_2.fq.gz two.fq.gz
+expect 0 "of 300 pairs the first mate is called the second one" "swapped reads" "$real" classify --db a.khdb --output - --paired two.fq.gz one.fq.gz
+gzip -dc two.fq.gz one.fq.gz | awk 'NR <= 1200 { a[NR] = $0; next } { a[NR] = $0 } END { for (i = 1; i <= 8; i += 4) { for (k = 0; k < 4; k++) print a[i + k]; for (k = 0; k < 4; k++) print a[1200 + i + k] } }' >both.fq
+expect 0 "of 2 pairs the first mate is called the second one" "swapped reads in one file" "$real" classify --db a.khdb --output - --interleaved both.fq
+"$real" classify --db a.khdb --output - --paired one.fq.gz two.fq.gz 2>said
+check "mates in order: no hint" sh -c '! grep -q "swapped" said'
+gzip -dc one.fq.gz | sed 's,/1$,,' >none_1.fq; gzip -dc two.fq.gz | sed 's,/2$,,' >none_2.fq
+"$real" classify --db a.khdb --output - --paired none_1.fq none_2.fq 2>said
+check "mates without numbers: no hint" sh -c '! grep -q "swapped" said'
 printf 'BAM\1\0\0\0\0' | gzip >x.bam
 expect 1 "x.bam:1: .*a BAM file: pipe the output of 'samtools fastq'" "a BAM file" "$real" classify --db a.khdb --output - x.bam
 printf 'sample\treads1\na\tx_1.fq.gz\n' >sheet
