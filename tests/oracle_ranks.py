@@ -5,7 +5,9 @@ read belongs to, and how many reads a taxon has, must be the same in every resul
     oracle_ranks.py KMERHASH FORM       in an empty folder; ncbi2023, ncbi2025, ...: see FORMS
 """
 import collections
+import os
 import random
+import re
 import subprocess
 import sys
 
@@ -162,6 +164,22 @@ def make(form):
     return species, reads, options
 
 
+def bracken(run, check, want, reads):
+    """By est_abundance's rules a taxon of a rank gets its clade's reads and its part of those above
+    it, which all have taxa of the rank below them or are not estimated."""
+    run("bracken-distrib", "-q", "--db", "d.khdb", "--read-length", "100", "--step", "20", "--outdir", ".", "g.fa")
+    for c in LETTERS:
+        if not want[c]:
+            continue
+        p = subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "oracle_bracken.py"), "estimate",
+                            "s.report", "database100mers.kmer_distrib", c, "1"], capture_output=True, text=True)
+        check("Bracken -l " + c, (p.returncode, p.stderr), (0, ""))
+        table = [line.split("\t") for line in p.stdout.splitlines()[1:]]
+        check("Bracken -l " + c, {r[0]: int(r[3]) for r in table}, dict(want[c]))
+        most = sum(int(r[5]) for r in table)
+        check("Bracken -l " + c + ": all reads at most", sum(want[c].values()) <= most <= len(reads), True)
+
+
 def main():
     program, form = sys.argv[1:]
 
@@ -215,6 +233,21 @@ def main():
         x = next(named(s) for s in species if named(s).get(ranks[row[1]]) == row[3].split("|")[-1])
         upto = "DPCOFGS"[:"DPCOFGS".index(ranks[row[1]]) + 1]
         check("CAMI's path", row[3], "|".join(x.get(c, "") for c in upto))
+    # as taxpasta standardises a report: the reads of each taxid, which are all reads
+    direct = collections.Counter()
+    for row in rows:
+        direct[row[4]] += int(row[2])
+    check("taxpasta: reads of all taxids", (sum(direct.values()), len(direct)), (len(reads), len(rows)))
+    # as MultiQC reads one: by a rule for a line, and the clades of each letter
+    multiqc = {c: collections.Counter() for c in LETTERS}
+    with open("s.report") as f:
+        for line in f:
+            m = re.match(r"^\s{0,2}(\d{1,3}\.\d{1,2})\t(\d+)\t(\d+)\t([URDKPCOFGS]\d{0,2})\t(\d+)(\s+)(.+)", line)
+            check("MultiQC: a line", bool(m), True)
+            if m.group(4) in multiqc:
+                multiqc[m.group(4)][m.group(7)] += int(m.group(2))
+    check("MultiQC", multiqc, want)
+    bracken(run, check, want, reads)
     run("classify", "-q", "--db", "d.khdb", "--report", "mpa", "--output", "-", "--set", "mpa-style", "r.fa")
     mpa = collections.Counter()
     for x in reads:

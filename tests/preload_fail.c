@@ -6,6 +6,8 @@
  *	                        from there; kill: by SIGKILL, before the call
  *	KH_PAGES=N              the host has so many pages of memory
  *	KH_WHEN_MAPPED=COMMAND  is run when a file has just been mapped, once
+ *	KH_WHEN_OPENED=N:NAME:COMMAND
+ *	                        is run before the file NAME is opened for the N-th time
  *	KH_FS_TYPE=HEX          the type of all file systems, as fstatfs tells it; the time of a
  *	                        file's change is then that of its last write, in seconds
  *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
@@ -17,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,16 +184,55 @@ int fstatfs(int fd, struct statfs *s)
 	return rc;
 }
 
-int fstat(int fd, struct stat *st)
+static int told(int rc, struct stat *st)
 {
-	const int rc = (int)syscall(SYS_fstat, fd, st);
-
 	if (!rc && getenv("KH_FS_TYPE")) {
 		st->st_mtim.tv_nsec = 0;
 		st->st_ctim = st->st_mtim;
 	}
 	return rc;
 }
+
+int fstat(int fd, struct stat *st)
+{
+	return told((int)syscall(SYS_fstat, fd, st), st);
+}
+
+int stat(const char *path, struct stat *st)
+{
+	return told((int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0), st);
+}
+
+static void when_opened(const char *path)
+{
+	static atomic_long opened;
+	const char *when = getenv("KH_WHEN_OPENED");
+	const char *name = when ? strchr(when, ':') + 1 : "", *command = strchr(name, ':');
+	char text[4096];
+
+	if (!command || strlen(path) != (size_t)(command - name) ||
+	    strncmp(path, name, strlen(path)) != 0 ||
+	    atomic_fetch_add(&opened, 1) + 1 != atol(when))
+		return;
+	snprintf(text, sizeof text, "%s", command + 1);
+	unsetenv("KH_WHEN_OPENED");
+	unsetenv("LD_PRELOAD");
+	if (system(text) != 0)
+		abort();
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list ap;
+
+	va_start(ap, flags);
+	const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	when_opened(path);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 int fsync(int fd)
 {

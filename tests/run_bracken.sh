@@ -68,6 +68,21 @@ expect 1 "twice.fa: sequence 's22.1' occurs more often" "sequences of one id, on
 # --- other references than those of the database -------------------------------------------
 expect 1 "[0-9]+ sequences of the database are not among the references given, of these first 's2" \
 	"a file is missing" distrib --db w -O none w/a.fa
+cat >cpu.py <<'EOF'
+import os, resource, subprocess, sys
+subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL)
+print(int(1000 * sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])))
+EOF
+gzip -dc "$data"/genomes/*.gz >all.fa; awk '/^>/ { n++ } n < 6' all.fa >five.fa
+build --db all.khdb all.fa
+# All lengths of all genomes but the last: as much work as with it, if that is found out last.
+if [ -n "${PYTHON3:-}" ]; then
+	all=$(python cpu.py "$real" bracken-distrib -q --device cpu --threads 1 --db all.khdb -O tables all.fa)
+	less=$(python cpu.py "$real" bracken-distrib -q --device cpu --threads 1 --db all.khdb -O none five.fa)
+	check "what is missing is found before the work: $less of $all ms" test $((4 * less)) -lt "$all"
+else skip "what is missing is found before the work" "no python3"; fi
+expect 0 "[0-9]+ sequences, [0-9]+ N-mers of 1 length, " "one length" "$kmerhash" bracken-distrib --db all.khdb -O tables -l 100 --step 50 all.fa
+expect 1 "1 sequence of the database is not among the references given" "a stream in which one is missing" sh -c '"$1" bracken-distrib -q --db all.khdb -O none -l 100 --step 50 - <five.fa' - "$kmerhash"
 sed 's/^>s31.1/>s31.9/' w/b.fa >c.fa; sed 's/^>s31.1/>s31.9/' w/a.fa >d.fa
 expect 1 "sequence 's31.9' is not in the database" "another sequence" distrib --db w -O none d.fa c.fa
 expect 1 "occurs more often" "a file twice" distrib --db w -O none w/a.fa w/a.fa w/b.fa

@@ -20,12 +20,29 @@ for line in 'build	.*(gcc|clang).*, with(out)? CUDA.*, with(out)? MPI' 'librarie
 done
 expect 2 "takes no 'x'" "--version x" "$real" --version x
 
+# --- a folder that cannot be made ----------------------------------------------------------------
+check "a database" build --db made.khdb "$data"/genomes/*.gz
+check "a report" classify --db made.khdb --report s.report --output - "$data/reads/tiny_sim_1.fq.gz"
+for folder in /sys/kmerhash none/folder; do
+	[ -d "${folder%/*}" ] || [ $folder = none/folder ] || continue
+	expect 1 "^kmerhash merge: $folder: cannot be made: " "merge into $folder" "$real" merge --outdir $folder s.report
+	expect 1 "^kmerhash inspect: $folder: cannot be made: " "inspect into $folder" "$real" inspect --taxdump $folder made.khdb
+	expect 1 "^kmerhash bracken-distrib: $folder: cannot be made: " "bracken-distrib into $folder" \
+		"$real" bracken-distrib --db made.khdb --outdir $folder "$data/genomes"
+done
+expect 1 "^kmerhash merge: s.report: is no folder" "merge into a file" "$real" merge --outdir s.report s.report
+
 # --- options and settings ------------------------------------------------------------------------
 expect 2 "unknown option '--reprot', did you mean --report?" "an option that is misspelt" "$real" classify --reprot x
 expect 2 "unknown option '--quux' " "one that is nothing like it" "$real" classify --quux
 expect 2 "option '--re' may be --report, --resume" "an option cut too short" "$real" classify --re x
 expect 2 "option '--paired' takes no argument" "an argument that is too many" "$real" classify --paired=3
 expect 2 "unknown option '-K'" "a letter" "$real" classify -K
+for word in -db -db=x -output -read-length -max-db-size=3G; do
+	case $word in -r*) command=bracken-distrib ;; -m*) command=build ;; *) command=classify ;; esac
+	expect 2 "^kmerhash $command: ${word%%=*} has one dash: -${word%%=*} " "$word" "$real" $command $word x y
+done
+expect 1 "y: No such file" "letters together" "$real" classify -qdx -ol -- y -db
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len
@@ -127,6 +144,21 @@ expect 0 "x_1.fq.gz and x_2.fq.gz look like mates: --paired" "mates without --pa
 check "mates with --paired: no hint" sh -c '! grep -q "look like" said'
 "$real" classify --db a.khdb --output - x_2.fq.gz x_1.fq.gz 2>said
 check "other files: no hint" sh -c '! grep -q "look like" said'
+# Mates that are swapped, by the names of their files, or by those of reads.
+swapped="first mates are read from x_2.fq.gz and second ones from x_1.fq.gz: are they swapped"
+expect 0 "$swapped" "swapped files" "$real" classify --db a.khdb --output - --paired x_2.fq.gz x_1.fq.gz
+check "swapped files: it is said once" test "$(grep -c swapped .err)" = 1
+printf 'sample,reads1,reads2\na,x_1.fq.gz,x_2.fq.gz\nb,x_2.fq.gz,x_1.fq.gz\n' >swapped.csv
+expect 0 "$swapped" "swapped files in a sheet" "$real" classify --db a.khdb --samples swapped.csv --outdir swapped
+cp x_1.fq.gz one.fq.gz; cp x_2.fq.gz two.fq.gz
+expect 0 "of 300 pairs the first mate is called the second one" "swapped reads" "$real" classify --db a.khdb --output - --paired two.fq.gz one.fq.gz
+gzip -dc two.fq.gz one.fq.gz | awk 'NR <= 1200 { a[NR] = $0; next } { a[NR] = $0 } END { for (i = 1; i <= 8; i += 4) { for (k = 0; k < 4; k++) print a[i + k]; for (k = 0; k < 4; k++) print a[1200 + i + k] } }' >both.fq
+expect 0 "of 2 pairs the first mate is called the second one" "swapped reads in one file" "$real" classify --db a.khdb --output - --interleaved both.fq
+"$real" classify --db a.khdb --output - --paired one.fq.gz two.fq.gz 2>said
+check "mates in order: no hint" sh -c '! grep -q "swapped" said'
+gzip -dc one.fq.gz | sed 's,/1$,,' >none_1.fq; gzip -dc two.fq.gz | sed 's,/2$,,' >none_2.fq
+"$real" classify --db a.khdb --output - --paired none_1.fq none_2.fq 2>said
+check "mates without numbers: no hint" sh -c '! grep -q "swapped" said'
 printf 'BAM\1\0\0\0\0' | gzip >x.bam
 expect 1 "x.bam:1: .*a BAM file: pipe the output of 'samtools fastq'" "a BAM file" "$real" classify --db a.khdb --output - x.bam
 printf 'sample\treads1\na\tx_1.fq.gz\n' >sheet

@@ -20,6 +20,9 @@ run_bracken() { $limit "$@" "$real" bracken-distrib -q --device cpu --threads 1 
 	--read-length 100,150 "$data/genomes"; }
 set -- "$data"/genomes/*.gz; more=$1; shift
 "$real" build -q --device cpu -k 16 --db g.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+# From a stream, which is kept in a file, to be read twice.
+run_stream() { $limit "$@" "$real" build -q --device cpu --threads 1 --set block-size=16K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+	-a "$data/taxonomy/accession2taxid.tsv" - <all.fa; }
 run_base() { $limit "$@" "$real" build -q --device cpu --threads 1 --base g.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
 
@@ -32,6 +35,7 @@ fault() { # COMMAND KIND HOW N
 	case $status in
 	0) for f in want/$1/*; do cmp "$f" "got/${f##*/}" || return 1; done ;;
 	1) [ "$3" = fail ] || { echo "$3 is no reason to fail"; return 1; }
+	   ! grep "Cannot allocate memory" .err || { echo "of what is not said"; return 1; }
 	   [ "$(wc -l <.err)" -eq 1 ] && grep -Eq '^kmerhash [a-z-]*: .' .err || { echo "not one line:"; cat .err; return 1; }
 	   # No output has its name, as one has not.
 	   for f in got/*; do [ ! -e "$f" ] || { echo "$f is there"; return 1; }; done ;;
@@ -79,9 +83,12 @@ done
 mkdir want/base; d=want/base
 check "base: without a fault" run_base env
 for kind in alloc write fsync rename close; do faults base $kind fail; done
+gzip -dc "$data"/genomes/*.gz >all.fa
+mkdir want/stream; d=want/stream
+check "stream: without a fault" run_stream env
+KH_SLOW=1 faults stream alloc fail
 # A caller of the library goes on: after an error the same call succeeds, and all calls are as without
 # one.  Short reads, pairs, and fragments of many segments; also with translated seeds.
-gzip -dc "$data"/genomes/*.gz >all.fa
 awk '/^>/ { if (s) print s; s = ""; next } { s = s $0 } END { print s }' all.fa |
 	awk '{ for (i = 1; i + 30000 < length($0); i += 9000) print substr($0, i, 30000)
 		for (i = 1; i + 150 < length($0); i += 700) print substr($0, i, 150)

@@ -143,15 +143,39 @@ same all.khdb new.khdb "names without letters: the bytes of a build from all"
 five="a2.fa a3.fa b2.fa c1.fa n1.fa"
 tax=tax; first -k 12 a1.fa b1.fa
 printf '%s\td__Z;s__%s\n' a2 x a3 x b2 y c1 y n1 y >other.tsv
-db=x.khdb; expect 1 "2 of the 2 targets of old.khdb have no taxon in this taxonomy.*same kind" "lineages for a dump" \
+db=x.khdb; expect 1 "2 of the 2 targets of old.khdb have no taxon in the lineages given.*same kind" "lineages for a dump" \
 	lineage other.tsv --base old.khdb $five
 nothing_left "lineages for a dump" x.khdb
 db=old.khdb; lineage more.tsv -k 12 a1.fa b1.fa a2.fa
-db=x.khdb; expect 1 "3 of the 3 targets of old.khdb have no taxon in this taxonomy" "a dump for lineages" \
+db=x.khdb; expect 2 "old.khdb has taxa of lineages, such as 'P402708', which the taxonomy in tax cannot have" "a dump for lineages" \
 	"$kmerhash" build -q --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb a3.fa a4.fa b2.fa c1.fa n1.fa
 { cat few.tsv; printf 'b2\td__Bacteria;p__Q\n'; } >lost.tsv
 expect 1 "1 of the 3 targets.*allows$" "a table without an old genome" lineage lost.tsv --max-unmapped .3 --base old.khdb b2.fa
 nothing_left "a dump for lineages" x.khdb
+# One whose species have, by chance, the numbers of the lineages: they are others.
+for letters in more plain.more; do
+	db=old.khdb; lineage $letters.tsv -k 12 a1.fa b1.fa a2.fa
+	"$kmerhash" inspect --taxdump same old.khdb; sed 's/P402708/P other/; s/B b/S other/' same/names.dmp >.x; mv .x same/names.dmp
+	expect 2 "old.khdb has taxa of lineages, such as '[PB].*', which the taxonomy in same cannot have" "a dump of the same numbers, $letters" \
+		"$kmerhash" build -q --db x.khdb --taxonomy same --seqid2taxid map --max-unmapped 1 --base old.khdb a3.fa
+	nothing_left "a dump of the same numbers, $letters" x.khdb; rm -r same
+done
+# Lineages beside a dump, which has some of their taxa under its own numbers.
+mkdir joined; tax=joined; row 1 1 no_rank; row 2 1 domain; row 7 2 kingdom; row 8 7 phylum; row 9 8 genus; row 10 9 species; row 11 10 strain; tax=tax
+sed -i 's/taxon 2	/Bacteria	/; s/taxon 8	/P289938	/' joined/names.dmp
+printf 'n1\t11\n' >joined.map    # a strain of the dump, below a genus that only lineages have
+{ cat few.tsv; printf '%s\t%s\n' a2 "d__Bacteria;p__P289938;g__G;s__s new" b2 "d__Bacteria;p__R;g__H;s__taxon 10"; } >some.tsv
+{ cat some.tsv; printf '%s\t%s\n' c1 "d__Bacteria;p__P289938;c__C"; } >all.tsv
+both() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy joined --seqid2taxid joined.map "$@"; }
+db=old.khdb; both --lineage some.tsv -k 12 n1.fa a1.fa b1.fa a2.fa
+db=all.khdb; both --lineage all.tsv -k 12 n1.fa a1.fa b1.fa a2.fa c1.fa
+db=new.khdb; expect 0 "" "lineages beside a dump: added" both --lineage all.tsv --base old.khdb c1.fa
+same all.khdb new.khdb "lineages beside a dump: the bytes of a build from all"
+db=x.khdb; expect 2 "old.khdb has taxa of lineages, such as 'taxon 11', which the taxonomy in joined cannot have" "lineages beside a dump: the dump alone" \
+	both --base old.khdb --max-unmapped 1 a3.fa
+expect 1 "1 of the 4 targets of old.khdb have no taxon in the lineages given" "lineages beside a dump: the lineages alone" \
+	lineage all.tsv --base old.khdb c1.fa
+nothing_left "lineages beside a dump" x.khdb
 tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
 
 # --- what is refused ---------------------------------------------------------------------------

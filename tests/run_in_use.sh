@@ -128,6 +128,50 @@ else
 	skip "just after it was mapped" "no library of faults"
 fi
 
+# --- references that change while a build reads them more than once -----------------------------
+# r.fa before its N-th opening: the database is none, or that of the one file or of the other.
+bases() { awk -v seed="$1" -v n="$2" 'BEGIN { x = seed; for (i = 0; i < n; i++) { x = x * 16807 % 2147483647; printf "%s", substr("ACGT", int(x / 2147483647 * 4) + 1, 1) } print "" }'; }
+long=$(awk 'BEGIN { for (i = 0; i < 400000; i++) printf "x" }')         # sizes say nothing of the bases
+ref() { { echo ">a|kraken:taxid|10847 $3"; bases $1 60000; echo ">b|kraken:taxid|10710"; bases 8 $2; }; }
+made() { timeout "$seconds" "$real" build -q --device cpu --threads 1 --taxonomy "$data/taxonomy" --db "$@"; }
+in_place() { cp r.fa r.times; touch -r r.fa r.times; cat r.two >r.fa; touch -r r.times r.fa; }
+replaced() { mv r.two r.fa; }
+longer() { { cat r.fa; echo ">c|kraken:taxid|694009"; bases 5 50000; } >r.new; cat r.new >r.fa; }
+gone() { rm r.fa; }
+# changed WAY TYPE OPTION...: at any opening; TYPE: of the file system, which tells no time of change
+changed() {
+	way=$1 type=$2; shift 2; found=0 bad=
+	cp r.one r.fa; made one.khdb "$@" r.fa || return
+	{ echo "set -e"; sed -n '/^bases()/p; /^in_place()/,/^gone()/p' "$KH_SRCDIR/tests/run_in_use.sh"; echo "$way"; } >do.sh
+	cp r.second r.two; [ "$way" = gone ] || sh do.sh; mv r.fa r.then; [ "$way" = gone ] || made two.khdb "$@" r.then || return
+	for i in 1 2 3 4 5 6 7 8; do
+		rm -f x.khdb r.fa; cp r.one r.fa; cp r.second r.two
+		(LD_PRELOAD=$lib KH_WHEN_OPENED="$i:r.fa:sh do.sh"; export LD_PRELOAD KH_WHEN_OPENED
+		[ -z "$type" ] || { KH_FS_TYPE=$type; export KH_FS_TYPE; }
+		made x.khdb "$@" r.fa) 2>.err; status=$?
+		case $status in
+		0) cmp -s x.khdb one.khdb || { [ "$way" != gone ] && cmp -s x.khdb two.khdb; } || bad="$bad $i: neither;" ;;
+		1) ! grep -q "r.fa: was changed while the database was made of it" .err || found=$((found + 1)); left x.khdb || bad="$bad $i: left;" ;;
+		*) bad="$bad $i: status $status;" ;;
+		esac
+	done
+	echo "$found found; $bad" >.err; [ -z "$bad" ] && { [ $found -gt 0 ] || [ "$way" = gone ]; }
+}
+if [ -f "$lib" ]; then
+	for many in 60000 100000; do
+		ref 3 30000 "$([ $many = 60000 ] || echo "$long")" >r.one; ref 4 $many >r.second
+		[ $many = 100000 ] || ref 4 30000 >r.second             # of the same size
+		for options in "--max-db-size 90K -k 12" "--max-db-size 90K" ""; do
+			for way in in_place replaced longer gone; do
+				if changed $way "" $options 2>said; then ok "references change, $way: $many, $options"
+				else cat said >>.err; not_ok "references change, $way: $many, $options"; fi
+			done
+		done
+	done
+	ref 3 30000 >r.one; ref 4 30000 >r.second
+	if changed in_place 65735546 --max-db-size 90K -k 12; then ok "references change, and the file does not tell"; else not_ok "references change, and the file does not tell"; fi
+else skip "references change" "no library of faults"; fi
+
 # --- a build onto a link ------------------------------------------------------------------------
 mkdir -p there; cp a.khdb there/old.khdb; ln -s there/old.khdb link.khdb
 inode=$(stat -c %i there/old.khdb)

@@ -223,8 +223,13 @@ check "profiles: species and the unknown add up to one" awk -F '\t' 'NR > 1 && $
 	END { for (i in sum) { n++; bad += sum[i] < .999999 || sum[i] > 1.000001 } exit n != 4 || bad }' got
 merge prof/*.profile.tsv >want; merge --set profile=profile.tsv prof >got; same want got "profiles by name"
 merge -r species prof/*.profile.tsv >got; awk -F '\t' 'NR == 1 || $2 == "S"' want >cut; same cut got "profiles: rows of a rank"
-mkdir less; cp prof/* less; rm less/a.profile.tsv; [ -e less/a.report ] || cp run/both.kreport less/a.report
-expect 0 "warning: less/a.report: this sample has a report, and no profile a.profile.tsv" "a sample without a profile" \
+mkdir less; cp prof/* less; rm less/a.profile.tsv
+expect 1 "less/a.profile.tsv: there is no such file, but less/a.(report|json) of the same sample" "a sample without a profile" \
+	"$kmerhash" merge --set profile=profile.tsv less
+rm -f less/a.json less/b.report less/b.profile.tsv; [ -e less/a.report ] || cp run/both.kreport less/a.report
+expect 1 "less/a.profile.tsv: there is no such file, but less/a.report " "a sample that has a report, and no profile" \
+	"$kmerhash" merge --set profile=profile.tsv less
+expect 1 "less/b.profile.tsv: there is no such file, but less/b.json " "a sample that has a summary, and no profile" \
 	"$kmerhash" merge --set profile=profile.tsv less
 gzip -c prof/a.profile.tsv >a.profile.tsv.gz
 merge prof/a.profile.tsv >want; merge a.profile.tsv.gz >got; same want got "a profile by gzip"
@@ -262,6 +267,40 @@ edited '1; $10 == 0' 'no row below' "rows behind the last"
 awk -F '\t' -v OFS='\t' '{ NF = 19 } 1' prof/a.profile.tsv >bad.tsv
 expect 0 "" "a profile without what is not needed" merge bad.tsv
 rm bad.tsv
+
+# --- files of other runs ------------------------------------------------------------------
+# In a folder: a run of a and b, then one of a alone that writes less, under the same names.
+classify --db a.khdb --paired --prefix first --write lines,report,json,profile sim_1.fq sim_2.fq
+classify --db a.khdb --paired --prefix second --write lines,report,json,profile real_1.fq real_2.fq
+# mixed FILES OF THE SECOND RUN...: the others are of the first one
+mixed() { rm -rf mix; mkdir mix; for end in tsv report json profile.tsv; do cp first.$end mix/a.$end; done
+	for end; do cp second.$end mix/a.$end; done; }
+# other FILE NAME COMMAND...
+other() { file=$1; what=$2; shift 2
+	expect 1 "mix/a.$file: not a file that mix/a.json tells of" "$what" "$kmerhash" merge -o o.tsv "$@"; nothing_left "$what" o.tsv; }
+mixed; check "one run: a report" merge -o o.tsv mix; check "one run: a profile" merge -o o.tsv --set profile=profile.tsv mix
+check "one run: both" merge -o o.tsv -f html --set profile=profile.tsv mix
+gzip mix/a.report; check "one run: a report compressed since" merge -o o.tsv mix; gzip -d mix/a.report; rm -f o.tsv
+mixed report json
+other profile.tsv "an earlier profile" --set profile=profile.tsv mix
+other profile.tsv "an earlier profile, by its name" mix/a.profile.tsv
+other profile.tsv "an earlier profile beside the report" -f html --set profile=profile.tsv mix
+mixed profile.tsv json; other report "an earlier report" mix; other report "an earlier report beside the profile" --set profile=profile.tsv mix
+printf 'x\tmix/a.report\n' >list; other report "an earlier report, of a list" --list list
+gzip mix/a.report; other report.gz "an earlier report, compressed since" mix
+mixed json; other report "a later summary" mix; mixed report; other report "an earlier summary" mix
+# a run that writes no profile, and one that writes no summary
+mixed; classify --db a.khdb --paired --prefix mix/a --write report,json real_1.fq real_2.fq
+other profile.tsv "a run without a profile into the same folder" --set profile=profile.tsv mix
+mixed; classify --db a.khdb --paired --prefix mix/a --write report real_1.fq real_2.fq
+other report "a run without a summary into the same folder" mix
+other report "a run without a summary, by its profile" --set profile=profile.tsv mix
+mixed; rm mix/a.json; check "no summary: nothing is compared" merge -o o.tsv mix; rm -f o.tsv
+mixed; echo '{"tool": "fastp"}' >mix/a.json; check "a summary of another program" merge -o o.tsv mix; rm -f o.tsv
+mixed; awk -F '\t' '$2 != "species" || n++' first.profile.tsv >mix/a.profile.tsv
+other profile.tsv "a profile without a species" --set profile=profile.tsv mix
+rm mix/a.json; expect 1 "mix/a.profile.tsv: the abundances of species and of the unknown add up to .* not to 100" \
+	"a profile without a species, and no summary" "$kmerhash" merge -o o.tsv --set profile=profile.tsv mix
 
 # --- programs that read them ----------------------------------------------------------
 # KH_READERS=DIR: they are in DIR/NAME/bin (virtual environments, each with its own libraries)

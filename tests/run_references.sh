@@ -212,7 +212,9 @@ for m in 'bad:2: column 1: the id is empty' 'bad:3: column 2: .*some parts have 
 	check "bad lineages: $m" grep -q "$m" all
 done
 printf 'u\td__A\nv\td__A\nu\td__B\n' >bad
-bad 1 'bad:3: column 1: "u" has another lineage in line 1' "an id with two lineages" -L bad tree
+bad 1 'bad:3: column 1: "u" has another lineage in bad:1' "an id with two lineages" -L bad tree
+printf 'w\td__A\nu\td__C\n' >bad2; head -n 2 bad >bad1
+bad 1 'bad2:2: column 1: "u" has another lineage in bad1:1' "an id with two lineages in two tables" -L bad1 -L bad2 -L gtdb.tsv tree
 bad 2 "no meaning without a --taxonomy" "lineages and taxids" -L gtdb.tsv -m taxids ncbi
 bad 1 "none of 6 sequences|have no taxon" "lineages of other genomes" -L clash.tsv tree
 

@@ -98,6 +98,18 @@ run taxprofiler.csv >got; same want got "a sheet of nf-core/taxprofiler, with a 
 printf 'sample,short_reads_1,short_reads_2,long_reads\nb,,,reads/b.fa\na,reads/tiny_sim_1.fq.gz,reads/tiny_sim_2.fq.gz,\n' >long.csv
 run long.csv >got; same want got "a sheet of nf-core/mag, with a row that has only long reads"
 
+# mates in one file, which a sheet does not read
+for yes in yes YES; do
+	printf 'sample,interleaved,fq1\na,no,reads/tiny_sim_1.fq.gz\nb,%s,reads/tiny_sim_2.fq.gz\n' $yes >mates.csv; rm -rf out
+	expect 2 "mates.csv:3: interleaved reads are not read by a sheet" "interleaved: $yes" "$kmerhash" classify --db a.khdb --samples mates.csv --outdir out
+	check "interleaved: $yes: the sheet alone" "$kmerhash" classify --set check-sheet=mates.csv
+done
+printf 'sample,interleaved,fq1,fq2\na,no,reads/tiny_sim_1.fq.gz,reads/tiny_sim_2.fq.gz\nb,,reads/sarscov2_real_1.fq.gz,\n' >no.csv
+run no.csv >got; run sheet.csv >want; same want got "interleaved: no, and nothing"
+printf 'sample,interleaved,fq1,fq2\na,x,1.fq,\nb,yes,1.fq,2.fq\n' >odd.csv
+expect 1 'odd.csv:2: column 2: "x" is neither yes nor no' "interleaved: x" "$kmerhash" classify --set check-sheet=odd.csv
+expect 1 'odd.csv:3: column 2: "yes", and second mates have a file of their own' "interleaved, and second mates" "$kmerhash" classify --set check-sheet=odd.csv
+
 # what has two meanings
 printf 'NC_001422.1\t10847\t10760\n' >two
 expect 1 'two:1: both "10847" and "10760" may be the taxid of "NC_001422.1"' "two columns of numbers" \

@@ -4,6 +4,7 @@ if ! command -v "${SNAKEMAKE:=snakemake}" >/dev/null; then
 	echo "1..0 # SKIP no snakemake"
 	exit 0
 fi
+built=$PWD
 . "$KH_SRCDIR/tests/tap.sh"
 XDG_CACHE_HOME=$t/cache
 export XDG_CACHE_HOME
@@ -181,6 +182,52 @@ gzip -dc small/data/genomes/"$phix" | sed '1!y/ACGT/TGCA/' | gzip -c >other.gz; 
 check "then nothing, again" nothing
 mv other.gz small/data/genomes/"$phix"
 check "a genome is replaced by an older file" snake; check "that is seen" [ "$(hits)" != 50 ]
+
+# A genome and a file that a table names are replaced by files of the same size and time.
+gzip -dc small/data/genomes/"$phix" | sed '1!y/ACGT/TGCA/' >phix.fa; rm small/data/genomes/"$phix"; cp phix.fa small/data/genomes/phix.fa
+cp small/data/genomes/phix.fa named.fa; printf '%s\t10847\n' "$t/named.fa" >small/data/table.tsv
+check "a genome that is not compressed" snake; check "then nothing, once more" nothing
+again() { touch -r "$1" times; sed '1!y/ACGT/TGCA/' "$1" >other; [ "$(wc -c <other)" = "$(wc -c <"$1")" ] || return; cat other >"$1"; touch -r times "$1"; }
+was=$(hits); again small/data/genomes/phix.fa
+check "a genome of other bases, of that size and time" snake; check "that is seen, too" [ "$(hits)" != "$was" ]
+rm small/data/genomes/phix.fa; sed -i 's/^references:/&\n  assemblies: [table.tsv]/' small/config/config.yaml
+check "a genome that a table names" snake; check "then nothing, with a table" nothing
+was=$(hits); again named.fa
+check "it has other bases, of that size and time" snake; check "which is seen" [ "$(hits)" != "$was" ]
+# A database of Kraken 2 in which a cell is another one.
+if [ -x "$built/tests/make_kraken" ]; then
+	gzip -dc "$data"/genomes/*.gz >refs.fa; "$built/tests/make_kraken" small/data/k2 "$data/taxonomy" cells=90000 refs.fa >.out 2>&1
+	cp small/config/config.yaml config.kept
+	{ sed '/^references:/,/accession2taxid.tsv/d' config.kept; printf 'database: k2\nclassify:\n  profile: false\n'; } >small/config/config.yaml
+	check "a database of Kraken 2" snake; check "then nothing, with Kraken 2" nothing
+	was=$(cksum <small/results/a.report); touch -r small/data/k2/hash.k2d times
+	head -c 180000 small/data/k2/hash.k2d >cut; head -c 180000 /dev/zero | cat cut - | head -c "$(wc -c <small/data/k2/hash.k2d)" >zeros
+	cat zeros >small/data/k2/hash.k2d; touch -r times small/data/k2/hash.k2d
+	check "a table with other cells, of that size and time" snake
+	check "and that is seen" [ "$(cksum <small/results/a.report)" != "$was" ]
+	cp config.kept small/config/config.yaml
+else skip "a database of Kraken 2" "no tests/make_kraken"; fi
+
+# Sheets as other pipelines write them, and the program's.
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" | awk 'NR % 4 == 1 { sub(/^@/, ">"); print } NR % 4 == 2' >small/data/reads/a.fa
+fragments() { awk -F '\t' 'NR > 1 { printf "%s %s ", $1, $2 }' small/results/summary.tsv; }
+# sheet_of NAME FRAGMENTS LINE...
+sheet_is() { name=$1 want=$2; shift 2; printf '%s\n' "$@" >small/config/samples.tsv; check "$name" snake; check "$name: its reads" [ "$(fragments)" = "$want " ]; }
+reads=reads/tiny_sim_
+sheet_is "nf-core/mag" "a 300 b 300" sample,group,short_reads_1,short_reads_2,long_reads a,0,${reads}1.fq.gz,${reads}2.fq.gz, b,0,,,${reads}2.fq.gz
+sheet_is "nf-core/taxprofiler" "a 300 c 300" sample,run_accession,instrument_platform,fastq_1,fastq_2,fasta \
+	a,1,ILLUMINA,${reads}1.fq.gz,${reads}2.fq.gz, c,2,ILLUMINA,,,reads/a.fa
+sheet_is "blank rows, comments, quotation marks" "a 300" '# made by a program' ',,' '"sample","READS1"' '# and more' "\"a\",\"${reads}1.fq.gz\"" ''
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq; gzip -dc "$data/reads/tiny_sim_2.fq.gz" >2.fq
+awk 'FNR == NR { a[FNR] = $0; next } { b[FNR] = $0 } END { for (i = 1; i <= FNR; i += 4) {
+	for (k = 0; k < 4; k++) print a[i + k]; for (k = 0; k < 4; k++) print b[i + k] } }' 1.fq 2.fq >small/data/reads/both.fq
+sheet_is "mates in one file" "a 300" sample,fq1,interleaved a,reads/both.fq,yes
+printf 'sample,short_reads_1,short_reads_2,long_reads\na,%s1.fq.gz,%s2.fq.gz,reads/a.fa\n' $reads $reads >small/config/samples.tsv
+both() { ! snake && says "a has pairs beside single"; }
+check "pairs and long reads, which need a batch" both
+printf 'classify:\n  batch: true\n' >local/batch.yaml
+check "pairs and long reads in a batch" snake --configfile "$t/small/config/config.yaml" "$t/local/batch.yaml"
+check "pairs and long reads in a batch: all" [ "$(fragments)" = "a 600 " ]
 
 # The wrappers, by the rules of their own tests.
 mkdir wrappers prefix && ln -s "$KH_SRCDIR/workflow/wrappers" prefix/master

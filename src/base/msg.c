@@ -35,7 +35,9 @@ int kh_fail(kh_err *e, int code, const char *fmt, ...)
 
 int kh_fail_errno(kh_err *e, const char *what)
 {
-	return kh_fail(e, errno == ENOMEM ? KH_ENOMEM : KH_EIO, "%s: %s", what, strerror(errno));
+	if (errno == ENOMEM)
+		return kh_fail(e, KH_ENOMEM, "out of memory, for %s", what);
+	return kh_fail(e, KH_EIO, "%s: %s", what, strerror(errno));
 }
 
 int kh_fail_nomem(kh_err *e)

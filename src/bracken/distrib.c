@@ -2,6 +2,8 @@
 #include "bracken/distrib.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/threads.h"
@@ -33,6 +35,7 @@ struct distrib {
 	kh_sequences sequences;
 	kh_compute compute;
 	struct worker *worker;
+	bool looks;                     /* if these are the references; nothing is classified */
 	double started;
 };
 
@@ -125,7 +128,7 @@ static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, co
 	if (kh_sequences_taxon(&d->sequences, p->seq) == KH_NO_TAXON)
 		return KH_OK;
 	kh_sequences_piece(&d->sequences, &s, p);
-	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
+	for (unsigned l = 0; l < d->o->n_lengths && !d->looks && !rc; l++)
 		rc = add_nmers(d, w, b, p, l, err);
 	return rc;
 }
@@ -159,9 +162,9 @@ static int work(void *arg, unsigned id, kh_err *err)
 		if (rc)
 			return rc;
 	}
-	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
+	for (unsigned l = 0; l < d->o->n_lengths && !d->looks && !rc; l++)
 		rc = submit(w, l, err);
-	return rc ? rc : kh_tasks_drain(&w->tasks, err);
+	return rc || d->looks ? rc : kh_tasks_drain(&w->tasks, err);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
@@ -231,25 +234,65 @@ static int open_input(struct distrib *d, kh_err *err)
 	return rc;
 }
 
-static int open_all(struct distrib *d, kh_err *err)
+static void close_input(struct distrib *d)
+{
+	kh_feed_close(d->feed);
+	kh_sequences_clear(&d->sequences);
+	kh_refs_clear(&d->refs);
+	kh_monitor_free(d->m);
+	d->feed = NULL;
+	d->m = NULL;
+}
+
+static int open_workers(struct distrib *d, kh_err *err)
 {
 	const kh_distrib_options *o = d->o;
 	const kh_compute_options co = { .on = o->on,
 					.rule = o->rule,
 					.block_size = block_size(d) };
+	int rc = kh_compute_open(&d->compute, d->db, &co, err);
+
+	for (unsigned i = 0; i < o->on->threads && !rc; i++) {
+		d->worker[i].tasks = kh_compute_tasks(&d->compute, i, count, &d->worker[i]);
+		rc = open_worker(d, &d->worker[i], err);
+	}
+	return rc;
+}
+
+/* Reads all references, and fails unless they are those of the database. */
+static int read_all(struct distrib *d, kh_err *err)
+{
 	int rc = open_input(d, err);
 
 	if (!rc)
 		rc = kh_sequences_open(&d->sequences, d->db, err);
+	d->started = kh_seconds();
 	if (!rc)
-		rc = kh_compute_open(&d->compute, d->db, &co, err);
-	if (!rc && !(d->worker = kh_array(o->on->threads, sizeof *d->worker, err)))
-		rc = KH_ENOMEM;
-	for (unsigned i = 0; i < o->on->threads && !rc; i++) {
-		d->worker[i].d = d;
-		d->worker[i].tasks = kh_compute_tasks(&d->compute, i, count, &d->worker[i]);
-		rc = open_worker(d, &d->worker[i], err);
-	}
+		rc = kh_threads_run(d->m, d->o->on->threads, work, d, err);
+	kh_progress_end();
+	return rc ? rc : kh_sequences_check(&d->sequences, &d->refs, err);
+}
+
+/* A stream cannot be read twice. */
+static bool are_files(const kh_distrib_options *o)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < o->n_refs; i++)
+		if (strcmp(o->refs[i], "-") == 0 || stat(o->refs[i], &st) != 0 ||
+		    !S_ISREG(st.st_mode))
+			return false;
+	return true;
+}
+
+/* Finds out what is missing before the work, which takes far longer than to read. */
+static int look(struct distrib *d, kh_err *err)
+{
+	d->looks = true;
+	const int rc = are_files(d->o) ? read_all(d, err) : KH_OK;
+
+	close_input(d);
+	d->looks = false;
 	return rc;
 }
 
@@ -283,13 +326,14 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 		d.longest = o->length[l] > d.longest ? o->length[l] : d.longest;
 	}
 	d.sampling = (kh_sampling) { .k = d.longest, .stride = db->h->sampling.stride };
-	rc = open_all(&d, err);
-	d.started = kh_seconds();
+	d.worker = kh_array(o->on->threads, sizeof *d.worker, err);
+	for (unsigned i = 0; i < o->on->threads && d.worker; i++)
+		d.worker[i].d = &d;
+	rc = d.worker ? look(&d, err) : KH_ENOMEM;
 	if (!rc)
-		rc = kh_threads_run(d.m, o->on->threads, work, &d, err);
-	kh_progress_end();
+		rc = open_workers(&d, err);
 	if (!rc)
-		rc = kh_sequences_check(&d.sequences, &d.refs, err);
+		rc = read_all(&d, err);
 	if (!rc)
 		rc = add_up(&d, counts, sum, err);
 	rc = kh_db_reason(db, rc, err);
@@ -298,9 +342,6 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 	for (unsigned i = 0; d.worker && i < o->on->threads; i++)
 		close_worker(&d, &d.worker[i]);
 	free(d.worker);
-	kh_feed_close(d.feed);
-	kh_sequences_clear(&d.sequences);
-	kh_refs_clear(&d.refs);
-	kh_monitor_free(d.m);
+	close_input(&d);
 	return rc;
 }

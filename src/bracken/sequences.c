@@ -122,8 +122,9 @@ static int check_all_came(const kh_sequences *s, kh_err *err)
 			first = t < first ? t : first;
 	if (missing == 0)
 		return KH_OK;
-	return kh_fail(err, KH_EFORMAT, "%" PRIu64 " sequences of the database are not among the "
+	return kh_fail(err, KH_EFORMAT, "%" PRIu64 " sequence%s of the database %s not among the "
 		       "references given, of these first '%.200s'", missing,
+		       missing == 1 ? "" : "s", missing == 1 ? "is" : "are",
 		       s->db->ids + s->db->target[first].id);
 }
 

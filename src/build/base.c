@@ -102,11 +102,45 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 }
 
 /* --- its taxa in the taxonomy of the build ------------------------------------------- */
-/* A taxid of a dump is the taxon's for good, and merged ones are followed. Where there are lineages
- * only, it is a number that another path may have now, so the path decides. */
+/* The number of a lineage means nothing in a taxonomy: another taxon may have it there. */
+static int check_kind(const struct build *b, const uint8_t *made, kh_err *err)
+{
+	const kh_db *db = b->o->base;
+
+	for (uint32_t t = 0; t < db->h->n_targets && !b->o->lineages; t++) {
+		const uint32_t taxon = db->target[t].taxon;
+
+		if (made[taxon])
+			return kh_fail(err, KH_EUSAGE, "%s has taxa of lineages, such as '%s', "
+				       "which the taxonomy in %s cannot have: give the tables of "
+				       "lineages, too", db->path,
+				       db->tax->names + db->tax->name[taxon], b->o->taxonomy);
+	}
+	return KH_OK;
+}
+
+/* A taxid of a dump is the taxon's for good, and merged ones are followed. That of a lineage is a
+ * number that another path may have now, so the path decides. */
+static int find_taxa(struct build *b, uint8_t *made, kh_err *err)
+{
+	const kh_taxonomy *old = b->o->base->tax;
+	int rc = kh_lineages_made(old, made, err);
+
+	if (!rc)
+		rc = check_kind(b, made, err);
+	if (!rc && b->o->lineages)
+		rc = kh_lineages_numbers(b->o->lineages, old, b->base.now, err);
+	for (uint32_t i = 0; i < old->n && !rc; i++)
+		if (made[i] == KH_MADE_ELSE || (made[i] == KH_MADE_BELOW && !b->base.now[i]))
+			b->base.now[i] = kh_taxdump_find(b->taxa.dump, old->taxid[i]);
+	return rc;
+}
+
 int kh_build_base_now(struct build *b, kh_err *err)
 {
 	const kh_taxonomy *old = b->o->base ? b->o->base->tax : NULL;
+	uint8_t *made;
+	int rc;
 
 	if (!old)
 		return KH_OK;
@@ -115,9 +149,10 @@ int kh_build_base_now(struct build *b, kh_err *err)
 		return KH_ENOMEM;
 	if (!b->o->taxonomy)
 		return kh_lineages_numbers(b->o->lineages, old, b->base.now, err);
-	for (uint32_t i = 0; i < old->n; i++)
-		b->base.now[i] = kh_taxdump_find(b->taxa.dump, old->taxid[i]);
-	return KH_OK;
+	made = kh_array(old->n, sizeof *made, err);
+	rc = made ? find_taxa(b, made, err) : KH_ENOMEM;
+	free(made);
+	return rc;
 }
 
 uint32_t kh_build_base_taxid(const struct build *b, size_t seq)
@@ -137,9 +172,9 @@ int kh_build_base_check(const struct build *b, kh_err *err)
 	if (lost <= b->o->max_unmapped * n)
 		return KH_OK;
 	return kh_fail(err, KH_EFORMAT,
-		       "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon in this "
-		       "taxonomy, more than build --max-unmapped %g allows%s",
-		       lost, n, b->o->base->path, b->o->max_unmapped,
+		       "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon in %s, more "
+		       "than build --max-unmapped %g allows%s", lost, n, b->o->base->path,
+		       b->o->taxonomy ? b->o->taxonomy : "the lineages given", b->o->max_unmapped,
 		       lost == n ? ": is it of the same kind as the one of that database?" : "");
 }
 
@@ -157,7 +192,7 @@ static void compare_taxon(const struct build *b, uint32_t i, struct changes *c)
 	if (taxid == 0)
 		c->removed++;
 	else if (taxid != old->taxid[i])        /* of a lineage, it has another number only */
-		c->merged += b->o->taxonomy != NULL;
+		c->merged += b->o->lineages == NULL;
 	else if (now != KH_NO_TAXON) {
 		const uint32_t above = b->base.now[old->parent[i]];
 

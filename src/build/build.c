@@ -99,7 +99,8 @@ static int make_database(struct build *b, kh_err *err)
 	int rc;
 
 	kh_build_add_digests(b);
-	if ((rc = kh_build_find_taxa(b, err)) || (rc = kh_build_text_sample(b, err)))
+	if ((rc = kh_build_same_sequences(b, err)) || (rc = kh_build_find_taxa(b, err)) ||
+	    (rc = kh_build_text_sample(b, err)))
 		return rc;
 	return kh_build_write(b, err);
 }
@@ -140,6 +141,7 @@ static void clear(struct build *b)
 		free(b->in.worker[i].part);
 	}
 	free(b->in.worker);
+	kh_build_same_clear(b);
 	kh_taxdump_close(b->taxa.dump);
 }
 

@@ -1,8 +1,8 @@
 /*
- * build_in.h - inside a build: build.c calls the steps in order; input.c looks at the references;
- * plan.c estimates memory and disk; read.c reads the references; text.c keeps their text, and
- * strains.c and kept.c find what of it the database has; taxa.c finds the targets; base.c has what
- * a build adds to; write_db.c writes the file
+ * build_in.h - inside a build: build.c calls the steps in order; input.c looks at the references,
+ * and same.c whether they stay the same; plan.c estimates memory and disk; read.c reads the
+ * references; text.c keeps their text, and strains.c and kept.c find what of it the database has;
+ * taxa.c finds the targets; base.c has what a build adds to; write_db.c writes the file
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
@@ -79,6 +79,12 @@ struct base {
 	uint32_t *now;
 };
 
+/* The references as they were when they were read first. */
+struct same {
+	struct found *found;            /* n_refs: their files; NULL: not looked at */
+	uint64_t *digest;               /* n_refs: of the sequences in each; NULL: not read */
+};
+
 /* The database file. */
 struct file {
 	kh_db_writer *w;
@@ -102,12 +108,20 @@ struct build {
 	struct reading in;
 	struct taxa taxa;
 	struct base base;
+	struct same same;
 	struct file out;
 	struct text *text;              /* what text.c keeps */
 };
 
 /* Makes b->input, and guesses the bases of all references; fails if one cannot be read. */
 int kh_build_look(struct build *b, uint64_t *bases, kh_err *err);
+
+/* Fails if a file of references, or the sequences in one, are not what they were at the first call.
+ * To be called before and after a pass; and when digests have been added up, where the stride is
+ * that of the pass before. */
+int kh_build_same_files(struct build *b, kh_err *err);
+int kh_build_same_sequences(struct build *b, kh_err *err);
+void kh_build_same_clear(struct build *b);
 
 /* One pass over the references, with b->sampling. */
 int kh_build_read(struct build *b, kh_err *err);

@@ -2,22 +2,23 @@
 #include <config.h>
 #include "build/build_in.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/mem.h"
 #include "io/paths.h"
 #include "io/source.h"
 
 /* Bytes of text in a regular file: for gzip a guess from the length that its last member states. */
-static uint64_t guess_text(FILE *f, uint64_t size)
+static uint64_t guess_text(int fd, uint64_t size)
 {
 	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
 
-	if (fread(magic, 1, 2, f) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
+	if (pread(fd, magic, 2, 0) != 2 || magic[0] != 0x1f || magic[1] != 0x8b || size < 4)
 		return size;
-	bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
+	bool ok = pread(fd, tail, 4, (off_t)size - 4) == 4;
 	uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
 
 	return ok && isize > size ? isize : size * 7 / 2;
@@ -27,17 +28,17 @@ static uint64_t guess_text(FILE *f, uint64_t size)
 static int guess_file(const char *path, uint64_t *text, kh_err *err)
 {
 	struct stat st;
-	FILE *f;
+	int fd;
 
 	*text = 0;
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return KH_OK;
-	f = fopen(path, "rb");
-	if (!f)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return kh_fail_errno(err, path);
-	*text = guess_text(f, (uint64_t)st.st_size);
+	*text = guess_text(fd, (uint64_t)st.st_size);
 	*text = *text ? *text : 1;
-	fclose(f);
+	close(fd);
 	return KH_OK;
 }
 
@@ -81,8 +82,10 @@ int kh_build_look(struct build *b, uint64_t *bases, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	uint64_t *text = kh_array(o->n_refs, sizeof *text, err), sum = 0;
-	int rc = text ? check_tables(o, err) : KH_ENOMEM;
+	int rc = text ? kh_build_same_files(b, err) : KH_ENOMEM;
 
+	if (!rc)
+		rc = check_tables(o, err);
 	b->input.known = true;
 	if (!rc)
 		rc = guess_sizes(o, !kh_build_settled(o) || o->max_db_size > 0, text, err);

@@ -243,6 +243,8 @@ int kh_build_read(struct build *b, kh_err *err)
 	kh_progress_end();
 	b->all = (struct totals) { b->refs.bases, b->refs.next_bin, b->refs.n };
 	b->sum->seconds_read += kh_seconds() - b->in.started;
+	if (!rc)
+		rc = kh_build_same_files(b, err);
 	return rc ? rc : check_bins(b, err);
 }
 

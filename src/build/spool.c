@@ -26,8 +26,10 @@ int kh_spool(kh_out **copy, const char *input, const char *db, kh_err *err)
 	if (asprintf(&name, "%s.%s", db, standard ? "stdin" : slash ? slash + 1 : input) < 0)
 		name = NULL;
 	rc = name ? kh_out_open(copy, name, err) : kh_fail_nomem(err);
-	if (!rc)
-		rc = kh_source_each(fd, input, append, *copy, err);
+	if (!rc && (rc = kh_source_each(fd, input, append, *copy, err))) {
+		kh_out_close(*copy);
+		*copy = NULL;
+	}
 	free(name);
 	if (!standard)
 		close(fd);

@@ -178,11 +178,8 @@ static int open_database(struct job *j, kh_rule *rule, kh_err *err)
 
 static int open_tables(struct job *j, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc = j->v.outdir ? kh_cmd_make_folder(j->v.outdir, err) : KH_OK;
 
-	if (j->v.outdir)
-		/* if it fails, so will the first table, with a message */
-		mkdir(j->v.outdir, 0777);
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
 		const kh_text_options o = { .path = j->path[i], .threads = 1 };
 

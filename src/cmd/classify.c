@@ -198,6 +198,16 @@ static void warn_of_kept(const struct classify *j)
 		       "their calls as they are", KH_SAMPLE_LEAST);
 }
 
+static void warn_of_swapped(const struct classify *j)
+{
+	const uint64_t n = j->totals.sum.swapped;
+
+	if (n > 0 && !j->said_swapped)
+		kh_log(KH_WARN, "of %" PRIu64 " pair%s the first mate is called the second one "
+		       "(/2, 2:N:0) and the second one the first: are files of mates swapped?",
+		       n, kh_plural(n));
+}
+
 /* What the sheet has: pairs, reads, or both, which together are fragments. */
 static const char *things(const struct classify *j)
 {
@@ -271,6 +281,8 @@ static int classify(struct classify *j, kh_err *err)
 	rc = lead(j, err);
 	if (!rc)
 		warn_of_kept(j);
+	if (!rc)
+		warn_of_swapped(j);
 	if (j->v.samples)
 		return kh_classify_tell_samples(j, rc, err);
 	if (!rc && j->v.kraken2)

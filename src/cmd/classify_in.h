@@ -68,6 +68,7 @@ struct classify {
 	kh_rule rule;
 	kh_feed_options feed;
 	bool paired;                    /* two files, or interleaved */
+	bool said_swapped;              /* files of mates are, by their names */
 	kh_words made;                  /* names of results; its words are owned */
 	bool pages;                     /* of a table: each sample has one */
 	kh_sheet sheet;

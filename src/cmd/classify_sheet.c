@@ -177,22 +177,40 @@ static int name_results(void *arg, kh_sheet_sample *x, kh_err *err)
 }
 
 /* --- the sheet ---------------------------------------------------------------------- */
-/* Two names that differ in one character, 1 and 2: probably mates, which a run without --paired
- * takes for single reads. */
+/* Do two names differ in one character only, which is `one` in the first and `two` in the other? */
+static bool differ_in(const char *a, const char *b, char one, char two)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == one && *b == two && strcmp(a + 1, b + 1) == 0;
+}
+
+/* Names like those of mates, which a run without --paired takes for single reads. */
 static void hint_at_mates(int n, char **path)
 {
-	for (int i = 0; i + 1 < n; i++) {
-		const char *a = path[i], *b = path[i + 1];
-		const size_t len = strlen(a);
-		size_t k = 0;
+	for (int i = 0; i + 1 < n; i++)
+		if (differ_in(path[i], path[i + 1], '1', '2')) {
+			kh_log(KH_WARN, "%s and %s look like mates: --paired takes them as pairs",
+			       path[i], path[i + 1]);
+			return;
+		}
+}
 
-		while (k < len && a[k] == b[k])
-			k++;
-		if (k == len || a[k] != '1' || b[k] != '2' || strcmp(a + k + 1, b + k + 1) != 0)
+/* Files of second mates that are called as those of first ones, and the other way round. */
+static bool hint_at_swapped(const kh_sheet *s)
+{
+	for (size_t i = 1; i < s->n_files; i++) {
+		const char *first = s->file[i - 1].path, *second = s->file[i].path;
+
+		if (!s->file[i].second || !differ_in(first, second, '2', '1'))
 			continue;
-		kh_log(KH_WARN, "%s and %s look like mates: --paired takes them as pairs", a, b);
-		return;
+		kh_log(KH_WARN, "first mates are read from %s and second ones from %s: are they "
+		       "swapped?", first, second);
+		return true;
 	}
+	return false;
 }
 
 /* Of several processes only one has the standard input. */
@@ -203,23 +221,6 @@ static int check_operands(const struct classify *j, int n, char **path, kh_err *
 	for (int i = 0; i < n && !rc; i++)
 		rc = kh_comm_check_input(j->on.comm, kh_is_standard_input(path[i]), err);
 	return rc;
-}
-
-static int make_folder(struct classify *j, kh_err *err)
-{
-	const char *dir = j->v.outdir;
-	struct stat st;
-	/* what keeps it from being made tells more than that it is not there */
-	const int why = mkdir(dir, 0777) != 0 ? errno : 0;
-
-	if (stat(dir, &st) != 0)
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: cannot be made: %s", dir,
-				    strerror(why ? why : errno));
-	if (!S_ISDIR(st.st_mode))
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: is no folder", dir);
-	if (access(dir, W_OK | X_OK) != 0)
-		return kh_errs_note(&j->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
-	return KH_OK;
 }
 
 /* Tells all errors of the sheet; the error that is left is about all of them. */
@@ -274,10 +275,12 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 	rc = check_operands(j, n, path, err);
 	if (!rc)
 		rc = kh_open_sheet(&j->sheet, &o, &j->errs, err);
+	if (!rc && j->errs.found == 0)
+		j->said_swapped = hint_at_swapped(&j->sheet);
 	if (!rc && !(j->sample = kh_array(j->sheet.n, sizeof *j->sample, err)))
 		rc = KH_ENOMEM;
 	if (!rc && j->v.samples && j->errs.found == 0)
-		rc = make_folder(j, err);
+		rc = kh_cmd_make_folder(j->v.outdir, err);
 	if (rc || j->errs.found == 0)
 		return rc;
 	return tell_errors(j, j->v.samples, err);

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "cmd/options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,23 @@ int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
 	if (errs->found > errs->n)
 		kh_log_failure(c->name, more);
 	return status;
+}
+
+int kh_cmd_make_folder(const char *folder, kh_err *err)
+{
+	struct stat st;
+	/* what keeps it from being made tells more than that it is not there */
+	const int why = mkdir(folder, 0777) != 0 ? errno : 0;
+
+	if (stat(folder, &st) != 0)
+		return kh_fail(err, KH_EIO, "%s: cannot be made: %s", folder,
+			       strerror(why ? why : errno));
+	if (!S_ISDIR(st.st_mode))
+		return kh_fail(err, KH_EIO, "%s: is no folder", folder);
+	if (access(folder, W_OK | X_OK) != 0)
+		return kh_fail(err, KH_EIO, "%s: nothing can be written into this folder: %s",
+			       folder, strerror(errno));
+	return KH_OK;
 }
 
 int kh_cmd_check_references(const kh_paths *p, const kh_references *r, const char *list,

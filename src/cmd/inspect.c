@@ -330,7 +330,8 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 	char *path[2] = { NULL, NULL };
 	int rc = make_dumps(db->tax, &text[0], &text[1], err);
 
-	mkdir(folder, 0777);    /* if it fails, so will the first file, with a message */
+	if (!rc)
+		rc = kh_cmd_make_folder(folder, err);
 	for (int i = 0; i < 2 && !rc; i++)
 		if (asprintf(&path[i], "%s/%s", folder, kh_taxdump_file[i]) < 0)
 			rc = (path[i] = NULL, kh_fail_nomem(err));

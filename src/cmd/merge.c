@@ -14,6 +14,7 @@
 #include "merge/blanks.h"
 #include "merge/formats.h"
 #include "merge/inputs.h"
+#include "merge/summaries.h"
 
 struct values {
 	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
@@ -152,6 +153,8 @@ static int find_beside(struct job *j, kh_err *err)
 			j->beside[i] = NULL;
 			rc = kh_fail_nomem(err);
 		}
+		else
+			rc = kh_merge_check_run(j->beside[i], name, &j->errs, err);
 		free(name);
 	}
 	return rc;
@@ -282,9 +285,10 @@ static int write_folder(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "wrote", .things = "samples", .started = kh_seconds(),
 			 .total = j->files.n };
-	int rc = KH_OK;
+	int rc = kh_cmd_make_folder(j->v.outdir, err);
 
-	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, with a message */
+	if (rc)
+		return rc;
 	kh_temporary_list(j->v.outdir);
 	for (size_t i = 0; i < j->files.n && !rc; step.done = ++i) {
 		kh_progress(&step);

@@ -272,6 +272,22 @@ static int not_taken(const kh_command *c, const struct getopt_tables *t, const c
 	return wrong(c, "unknown option '%.*s'", (int)n, word);
 }
 
+/* A word with one dash that is the name of an option, as -db, would be letters and a value.
+ * Returns 0, or what kh_opt_parse does. */
+static int check_dashes(const kh_command *c, const struct getopt_tables *t, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *word = argv[i][0] == '-' ? argv[i] + 1 : "";
+		const size_t n = strcspn(word, "=");
+
+		for (int k = 0; k < t->n_opts && n > 1; k++)
+			if (strncmp(t->longs[k].name, word, n) == 0 && !t->longs[k].name[n])
+				return wrong(c, "-%.*s has one dash: --%.*s", (int)n, word, (int)n,
+					     word);
+	}
+	return 0;
+}
+
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 {
 	struct getopt_tables t;
@@ -279,6 +295,8 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 
 	find_log_json(c, argc, argv);
 	make_tables(&t, c);
+	if ((rc = check_dashes(c, &t, argc, argv)))
+		return rc;
 	opterr = 0;
 	while (!rc && (got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
 		char as[64];

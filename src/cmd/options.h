@@ -137,6 +137,9 @@ void kh_cmd_print(const char *text, size_t n);
 /* For a command that only prints: fails if standard output goes to one of these n files. */
 int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err);
 
+/* Makes a folder for outputs unless it is there; fails if nothing can be written into it. */
+int kh_cmd_make_folder(const char *folder, kh_err *err);
+
 /* The ending of a regular noun behind n: "", or "s". */
 static inline const char *kh_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 

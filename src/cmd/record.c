@@ -1,21 +1,18 @@
 #include <config.h>
 #include "cmd/record.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/escape.h"
 #include "base/system.h"
 #include "base/threads.h"
-#include "io/source.h"
+#include "run/recorded.h"
 
 json_t *kh_record_path(const char *path)
 {
@@ -39,39 +36,6 @@ int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err)
 }
 
 /* --- inputs ----------------------------------------------------------------------- */
-static json_t *hex(uint64_t x)
-{
-	char text[20];
-
-	snprintf(text, sizeof text, "%016" PRIx64, x);
-	return json_string(text);
-}
-
-static int add_to_digest(void *x, const void *p, size_t n, kh_err *err)
-{
-	(void)err;
-	XXH3_64bits_update(x, p, n);
-	return KH_OK;
-}
-
-static int digest_file(const char *path, uint64_t *digest, kh_err *err)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	XXH3_state_t *x = XXH3_createState();
-	int rc = fd < 0 ? kh_fail_errno(err, path) : x ? KH_OK : kh_fail_nomem(err);
-
-	if (!rc) {
-		XXH3_64bits_reset(x);
-		rc = kh_source_each(fd, path, add_to_digest, x, err);
-	}
-	if (!rc)
-		*digest = XXH3_64bits_digest(x);
-	XXH3_freeState(x);
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
 /* An input that cannot be looked at here is reported when it is opened.  mate: 1 or 2 of pairs, 0:
  * single reads. */
 static json_t *input(const char *path, int mate)
@@ -131,8 +95,8 @@ static int add_digest(void *arg, const char *path, int mate, kh_err *err)
 	if (d->r && i < d->r->n_files && d->r->digest[i].known)
 		digest = d->r->digest[i].xxh3;
 	else
-		rc = digest_file(path, &digest, err);
-	if (!rc && json_object_set_new(was, "xxh3", hex(digest)))
+		rc = kh_recorded_digest(path, &digest, err);
+	if (!rc && json_object_set_new(was, "xxh3", kh_recorded_hex(digest)))
 		rc = kh_fail_nomem(err);
 	return rc;
 }
@@ -176,7 +140,7 @@ json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
 
 		if (o && kh_text_digest(r->out[k], &bytes, &xxh3)) {
 			json_object_set_new(o, "size", json_integer((json_int_t)bytes));
-			json_object_set_new(o, "xxh3", hex(xxh3));
+			json_object_set_new(o, "xxh3", kh_recorded_hex(xxh3));
 		}
 		if (o)
 			json_array_append_new(a, o);
@@ -199,7 +163,7 @@ static int digest_kraken(const char *table, uint64_t *digest, kh_err *err)
 
 		if (asprintf(&path, "%.*s%s", folder, table, name[i]) < 0)
 			return kh_fail_nomem(err);
-		rc = digest_file(path, &each[i], err);
+		rc = kh_recorded_digest(path, &each[i], err);
 		free(path);
 	}
 	*digest = rc ? 0 : XXH3_64bits(each, sizeof each);
@@ -214,9 +178,9 @@ int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *e
 	if (rc)
 		return rc;
 	*record = json_pack("{s:o, s:o}", "path", kh_record_path(db->path), "checksum",
-			    hex(db->h->self));
+			    kh_recorded_hex(db->h->self));
 	if (*record && db->k2 && content)
-		json_object_set_new(*record, "xxh3", hex(digest));
+		json_object_set_new(*record, "xxh3", kh_recorded_hex(digest));
 	return *record ? KH_OK : kh_fail_nomem(err);
 }
 
@@ -232,30 +196,12 @@ json_t *kh_record_host(void)
 }
 
 /* --- would this run give the same? -------------------------------------------------- */
-/* Is it the file that `was` tells of, whatever it was called then? */
-static bool is_output(const char *path, const json_t *was)
-{
-	const json_t *size = json_object_get(was, "size");
-	const char *digest = json_string_value(json_object_get(was, "xxh3"));
-	kh_err err = { 0, "" };
-	struct stat st;
-	uint64_t now;
-
-	if (!digest || !json_is_integer(size) || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size != json_integer_value(size) || digest_file(path, &now, &err))
-		return false;
-	json_t *text = hex(now);
-	const bool same = text && strcmp(json_string_value(text), digest) == 0;
-	json_decref(text);
-	return same;
-}
-
 static bool outputs_there(const json_t *outputs, const kh_sheet_sample *s)
 {
 	size_t n = 0;
 
 	for (int k = 0; k < KH_RESULT_SUMMARY; k++)
-		if (s->path[k] && !is_output(s->path[k], json_array_get(outputs, n++)))
+		if (s->path[k] && !kh_recorded_is(s->path[k], json_array_get(outputs, n++)))
 			return false;
 	return json_is_array(outputs) && json_array_size(outputs) == n;
 }
@@ -281,17 +227,9 @@ static bool same_database(const json_t *a, const json_t *b)
 	       (x || y ? json_equal(x, y) : true);
 }
 
-/* NULL: it is no regular file (a FIFO could be waited on for ever), or has no JSON. */
-static json_t *load_regular(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? json_load_file(path, 0, NULL) : NULL;
-}
-
 bool kh_record_same(const kh_sheet_sample *s, const json_t *record)
 {
-	json_t *root = load_regular(s->path[KH_RESULT_SUMMARY]);
+	json_t *root = kh_recorded_load(s->path[KH_RESULT_SUMMARY]);
 	const json_t *run = json_object_get(root, "run");
 	const char *version = json_string_value(json_object_get(root, "version"));
 	const bool same = version && strcmp(version, PACKAGE_VERSION) == 0 &&

@@ -3,13 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "io/paths.h"
+#include "merge/summaries.h"
 #include "taxonomy/tsv.h"
 
 void kh_merge_files_clear(kh_merge_files *f)
@@ -93,58 +94,97 @@ static bool is_report(const char *name)
 	return is;
 }
 
-/* Adds a file of a folder: a report or a profile, by what is wanted. */
-static int add_from_folder(kh_merge_files *f, const char *folder, const char *name, kh_err *err)
+/* The length of what stands in front of ".NAME" in that of a profile; 0: it is none's. */
+static size_t profile_stem(const kh_merge_files *f, const char *name)
 {
-	char *sample = f->profile ? strndup(name, strlen(name) - strlen(f->profile) - 1)
-				  : kh_merge_sample_name(name);
-	char *path;
+	const size_t n = strlen(name), m = f->profile ? strlen(f->profile) + 1 : n;
 
-	if (asprintf(&path, "%s/%s", folder, name) < 0)
-		path = NULL;
-	return add_file(f, sample, path, err);
+	return n > m && name[n - m] == '.' && strcmp(name + n - m + 1, f->profile) == 0 ? n - m : 0;
 }
 
-/* Says so if the sample of a report has no profile in the folder. */
-static void tell_missing(const kh_merge_files *f, const char *folder, const char *report)
+/* The sample that a file is of, to be freed; NULL: no memory. */
+static char *sample_of(const kh_merge_files *f, const char *path)
 {
-	char *sample = kh_merge_sample_name(report), *path = NULL;
+	const char *name = kh_base_name(path);
+	const size_t stem = profile_stem(f, name);
 
-	if (!sample || asprintf(&path, "%s/%s.%s", folder, sample, f->profile) < 0)
-		path = NULL;
-	if (path && access(path, F_OK) != 0)
-		kh_log(KH_WARN, "%s/%s: this sample has a report, and no profile %s.%s: it is not "
-		       "in the result", folder, report, sample, f->profile);
-	free(path);
+	return stem ? strndup(name, stem) : kh_merge_sample_name(path);
+}
+
+/* Notes if the sample of a report, or of a summary that has no report, has no profile. */
+static int check_profile(const kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err)
+{
+	const char *name = kh_base_name(path);
+	const int folder = (int)(name - path);
+	char *sample = kh_merge_sample_name(path), *profile = NULL, *report = NULL;
+	int rc = KH_OK;
+
+	if (sample)
+		cut_end(sample, ".json");
+	if (!sample || asprintf(&profile, "%.*s%s.%s", folder, path, sample, f->profile) < 0)
+		profile = NULL;
+	if (profile && asprintf(&report, "%.*s%s.report", folder, path, sample) < 0)
+		report = NULL;
+	if (!report)
+		rc = kh_fail_nomem(err);
+	else if (access(profile, F_OK) != 0 && (is_report(name) || access(report, F_OK) != 0))
+		rc = kh_errs_note(errs, err, KH_EIO, "%s: there is no such file, but %s of the "
+				  "same sample", profile, path);
+	free(report);
+	free(profile);
 	free(sample);
+	return rc;
+}
+
+/* Notes if the file is of another run than the summary of its sample. */
+static int check_run(const kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err)
+{
+	char *sample = sample_of(f, path);
+	const int rc = sample ? kh_merge_check_run(path, sample, errs, err) : kh_fail_nomem(err);
+
+	free(sample);
+	return rc;
+}
+
+/* Adds a file of a folder: a report or a profile, by what is wanted. */
+static int add_entry(kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err)
+{
+	const char *name = kh_base_name(path);
+
+	if (f->profile ? profile_stem(f, name) > 0 : is_report(name))
+		return add_file(f, sample_of(f, path), strdup(path), err);
+	if (!f->profile || !(is_report(name) || (ends_in(name, ".json") &&
+						  kh_merge_is_summary(path))))
+		return KH_OK;
+	const int rc = check_profile(f, path, errs, err);
+	return rc || !is_report(name) ? rc : check_run(f, path, errs, err);
 }
 
 static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_err *err)
 {
 	struct dirent **e = NULL;
 	const int n = scandir(folder, &e, NULL, by_name);
-	char end[NAME_MAX + 2];
-	size_t found = 0;
+	const size_t before = f->n;
 	int rc = KH_OK;
 
 	if (n < 0)
 		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
-	snprintf(end, sizeof end, ".%s", f->profile ? f->profile : "report");
 	for (int i = 0; i < n; i++) {
-		const char *name = e[i]->d_name;
+		char *path = NULL;
 
-		if (!rc && name[0] != '.' && (f->profile ? ends_in(name, end) : is_report(name))) {
-			rc = add_from_folder(f, folder, name, err);
-			found++;
+		if (!rc && e[i]->d_name[0] != '.') {
+			rc = asprintf(&path, "%s/%s", folder, e[i]->d_name) < 0
+				     ? (path = NULL, kh_fail_nomem(err))
+				     : add_entry(f, path, errs, err);
+			free(path);
 		}
-		if (f->profile && name[0] != '.' && is_report(name))
-			tell_missing(f, folder, name);
 		free(e[i]);
 	}
 	free(e);
-	if (!rc && found == 0)
-		rc = kh_errs_note(errs, err, KH_EIO, "%s: no %s in this folder: no *%s", folder,
-				  f->profile ? "profile" : "report", end);
+	if (!rc && f->n == before)
+		rc = kh_errs_note(errs, err, KH_EIO, "%s: no %s in this folder: no *.%s", folder,
+				  f->profile ? "profile" : "report",
+				  f->profile ? f->profile : "report");
 	return rc;
 }
 
@@ -222,6 +262,15 @@ static bool is_name(const char *s)
 	return true;
 }
 
+static int check_runs(const kh_merge_files *f, kh_errs *errs, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < f->n && !rc; i++)
+		rc = check_run(f, f->v[i].path, errs, err);
+	return rc;
+}
+
 int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 {
 	const kh_merge_file **v = kh_array(f->n, sizeof *v, err);
@@ -242,5 +291,5 @@ int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 					  "two samples are called %s: %s and %s (--list gives them "
 					  "names)", v[i]->sample, v[i - 1]->path, v[i]->path);
 	free(v);
-	return rc;
+	return rc ? rc : check_runs(f, errs, err);
 }

@@ -83,6 +83,24 @@ static int check_twice(kh_merge_reader *r, size_t from)
 	return rc;
 }
 
+/* The abundances of all species of a profile, each rounded, and of the unknown add up to one. */
+static int check_abundances(kh_merge_reader *r, size_t from)
+{
+	const kh_merge *m = r->m;
+	uint64_t sum = m->sample[r->sample].unknown.abundance, n = 1;
+
+	for (size_t i = from; i < m->n_cells; i++)
+		if (m->taxon[m->cell[i].taxon].code[0] == 'S') {
+			sum += m->cell[i].abundance;
+			n++;
+		}
+	if (sum + n >= KH_MERGE_ONE && sum <= KH_MERGE_ONE + n)
+		return KH_OK;
+	return KH_MERGE_BAD(r, "%s: the abundances of species and of the unknown add up to %.6f "
+			    "%%, not to 100: rows are missing, or were changed", r->tsv.name,
+			    (double)sum * 100 / KH_MERGE_ONE);
+}
+
 int kh_merge_unreadable(kh_merge_reader *r)
 {
 	return r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
@@ -132,6 +150,8 @@ int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs
 	}
 	if (!rc)
 		rc = check_twice(&r, cells);
+	if (!rc && r.sound && m->profiles)
+		rc = check_abundances(&r, cells);
 	kh_tsv_clear(&r.tsv);
 	return rc;
 }

@@ -99,6 +99,11 @@ int kh_open_sheet(kh_sheet *s, const kh_open_options *o, kh_errs *errs, kh_err *
 {
 	int rc = o->table ? kh_sheet_load(s, o->table, errs, err) : add_operands(s, o, err);
 
+	if (!rc && s->interleaved && o->name)
+		rc = kh_errs_note(errs, err, KH_EUSAGE,
+				  "%s:%llu: interleaved reads are not read by a sheet: give two "
+				  "files, or classify the sample with --interleaved", o->table,
+				  s->interleaved);
 	for (size_t i = 0; i < s->n && !rc && o->name; i++)
 		rc = o->name(o->arg, &s->v[i], err);
 	return rc || !o->name ? rc : check_files(s, o, errs, err);

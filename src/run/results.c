@@ -12,7 +12,7 @@ int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, k
 		if (x->path[k]) {
 			const kh_text_options o = { .path = x->path[k],
 						    .bgzf = kh_text_wants_bgzf(x->path[k]),
-						    .digest = x->name != NULL,
+						    .digest = x->path[KH_RESULT_SUMMARY] != NULL,
 						    .threads = k < KH_N_TEXTS ? threads : 1 };
 
 			rc = kh_text_open(&r->out[k], &o, m, err);

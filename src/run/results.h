@@ -14,6 +14,7 @@
 
 typedef struct kh_run_summary {
 	uint64_t fragments, classified, bases;
+	uint64_t swapped;               /* pairs of a second mate and a first one, by their names */
 	size_t kept;                    /* samples of too few fragments for calls to be changed */
 	double seconds;                 /* without loading the database */
 } kh_run_summary;

@@ -257,6 +257,7 @@ static void count(kh_run *r, const kh_slot *t, int rc, const kh_err *err)
 		to->sum.classified += s->classified;
 		to->sum.bases += s->bases;
 		to->sum.kept += s->kept;
+		to->sum.swapped += s->swapped;
 	}
 	if (rc < 0 && rc != KH_ECANCEL && !r->o.keep_going && !r->stop) {
 		r->rc = rc;
@@ -338,6 +339,7 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 
 	if (!rc && t->work == kh_flow_work) {
 		rc = kh_flow_add_up(&t->flow, err);
+		t->results.sum.swapped += kh_feed_swapped(t->feed);
 		if (!rc)
 			rc = note_digests(r, t, err);
 		if (!rc && t->reads + 1 < sample_of(r, t)->n_reads) {

@@ -11,7 +11,7 @@
 #include "io/source.h"
 #include "taxonomy/columns.h"
 
-enum { SAMPLE, READS1, READS2, FASTA, LONG, CONTROL, N_ROLES };
+enum { SAMPLE, READS1, READS2, FASTA, LONG, N_FILES, INTERLEAVED = N_FILES, CONTROL, N_ROLES };
 
 void kh_sheet_clear(kh_sheet *s)
 {
@@ -115,6 +115,7 @@ static int role_of(kh_span name)
 		[READS2] = { "reads2", "fq2", "fastq_2", "reads_2", "fastq2", "short_reads_2" },
 		[FASTA] = { "fasta" },
 		[LONG] = { "long_reads" },
+		[INTERLEAVED] = { "interleaved" },
 		[CONTROL] = { "control" },
 	};
 
@@ -205,6 +206,25 @@ static int first_column(const struct reader *r)
 	return r->column[role] + 1;
 }
 
+/* cell: by role. */
+static int check_interleaved(struct reader *r, const kh_span cell[N_ROLES])
+{
+	const kh_span s = cell[INTERLEAVED];
+	const bool yes = kh_span_is_word(s, "yes");
+	const int column = r->column[INTERLEAVED] + 1;
+
+	if (s.n > 0 && !yes && !kh_span_is_word(s, "no"))
+		return BAD(r, "%s:%llu: column %d: \"%s\" is neither yes nor no", r->tsv->name,
+			   line_of(r), column, kh_span_show(s).s);
+	if (yes && (cell[READS1].n == 0 || cell[READS2].n > 0))
+		return BAD(r, "%s:%llu: column %d: \"yes\", and %s", r->tsv->name, line_of(r),
+			   column, cell[READS2].n > 0 ? "second mates have a file of their own"
+						      : "there are no reads that may be mates");
+	if (yes && !r->s->interleaved)
+		r->s->interleaved = line_of(r);
+	return KH_OK;
+}
+
 /* path: by role, SAMPLE's is unused. */
 static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES], bool *good)
 {
@@ -220,7 +240,7 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES]
 		rc = BAD(r, "%s:%llu: column %d: no reads; expected a file%s", r->tsv->name,
 			 line_of(r), first_column(r),
 			 path[READS2].n > 0 ? ", as there are second mates" : "");
-	for (int i = READS1; i <= LONG && !rc; i++)
+	for (int i = READS1; i < N_FILES && !rc; i++)
 		if (kh_span_is(path[i], "-") || memchr(path[i].p, 0, path[i].n))
 			rc = BAD(r, "%s:%llu: column %d: \"%s\" is not the name of a file",
 				 r->tsv->name, line_of(r), r->column[i] + 1,
@@ -229,6 +249,8 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES]
 	    memcmp(path[READS1].p, path[READS2].p, path[READS1].n) == 0)
 		rc = BAD(r, "%s:%llu: column %d: \"%s\" is named for both mates", r->tsv->name,
 			 line_of(r), r->column[READS2] + 1, kh_span_show(path[READS2]).s);
+	if (!rc)
+		rc = check_interleaved(r, path);
 	*good = r->errs->found == before;
 	return rc;
 }

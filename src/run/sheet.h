@@ -8,9 +8,9 @@
  * A table with a header, of columns between tabs or, if its header has none, between commas.  A
  * column is known by its name: `sample`; `reads1`, `fq1`, `fastq_1`, `short_reads_1`;
  * `reads2`, `fq2`, `fastq_2`, `short_reads_2`; `fasta` and `long_reads`, which have single reads
- * beside these, or in their place; `control`, which says whether it is a negative control; others
- * are passed over.  A row without a second file has single reads.  A sample may have several rows;
- * its reads are those of its rows in order.
+ * beside these, or in their place; `interleaved`, yes or no; `control`, which says whether it is a
+ * negative control; others are passed over.  A row without a second file has single reads.  A
+ * sample may have several rows; its reads are those of its rows in order.
  */
 #ifndef KH_RUN_SHEET_H
 #define KH_RUN_SHEET_H
@@ -71,6 +71,7 @@ typedef struct kh_sheet {
 	kh_sheet_file *file;
 	size_t n_files, cap_files;
 	kh_numbers numbers;             /* of samples, by name */
+	unsigned long long interleaved; /* the first line that says so of its reads; 0: none */
 } kh_sheet;
 
 void kh_sheet_clear(kh_sheet *s);

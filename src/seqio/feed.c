@@ -346,6 +346,11 @@ bool kh_feed_digest(const kh_feed *f, unsigned mate, size_t file, uint64_t *dige
 	return d->known;
 }
 
+uint64_t kh_feed_swapped(const kh_feed *f)
+{
+	return f->n_swapped;
+}
+
 void kh_feed_progress(kh_feed *f, uint64_t *done, uint64_t *total)
 {
 	pthread_mutex_lock(&f->lock);

@@ -213,6 +213,10 @@ void kh_feed_release_job(kh_feed *f, const kh_job *j);
  * known, as the file was not read in order; plain files are not. */
 bool kh_feed_digest(const kh_feed *f, unsigned mate, size_t file, uint64_t *digest);
 
+/* When all has been read: pairs of which the first mate says that it is the second one, and the
+ * second one that it is the first. */
+uint64_t kh_feed_swapped(const kh_feed *f);
+
 /* Bytes read and, where known, to be read: for progress. */
 void kh_feed_progress(kh_feed *f, uint64_t *done, uint64_t *total);
 

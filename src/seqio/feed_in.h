@@ -85,6 +85,12 @@ static inline bool feed_same_mate(uint64_t a, uint64_t b)
 	return (a & FEED_MATE) != 0 && ((a ^ b) & FEED_MATE) == 0;
 }
 
+/* The second mate stands where the first one is expected. */
+static inline bool feed_swapped(uint64_t a, uint64_t b)
+{
+	return (a & FEED_MATE) == 2 && (b & FEED_MATE) == 1;
+}
+
 struct feed_wait {              /* records that wait for their mates */
 	struct feed_block *b;
 	size_t from;
@@ -157,7 +163,7 @@ struct kh_feed {
 	uint64_t stood;         /* `done` when it was last looked at, */
 	double since;           /* and the time since which it has that value */
 	/* used in order, while a block is committed: */
-	uint64_t n_job, n_frag;
+	uint64_t n_job, n_frag, n_swapped;
 	int orphan;             /* 1 + the stream that has more than the other, or 0 */
 	size_t orphan_file;
 	char orphan_name[80];

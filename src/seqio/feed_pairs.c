@@ -73,6 +73,7 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 
 		if (!feed_same_names(x, y) || feed_same_mate(x, y))
 			return fail_names(f, j, i, feed_same_names(x, y), err);
+		f->n_swapped += feed_swapped(x, y);
 	}
 	return KH_OK;
 }

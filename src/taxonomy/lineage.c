@@ -26,13 +26,16 @@ void kh_lineages_free(kh_lineages *l)
 }
 
 /* --- taxa by their paths ---------------------------------------------------------- */
+uint64_t kh_lineages_hash_on(uint64_t h, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
 uint64_t kh_lineages_hash(kh_span s)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < s.n; i++)
-		h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
-	return h;
+	return kh_lineages_hash_on(KH_LINEAGES_EMPTY, s.p, s.n);
 }
 
 static bool same(kh_span a, kh_span b)
@@ -289,7 +292,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 {
 	struct parts x = { .n = 0 };
 	const kh_span id = kh_lineages_plain_id(row->id);
-	kh_lineage_entry e = { .id_len = id.n, .line = row->line };
+	kh_lineage_entry e = { .id_len = id.n, .line = row->line, .file = row->file };
 	bool bad = id.p && id.n == 0;
 	int rc;
 
@@ -301,7 +304,6 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 		return rc;
 	x.closed |= row->closed;
 	rank_by_place(&x);
-	l->file = row->file;
 	if ((rc = intern_all(l, &x, &e.node, err)) || !id.p)
 		return rc;
 	e.id = l->text.n;

@@ -19,6 +19,7 @@
 #ifndef KH_TAXONOMY_LINEAGE_H
 #define KH_TAXONOMY_LINEAGE_H
 
+#include <stdint.h>
 #include "base/errs.h"
 #include "taxonomy/seqid.h"
 #include "taxonomy/taxonomy.h"
@@ -38,7 +39,7 @@ void kh_lineages_free(kh_lineages *l);
  * called by its epithet, as s__coli, gets the name of its genus in front.  What is wrong goes to
  * `errs`. */
 typedef struct kh_lineage_row {
-	const char *file;               /* for messages */
+	const char *file;               /* for messages, until kh_lineages_finish */
 	unsigned long long line;
 	kh_span id, lineage;            /* id.p NULL: it is that of a header line */
 	bool closed;                    /* as if a ';' stood behind the last part */
@@ -75,6 +76,13 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
  * the lesser keeps it, and that may be known only here. */
 int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *number,
 			kh_err *err);
+/* Which taxa of a tree were made of lineages: made[i], of t->n that are 0 before. */
+enum kh_made {
+	KH_MADE_ELSE,
+	KH_MADE_BELOW,          /* it lies below one of these */
+	KH_MADE_OF_PATH         /* its number is that of its path */
+};
+int kh_lineages_made(const kh_taxonomy *t, uint8_t *made, kh_err *err);
 /* Enters the taxids of ids into a map of sequences. */
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err);
 

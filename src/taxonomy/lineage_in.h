@@ -21,6 +21,7 @@ typedef struct kh_lineage_entry {
 	size_t id, id_len;              /* in text */
 	uint32_t node;
 	unsigned long long line;
+	const char *file;               /* borrowed, as that of the row */
 } kh_lineage_entry;
 
 struct kh_lineages {
@@ -30,10 +31,14 @@ struct kh_lineages {
 	kh_lineage_entry *entry;                   /* by id, when finished */
 	size_t n_entries, entries_cap;
 	kh_numbers numbers;             /* of nodes, by path */
-	const char *file;               /* of the row added last, for kh_lineages_finish */
 };
 
+#define KH_LINEAGES_NUMBERS ((UINT64_C(1) << 31) - 2)   /* the taxids there are, from 2 on */
+
 uint64_t kh_lineages_hash(kh_span path);
+/* The same of a text behind one with this hash; KH_LINEAGES_EMPTY: behind none. */
+uint64_t kh_lineages_hash_on(uint64_t hash, const char *text, size_t n);
+#define KH_LINEAGES_EMPTY UINT64_C(0xcbf29ce484222325)
 /* The node of a path, or KH_NO_NUMBER. */
 uint32_t kh_lineages_find(const kh_lineages *l, kh_span path);
 /* The letters that names of a rank may have in front, the usual one first; "": none. */

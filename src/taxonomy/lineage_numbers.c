@@ -45,18 +45,17 @@ static bool is_used(const kh_numbers *used, uint32_t number)
  * order of bytes keeps it. Numbers of the dump, if there is one, are not free. */
 static int number_nodes(kh_lineages *l, const kh_taxdump *d, const struct key *key, kh_err *err)
 {
-	const uint64_t numbers = (UINT64_C(1) << 31) - 2;
 	kh_numbers used = { .n = 0 };
 	int rc = KH_OK;
 
 	for (size_t k = 0; k < l->n && !rc; k++) {
-		uint64_t x = kh_lineages_hash(key[k].s) % numbers;
+		uint64_t x = kh_lineages_hash(key[k].s) % KH_LINEAGES_NUMBERS;
 
 		if (l->node[key[k].i].taxid)
 			continue;
 		while (is_used(&used, (uint32_t)x + 2) ||
 		       (d && kh_taxdump_find(d, (uint32_t)x + 2)))
-			x = (x + 1) % numbers;
+			x = (x + 1) % KH_LINEAGES_NUMBERS;
 		l->node[key[k].i].taxid = (uint32_t)x + 2;
 		rc = kh_numbers_add(&used, kh_fmix64(x + 2), (uint32_t)x + 2, err);
 	}
@@ -79,9 +78,10 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 		if (i > 0 && kh_lineages_compare(key[i].s, key[i - 1].s) == 0 &&
 		    sorted[i].node != sorted[i - 1].node)
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
-					  "%s:%llu: column 1: \"%s\" has another lineage in line "
-					  "%llu", l->file, sorted[i].line,
-					  kh_span_show(key[i].s).s, sorted[i - 1].line);
+					  "%s:%llu: column 1: \"%s\" has another lineage in "
+					  "%s:%llu", sorted[i].file, sorted[i].line,
+					  kh_span_show(key[i].s).s, sorted[i - 1].file,
+					  sorted[i - 1].line);
 	}
 	free(key);
 	if (rc) {
@@ -250,6 +250,75 @@ int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *nu
 	free(path.p);
 	free(at);
 	return rc;
+}
+
+/* --- which taxa were made of lineages ------------------------------------------------ */
+/* The hashes that the path of a taxon may have, as the tree does not tell how its lineage was
+ * written: with letters, the same without the kingdom, which a dump has between, and without
+ * letters. */
+struct hashes {
+	uint64_t of[3];
+};
+
+/* Is it the taxid of a path with this hash, or the next one, which the greater of two paths has? */
+static bool is_number(uint64_t hash, uint32_t taxid)
+{
+	const uint64_t x = hash % KH_LINEAGES_NUMBERS;
+
+	return taxid == x + 2 || taxid == (x + 1) % KH_LINEAGES_NUMBERS + 2;
+}
+
+static uint64_t add_part(uint64_t above, char letter, const char *name)
+{
+	const char prefix[] = { letter, '_', '_' };
+	uint64_t h = above == KH_LINEAGES_EMPTY ? above : kh_lineages_hash_on(above, ";", 1);
+
+	if (letter)
+		h = kh_lineages_hash_on(h, prefix, sizeof prefix);
+	return kh_lineages_hash_on(h, name, strlen(name));
+}
+
+/* Goes on from the hash of the parent, *h, to that of the taxon: to the one that its taxid follows
+ * from, if there is one. */
+static bool goes_on(const kh_taxonomy *t, uint32_t taxon, const char *letters, uint64_t *h)
+{
+	const char *name = t->names + t->name[taxon];
+	const char *rest = epithet(name, t->names + t->name[t->parent[taxon]]);
+	const uint64_t above = *h;
+
+	*h = add_part(above, letters[0], name);
+	for (const char *letter = letters; letter == letters || *letter; letter++)
+		for (int form = 0; form < (rest == name ? 1 : 2); form++) {
+			const uint64_t x = add_part(above, *letter, form ? rest : name);
+
+			if (is_number(x, t->taxid[taxon])) {
+				*h = x;
+				return true;
+			}
+		}
+	return false;
+}
+
+int kh_lineages_made(const kh_taxonomy *t, uint8_t *made, kh_err *err)
+{
+	struct hashes *h = kh_array(t->n, sizeof *h, err);
+
+	if (!h)
+		return KH_ENOMEM;
+	h[0] = (struct hashes) { { KH_LINEAGES_EMPTY, KH_LINEAGES_EMPTY, KH_LINEAGES_EMPTY } };
+	for (uint32_t i = 1; i < t->n; i++) {
+		const uint32_t up = t->parent[i];
+		const char *letters = kh_lineages_letters(t->rank[i]);
+
+		h[i] = h[up];
+		made[i] = made[up] ? KH_MADE_BELOW : KH_MADE_ELSE;
+		for (int form = 0; form < 3; form++)
+			if ((form == 2 || (*letters && !(form == 1 && *letters == 'k'))) &&
+			    goes_on(t, i, form == 2 ? "" : letters, &h[i].of[form]))
+				made[i] = KH_MADE_OF_PATH;
+	}
+	free(h);
+	return KH_OK;
 }
 
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err)

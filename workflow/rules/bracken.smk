@@ -22,7 +22,7 @@ rule bracken_tables:
         length=BRACKEN,
         device=device_of,
         references=FASTA,
-        identity=identity_of(FASTA),
+        identity=identity_of(references_files()),
     shell:
         "kmerhash bracken-distrib --db {input.db:q} --outdir {params.folder:q} "
         "--read-length {params.length} --threads {threads} --device {params.device} "

@@ -22,7 +22,7 @@ rule kmerhash_build:
         tables=[word for row in TABLES for word in row],
         device=device_of,
         references=FASTA,
-        identity=identity_of(FASTA),
+        identity=identity_of(references_files()),
         extra=config["build"]["extra"],
     shell:
         "kmerhash build --db {output.db:q} {params.taxonomy:q} {params.tables:q} "

@@ -52,7 +52,10 @@ rule kmerhash_classify_batch:
         db=lambda wildcards: DATABASE,
         sheet=sheet_of,
         sheet_folder=folder_of,
-        identity=identity_of([DATABASE]),
+        identity=lambda wildcards: identity_of([DATABASE]) if "database" in config else "",
+        reads=state_of(
+            [path for rows in SAMPLES.values() for path in reads_of_rows(rows)]
+        ),
         sample_pass=SAMPLE_PASS,
         extra=config["classify"]["extra"],
         stale=MERGED,

@@ -1,8 +1,11 @@
 # What the rules need of the configuration and the sample sheet
 import csv
+import gzip
 import hashlib
+import json
 import os
 import re
+import time
 
 validate(config, schema="../schemas/config.schema.yaml")
 
@@ -24,15 +27,61 @@ def files_of(path):
     return sorted(found) or [path]
 
 
-def identity_of(paths):
-    """A digest of names, sizes and times of the files of folders: files may be replaced
-    by older ones, too."""
-    digest = hashlib.sha256()
-    for path in paths:
-        for file in files_of(path) if os.path.isdir(path) else []:
-            state = os.stat(file)
-            digest.update(f"{file}\t{state.st_size}\t{state.st_mtime_ns}\n".encode())
+# Digests of files, by their path, with what the system said of them then.
+DIGESTS = ".snakemake/kmerhash-digests.json"
+KHDB = b"\x89KHDB\r\n\x1a"
+
+
+def content_of(path):
+    """A digest of the bytes of a file; the header of a database has checksums of the rest."""
+    digest = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        if file.read(len(KHDB)) == KHDB:
+            file.seek(0)
+            digest.update(file.read(4096))
+            return digest.hexdigest()
+        file.seek(0)
+        while block := file.read(1 << 20):
+            digest.update(block)
     return digest.hexdigest()
+
+
+def identity_of(paths):
+    """A digest of the names and bytes of files, and of those in folders.  What has the number,
+    the size and the times that it had is not read again; the time of change cannot be set."""
+    try:
+        with open(DIGESTS, encoding="utf-8") as file:
+            known = json.load(file)
+    except (OSError, ValueError):
+        known = {}
+    before, digest = dict(known), hashlib.blake2b(digest_size=16)
+    for file in sorted({file for path in paths for file in files_of(path)}):
+        if not os.path.isfile(file):
+            continue
+        state = os.stat(file)
+        state = [state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+        if known.get(file, [None])[0] != state:
+            known.pop(file, None)
+            content = content_of(file)
+            if time.time_ns() - state[-1] > 2_000_000_000:  # else a change may leave the times
+                known[file] = [state, content]
+        else:
+            content = known[file][1]
+        digest.update(f"{file}\t{content}\n".encode())
+    if known != before:
+        os.makedirs(os.path.dirname(DIGESTS), exist_ok=True)
+        with open(f"{DIGESTS}.{os.getpid()}", "w", encoding="utf-8") as file:
+            json.dump(known, file)
+        os.replace(file.name, DIGESTS)
+    return digest.hexdigest()
+
+
+def state_of(paths):
+    """Sizes and times of files: an older file may take the place of another one, too."""
+    return [
+        [state.st_size, state.st_mtime_ns]
+        for state in (os.stat(path) for path in paths if os.path.exists(path))
+    ]
 
 
 def kind_of(row):
@@ -46,6 +95,8 @@ def kind_of(row):
 COLUMNS = {
     "sample": "sample",
     "interleaved": "interleaved",
+    "fasta": "fasta",
+    "long_reads": "long",
     **{
         name: f"fq{mate}"
         for mate in (1, 2)
@@ -55,25 +106,48 @@ COLUMNS = {
             f"fastq{mate}",
             f"reads{mate}",
             f"reads_{mate}",
+            f"short_reads_{mate}",
         )
     },
 }
+
+
+def cells_of(sheet):
+    """The rows of a table, less blank ones and comments; the first one is the header, which
+    may begin with '#' itself."""
+    lines = [line for line in sheet.read().splitlines() if line.strip(' \t,"')]
+    at = 0
+    while at < len(lines) and lines[at][0] == "#" and "sample" not in lines[at].lower():
+        at += 1
+    lines = [line for i, line in enumerate(lines) if i == at or (i > at and line[0] != "#")]
+    between = "\t" if lines and "\t" in lines[0] else ","
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=between)]
+    if rows:
+        rows[0][0] = rows[0][0].lstrip("# ")
+    return rows
+
+
+def reads_in(row):
+    """A row may have single reads of two more columns, which are rows of their own."""
+    single = [row.pop(column) for column in ("fasta", "long") if column in row]
+    rows = [row] if "fq1" in row or not single else []
+    return rows + [{"sample": row.get("sample", ""), "fq1": path} for path in single]
 
 
 def read_samples(path):
     """Rows of the sheet by sample, each checked against its schema."""
     samples = {}
     with open(path, newline="", encoding="utf-8-sig") as sheet:
-        between = "\t" if "\t" in sheet.readline() else ","
-        sheet.seek(0)
-        for row in csv.DictReader(sheet, delimiter=between):
-            row = {
-                COLUMNS[column]: value
-                for column, value in row.items()
-                if column in COLUMNS and value
-            }
-            validate(row, schema="../schemas/samples.schema.yaml")
-            samples.setdefault(row["sample"], []).append(row)
+        header, *rows = cells_of(sheet) or [[]]
+    for cells in rows:
+        row = {
+            COLUMNS[column.lower()]: cell
+            for column, cell in zip(header, cells)
+            if column.lower() in COLUMNS and cell
+        }
+        for reads in reads_in(row):
+            validate(reads, schema="../schemas/samples.schema.yaml")
+            samples.setdefault(reads["sample"], []).append(reads)
     if not samples:
         raise ValueError(f"{path}: no samples")
     return samples
@@ -159,6 +233,28 @@ TABLES = [
     for option in ("seqid2taxid", "accession2taxid", "assemblies", "lineage")
     for path in REFERENCES.get(option, [])
 ]
+
+
+def named_in(tables):
+    """The files that tables of assemblies name: a column of some row."""
+    found = set()
+    for table in tables:
+        text = gzip.open if table.endswith(".gz") else open
+        with text(table, "rt", encoding="utf-8-sig", errors="replace") as rows:
+            for row in rows:
+                cells = re.split(r"[\t,]", row.strip())
+                found.update(cell for cell in map(unquoted, cells) if os.path.exists(cell))
+    return sorted(found)
+
+
+def unquoted(cell):
+    return cell.strip(' "')
+
+
+def references_files():
+    """All that a database is made of."""
+    named = named_in(path for option, path in TABLES if option == "--assemblies")
+    return FASTA + taxonomy_files() + [path for _, path in TABLES] + named
 
 
 def taxonomy_option():

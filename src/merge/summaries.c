@@ -1,0 +1,76 @@
+#include <config.h>
+#include "merge/summaries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/escape.h"
+#include "io/paths.h"
+#include "io/text.h"
+#include "run/recorded.h"
+
+/* NULL: there is none, or it is something else. */
+static json_t *load(const char *path)
+{
+	json_t *root = kh_recorded_load(path);
+	const char *tool = json_string_value(json_object_get(root, "tool"));
+
+	if (tool && strcmp(tool, "kmerhash") == 0)
+		return root;
+	json_decref(root);
+	return NULL;
+}
+
+bool kh_merge_is_summary(const char *path)
+{
+	json_t *root = load(path);
+
+	json_decref(root);
+	return root != NULL;
+}
+
+/* Does a summary tell of the file, or of one of that name that it cannot be compared with? */
+static bool tells_of(const json_t *outputs, const char *path, const char *name)
+{
+	const size_t n = strlen(name);
+	bool told = false;
+	size_t i;
+	json_t *x;
+
+	json_array_foreach(outputs, i, x) {
+		const char *was = json_string_value(json_object_get(x, "path"));
+
+		was = was ? kh_base_name(was) : "";
+		const bool packed = kh_text_wants_bgzf(was);
+
+		told |= kh_recorded_is(path, x) ||
+			(!packed && kh_text_wants_bgzf(name) && kh_recorded_is_inflated(path, x));
+		/* version 0.2.0 has no digests, and a file may have been inflated since */
+		told |= (!json_object_get(x, "xxh3") && strcmp(was, name) == 0) ||
+			(packed && strncmp(was, name, n) == 0 && was[n] == '.');
+	}
+	return told || !json_is_array(outputs);
+}
+
+int kh_merge_check_run(const char *path, const char *sample, kh_errs *errs, kh_err *err)
+{
+	const char *base = kh_base_name(path);
+	char *summary = NULL, *name = kh_escaped(base);
+	int rc = KH_OK;
+
+	if (!name || asprintf(&summary, "%.*s%s.json", (int)(base - path), path, sample) < 0) {
+		free(name);
+		return kh_fail_nomem(err);
+	}
+	json_t *root = load(summary);
+	const json_t *outputs = json_object_get(json_object_get(root, "run"), "outputs");
+
+	if (root && !tells_of(outputs, path, name))
+		rc = kh_errs_note(errs, err, KH_EFORMAT,
+				  "%s: not a file that %s tells of, the summary of this sample's "
+				  "run: it is of another run, or was changed since", path, summary);
+	json_decref(root);
+	free(summary);
+	free(name);
+	return rc;
+}
