@@ -75,6 +75,8 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
  * the lesser keeps it, and that may be known only here. */
 int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *number,
 			kh_err *err);
+/* Were the taxa of a tree numbered by their lineages?  Then those below the root were. */
+bool kh_lineages_numbered(const kh_taxonomy *t);
 /* Enters the taxids of ids into a map of sequences. */
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err);
 

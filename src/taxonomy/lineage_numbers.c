@@ -9,6 +9,8 @@
 #include "taxonomy/taxdump.h"
 
 /* --- numbers ---------------------------------------------------------------------- */
+static const uint64_t NUMBERS = (UINT64_C(1) << 31) - 2;        /* there are, from 2 on */
+
 struct key {
 	kh_span s;
 	size_t i;
@@ -45,18 +47,17 @@ static bool is_used(const kh_numbers *used, uint32_t number)
  * order of bytes keeps it. Numbers of the dump, if there is one, are not free. */
 static int number_nodes(kh_lineages *l, const kh_taxdump *d, const struct key *key, kh_err *err)
 {
-	const uint64_t numbers = (UINT64_C(1) << 31) - 2;
 	kh_numbers used = { .n = 0 };
 	int rc = KH_OK;
 
 	for (size_t k = 0; k < l->n && !rc; k++) {
-		uint64_t x = kh_lineages_hash(key[k].s) % numbers;
+		uint64_t x = kh_lineages_hash(key[k].s) % NUMBERS;
 
 		if (l->node[key[k].i].taxid)
 			continue;
 		while (is_used(&used, (uint32_t)x + 2) ||
 		       (d && kh_taxdump_find(d, (uint32_t)x + 2)))
-			x = (x + 1) % numbers;
+			x = (x + 1) % NUMBERS;
 		l->node[key[k].i].taxid = (uint32_t)x + 2;
 		rc = kh_numbers_add(&used, kh_fmix64(x + 2), (uint32_t)x + 2, err);
 	}
@@ -264,4 +265,33 @@ int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err)
 				   l->node[e->node].taxid, err);
 	}
 	return rc;
+}
+
+/* Is this the number of a path of one part, with that letter in front if it is not 0? */
+static bool is_number_of(uint32_t taxid, char letter, const char *name)
+{
+	kh_buf path = { .n = 0 };
+	bool is;
+
+	if (letter)
+		kh_buf_print(&path, "%c__", letter);
+	kh_buf_string(&path, name);
+	is = !path.lost &&
+	     taxid == kh_lineages_hash((kh_span) { path.p, path.n }) % NUMBERS + 2;
+	free(path.p);
+	return is;
+}
+
+bool kh_lineages_numbered(const kh_taxonomy *t)
+{
+	for (uint32_t i = 1; i < t->n; i = t->end[i]) {
+		const char *const name = t->names + t->name[i];
+
+		if (is_number_of(t->taxid[i], 0, name))
+			return true;
+		for (const char *l = kh_lineages_letters(t->rank[i]); *l; l++)
+			if (is_number_of(t->taxid[i], *l, name))
+				return true;
+	}
+	return false;
 }
