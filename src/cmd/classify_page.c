@@ -110,6 +110,20 @@ static const char *grouped(char text[32], uint64_t n)
 	return p;
 }
 
+static void tell_database(const struct classify *j, const char *name, struct facts *f)
+{
+	char date[KH_DATE];
+
+	if (j->db->joined) {
+		add(f, "Databases", "%s, by %s", name, j->db->h->tool);
+		add_text(f, "Database files", j->db->path, true);
+		return;
+	}
+	kh_cmd_file_date(j->db->path, date);
+	add(f, "Database", "%s, of %s, by %s", name, date, j->db->h->tool);
+	add_text(f, "Database file", j->v.db.v[0], true);
+}
+
 static void tell_run(const struct classify *j, struct facts *f)
 {
 	const kh_db_header *h = j->db->h;
@@ -118,10 +132,8 @@ static void tell_run(const struct classify *j, struct facts *f)
 	kh_cmd_date(kh_cmd_now(), a);
 	add(f, "Date", "%s", a);
 	add_text(f, "Program", PACKAGE_STRING, false);
-	kh_cmd_file_date(j->db->path, a);
-	kh_cmd_db_name(j->db->path, b, sizeof b);
-	add(f, "Database", "%s, of %s, by %s", b, a, h->tool);
-	add_text(f, "Database file", j->v.db, true);
+	kh_cmd_db_name(j->db, b, sizeof b);
+	tell_database(j, b, f);
 	if (j->db->k2) {
 		add(f, "Contents", "%s minimizers, %" PRIu32 " taxa, by Kraken 2",
 		    grouped(a, h->features), h->n_taxa);
