@@ -9,16 +9,20 @@ mkdir made bin; ln -s "$real" bin/kraken2; ln -s "$real" bin/k2
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" >made/1.fq; gzip -dc "$data/reads/tiny_sim_2.fq.gz" >made/2.fq
 gzip -dc "$data"/genomes/*.gz >refs.fa
 build --db made/db.khdb refs.fa || exit 1
+# one that is used beside it, before or behind
+gzip -dc "$data"/genomes/*T3*.gz >one.fa
+build --set total-bases="$(grep -v '>' refs.fa | tr -d '\n' | wc -c)" --db made/beside.khdb one.fa || exit 1
 check "a database of Kraken 2" "$build_dir/tests/make_kraken" made/k2 "$data/taxonomy" cells=90000 refs.fa
-doors="command kraken2 k2 library"
-[ -z "${PYTHON3:-}" ] || [ "$PYTHON3" = : ] || [ -n "${KH_SANITIZE:-}" ] || doors="$doors python"
+doors="command several kraken2 k2 library"
+[ -z "${PYTHON3:-}" ] || [ "$PYTHON3" = : ] || [ -n "${KH_SANITIZE:-}" ] || doors="$doors python pyseveral"
 if command -v bzip2 >/dev/null; then doors="$doors bzip2"; bzip2 -c made/1.fq >made/1.bz2; bzip2 -c made/2.fq >made/2.bz2; fi
 cat >files.py <<'END'
 import os, sys
 sys.path.insert(0, os.environ["KH_SRCDIR"] + "/packaging/python")
 import kmerhash
 names = [None if word == "none" else word for word in sys.argv[1:]]
-with kmerhash.Database(names[0], device="cpu", threads=2) as db:
+dbs = names[0].split("+")
+with kmerhash.Database(dbs if len(dbs) > 1 else dbs[0], device="cpu", threads=2) as db:
     db.classify_files(names[1], names[2], lines=names[3], report=names[4])
 END
 
@@ -30,12 +34,15 @@ through() {
 	case $door in
 	command) mates=$3; [ "$mates" != none ] || { mates=; two=; }
 		"$kmerhash" classify -q --db "$1" ${mates:+--paired} --output "$4" --report "$5" "$2" ${mates:+"$mates"} ;;
+	several) mates=$3; [ "$mates" != none ] || { mates=; two=; }
+		"$kmerhash" classify -q --device cpu --db w/beside.khdb --db "$1" ${mates:+--paired} --output "$4" --report "$5" "$2" ${mates:+"$mates"} ;;
 	kraken2 | bzip2) mates=$3; [ "$mates" != none ] || mates=
 		bin/kraken2 --db "$1" ${mates:+--paired} --output "$4" --report "$5" "$2" ${mates:+"$mates"} ;;
 	k2) mates=$3; [ "$mates" != none ] || mates=
 		bin/k2 classify --db "$1" ${mates:+--paired} --output "$4" --report "$5" "$2" ${mates:+"$mates"} ;;
 	library) "$library" "$1" "$2" "$3" "$4" "$5" ;;
 	python) "$PYTHON3" files.py "$1" "$2" "$3" "$4" "$5" ;;
+	pyseveral) "$PYTHON3" files.py "$1+w/beside.khdb" "$2" "$3" "$4" "$5" ;;
 	esac
 }
 
@@ -57,8 +64,9 @@ refused() { # DOOR KIND FIRST SECOND [DATABASE FILE]
 	end=fq; [ "$1" != bzip2 ] || end=bz2
 	reads=w/1.$end; mates=w/2.$end; lines=w/l.tsv; report=w/r.report; db=w/${5:-k2}
 	echo lines >$lines; echo report >$report
-	case $1 in library | python | command) db=w/${5:-db.khdb} ;; esac
+	case $1 in library | python | command | *several) db=w/${5:-db.khdb} ;; esac
 	eval "file=\$$3"; [ "$3" != db ] || file=$db${6:+/$6}
+	case $1 in *several) db=w/db.khdb ;; esac
 	alias_of "$2" "$file"
 	eval "$4=\$name"
 	sums >was
@@ -73,7 +81,7 @@ refused() { # DOOR KIND FIRST SECOND [DATABASE FILE]
 for door in $doors; do
 	rm -rf w; cp -r made w
 	end=fq; [ $door != bzip2 ] || end=bz2
-	db=w/k2; case $door in library | python | command) db=w/db.khdb ;; esac
+	db=w/k2; case $door in library | python | command | *several) db=w/db.khdb ;; esac
 	through $door $db w/1.$end w/2.$end w/l.tsv w/r.report >.out 2>.err </dev/null
 	check "$door: files of their own" test -s w/l.tsv -a -s w/r.report
 	for kind in same dots soft hard; do
@@ -83,10 +91,11 @@ for door in $doors; do
 		refused $door $kind reads mates
 		refused $door $kind lines report
 		for second in lines report; do
+			case $door in library | python | command | *several) refused $door $kind db $second ;; esac
+			case $door in *several) refused $door $kind db $second beside.khdb; continue ;; esac
 			refused $door $kind db $second k2 hash.k2d
 			refused $door $kind db $second k2 taxo.k2d
 			refused $door $kind db $second k2 opts.k2d
-			case $door in library | python | command) refused $door $kind db $second ;; esac
 		done
 	done
 	refused $door copy reads mates

@@ -16,6 +16,9 @@ run_plain() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.kh
 run_classify() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --set distinct --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
 
+"$real" build -q --device cpu --set total-bases=192055 --db b.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" \
+	"$data"/genomes/*T[37]*.gz
+run_several() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --db b.khdb --output "$d/o.tsv" 1.fq; }
 run_bracken() { $limit "$@" "$real" bracken-distrib -q --device cpu --threads 1 --db a.khdb --outdir "$d" --step 50 \
 	--read-length 100,150 "$data/genomes"; }
 set -- "$data"/genomes/*.gz; more=$1; shift
@@ -80,6 +83,9 @@ for command in build classify plain bracken; do
 		for how in short eintr; do faults $command $kind $how; done
 	done
 done
+mkdir want/several; d=want/several
+check "several databases: without a fault" run_several env
+for kind in alloc read close; do faults several $kind fail; done
 mkdir want/base; d=want/base
 check "base: without a fault" run_base env
 for kind in alloc write fsync rename close; do faults base $kind fail; done

@@ -60,6 +60,14 @@ for way in $ways; do
 	expect 1 "^kmerhash classify: $said\$" "classify, $way" classify_meanwhile $way
 	alone_and_left "classify, $way" r.kreport r.json c.fq
 done
+# ... one of several databases
+bases=$(gzip -dc "$data"/genomes/*.gz | grep -v '>' | tr -d '\n' | wc -c)
+check "one more" build --set total-bases="$bases" --db y.khdb "$data"/genomes/*T[37]*.gz
+several() { KH_DEVICE=cpu classify_meanwhile "$1" --db y.khdb; }
+for way in $ways; do
+	expect 1 "^kmerhash classify: $said\$" "several databases, $way" several $way
+	alone_and_left "several databases, $way" r.kreport r.json c.fq
+done
 case $ways in *overwrite*)
 	expect 1 "$said" "classify --set no-verify, overwrite" classify_meanwhile overwrite --set no-verify ;;
 esac

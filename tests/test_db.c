@@ -11,24 +11,27 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "build/build.h"
+#include "db/join.h"
 
 static char folder[] = "db-test.XXXXXX";
 static const char *const genome[] = { "Escherichia_phage_T7.NC_001604.1",
 				      "Enterobacteria_phage_T3.NC_003298.1",
 				      "Escherichia_virus_phiX174.NC_001422.1" };
 
-static void build(const char *path, unsigned threads)
+/* Of n genomes. */
+static void build_of(const char *path, unsigned threads, int from, int n)
 {
 	const char *src = getenv("KH_SRCDIR");
 	char name[3][512], dir[400], map[512];
 	const char *refs[3] = { name[0], name[1], name[2] }, *maps[1] = { map };
-	kh_build_options o = { .refs = refs,
-			       .n_refs = 3,
+	kh_build_options o = { .refs = refs + from,
+			       .n_refs = (size_t)n,
 			       .db = path,
 			       .taxonomy = dir,
 			       .maps = maps,
 			       .n_maps = 1,
 			       .sampling = { KH_SYNCMER, 0, 0, 0, 0, 0 },
+			       .bases = 39937 + 38208 + 5386,
 			       .threads = threads,
 			       .device = "cpu",
 			       .max_unmapped = 0 };
@@ -42,6 +45,11 @@ static void build(const char *path, unsigned threads)
 	snprintf(map, sizeof map, "%s/accession2taxid.tsv", dir);
 	if (kh_build(&o, &sum, &err))
 		fail_msg("%s", err.msg);
+}
+
+static void build(const char *path, unsigned threads)
+{
+	build_of(path, threads, 0, 3);
 }
 
 /* --- bytes of a file, aligned ----------------------------------------------------- */
@@ -372,6 +380,59 @@ static void test_writer_refuses(void **state)
 	assert_false(there("w.khdb"));
 }
 
+/* --- several databases ------------------------------------------------------------- */
+/* What a joined database has is what a database of all has, but for the holes between texts, of
+ * which numbers of bases know nothing. */
+static void assert_same_text(const kh_db *a, const kh_db *b)
+{
+	const uint32_t stride = a->h->sampling.stride;
+
+	for (uint32_t i = 0; i < a->n_kept; i++) {
+		const uint64_t x = a->kept[i].first_bin * (uint64_t)stride;
+		const uint64_t y = b->kept[i].first_bin * (uint64_t)stride;
+
+		assert_int_equal(a->kept[i].target, b->kept[i].target);
+		assert_int_equal(a->kept[i].bins, b->kept[i].bins);
+		assert_int_equal(a->stretch[i].end - x, b->stretch[i].end - y);
+		assert_int_equal(kh_db_base_number(b, y), x);
+		assert_int_equal(kh_db_base_number(b, b->stretch[i].end), a->stretch[i].end);
+		assert_memory_equal(a->text + x / 16, b->text + y / 16,
+				    (a->kept[i].bins + 1) * stride / 4);
+		assert_int_equal(a->bins.taxon[i], b->bins.taxon[i]);
+		assert_int_equal(a->bins.species[i], b->bins.species[i]);
+	}
+}
+
+static void test_joined(void **state)
+{
+	kh_db *part[3] = { NULL }, *all = open_db("a.khdb"), *db = NULL;
+	char path[] = "0.khdb";
+	kh_err err = { 0, "" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++, path[0]++) {
+		build_of(path, 1, i, 1);
+		part[i] = open_db(path);
+		unlink(path);
+	}
+	if (kh_db_join(&db, part, 3, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(db->h->digest, all->h->digest);
+	assert_int_equal(db->h->bases, all->h->bases);
+	assert_int_equal(db->h->n_targets, all->h->n_targets);
+	assert_int_equal(db->n_kept, all->n_kept);
+	assert_int_equal(db->tax->n, all->tax->n);
+	assert_memory_equal(db->tax->taxid, all->tax->taxid, all->tax->n * sizeof(uint32_t));
+	assert_string_equal(db->path, "0.khdb, 1.khdb, 2.khdb");
+	assert_same_text(all, db);
+	kh_db_close(db);
+	part[0] = open_db("a.khdb");
+	assert_int_equal(kh_db_join(&db, (kh_db *[]) { part[0], all }, 2, &err), KH_EUSAGE);
+	assert_string_equal(err.msg, "a.khdb and a.khdb are the same database");
+	kh_db_close(part[0]);
+	kh_db_close(all);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -398,7 +459,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),         cmocka_unit_test(test_header),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_damaged_part),   cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_writer_refuses),
+		cmocka_unit_test(test_writer_refuses), cmocka_unit_test(test_joined),
 	};
 
 	test_seed();

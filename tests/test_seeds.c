@@ -1,6 +1,7 @@
 /* test_seeds.c - a range of the index beside a model of it: every seed is found with its bins */
 #include "test.h"
 
+#include "index/joint.h"
 #include "made_index.h"
 
 enum { RANGE = 77, MOST_KEYS = 20000 };
@@ -209,11 +210,83 @@ static void test_damaged(void **state)
 	free(p.v);
 }
 
+/* --- several indices ------------------------------------------------------------------ */
+enum { INDICES = 40, KEYS = 300 };       /* each gives ten bins at most */
+
+/* What several indices have of a key, by look-ups of its own in each. */
+static size_t model_of_joint(const struct index *d, const uint32_t *first, uint64_t key,
+			     uint32_t seed, uint64_t *to)
+{
+	kh_seeds_found found = { .bin = NULL };
+	kh_err err = { 0, "" };
+	size_t n = 0;
+
+	for (int i = 0; i < INDICES; i++) {
+		assert_int_equal(kh_seeds_find(&d[i].x, &key, 1, &found, &err), 0);
+		for (size_t k = 0; k < found.n; k++)
+			to[n++] = ((found.bin[k] >> 32) + first[i]) << 32 | seed;
+	}
+	kh_seeds_found_clear(&found);
+	if (n > KH_LIST_MAX) {
+		to[0] = (uint64_t)KH_SEED_MANY << 32 | seed;
+		n = 1;
+	}
+	return n;
+}
+
+/* All keys looked up together in all indices; some have long lists in all. */
+static void test_joint(void **state)
+{
+	static uint64_t want[KEYS * INDICES * 32];
+	static struct index d[INDICES];
+	uint32_t first[INDICES];
+	uint64_t key[KEYS];
+	kh_seed_index index[INDICES];
+	kh_joint_found scratch = { .of = NULL };
+	kh_seeds_found found = { .bin = NULL };
+	kh_err err = { 0, "" };
+	size_t n = 0, many = 0;
+
+	(void)state;
+	for (int k = 0; k < KEYS; k++)
+		key[k] = some_key(false);
+	for (int i = 0; i < INDICES; i++) {
+		pairs p = { .v = NULL };
+
+		for (int k = 0; k < KEYS; k++)
+			if (k % 10 == 0 || test_rand() % 2)
+				add_list(&p, key[k], k % 10 ? 1 + (k + i) % 5u : 600);
+		first[i] = (uint32_t)i * (N_BINS + 7);
+		make_index(&d[i], &p);
+		index[i] = d[i].x;
+		free(p.v);
+	}
+	for (uint32_t k = 0; k < KEYS; k++) {
+		const size_t more = model_of_joint(d, first, key[k], k, want + n);
+
+		many += more == 1 && want[n] >> 32 == KH_SEED_MANY;
+		n += more;
+	}
+	const kh_seed_joint all = { index, first, INDICES };
+
+	assert_int_equal(kh_joint_find(&all, key, KEYS, &scratch, &found, &err), 0);
+	assert_int_equal(found.n, n);
+	assert_memory_equal(found.bin, want, n * sizeof *want);
+	assert_true(many >= KEYS / 10 && many < KEYS / 5);   /* a few by equal tags */
+	assert_int_equal(kh_joint_find(&all, key, 0, &scratch, &found, &err), 0);
+	assert_int_equal(found.n, 0);
+	kh_joint_found_clear(&scratch);
+	kh_seeds_found_clear(&found);
+	for (int i = 0; i < INDICES; i++)
+		drop_index(&d[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random), cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_others), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_joint),
 	};
 
 	test_seed();

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "load_tree.h"
+#include "taxonomy/join.h"
 
 /* --- ranks: the numbers are in database files ------------------------------- */
 static const char *const ranks[] = { "no rank",        "clade",
@@ -412,6 +413,73 @@ static void test_deep(void **state)
 	free(names);
 }
 
+/* --- trees of several databases --------------------------------------------------- */
+/* A chain of three taxa below the root. */
+static kh_taxonomy *chain(const uint32_t taxid[3], const char *const name[3], kh_rank last)
+{
+	uint32_t ids[4] = { 1, taxid[0], taxid[1], taxid[2] }, parent[4] = { 0, 0, 1, 2 };
+	uint32_t end[4] = { 4, 4, 4, 4 }, at[4] = { 0 };
+	uint8_t rank[4] = { 0, KH_RANK_GENUS - 4, KH_RANK_GENUS, last };
+	char names[100] = "root";
+	size_t n = 5;
+	kh_taxonomy *t = NULL;
+	kh_err err = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		at[i + 1] = (uint32_t)n;
+		n += (size_t)sprintf(names + n, "%s", name[i]) + 1;
+	}
+	kh_taxonomy raw = { .n = 4, .taxid = ids, .parent = parent, .end = end, .rank = rank,
+			    .name = at, .names = names, .names_len = n };
+	if (load_tree(&t, &raw, &err))
+		fail_msg("%s", err.msg);
+	return t;
+}
+
+static void test_join_refuses(void **state)
+{
+	/* 2 + FNV-1a("Bacteria") mod (2^31 - 2), by another program */
+	enum { BY_LINEAGE = 1925872162 };
+	static const struct {
+		uint32_t taxid[3];
+		const char *name[3];
+		kh_rank rank;
+		const char *want;       /* NULL: they agree */
+	} row[] = {
+		{ { 5, 7, 9 }, { "F", "G", "G s" }, KH_RANK_SPECIES, NULL },
+		{ { 5, 7, 11 }, { "F", "G", "G t" }, KH_RANK_SPECIES, NULL },
+		{ { 5, 7, 9 }, { "F", "G", "G t" }, KH_RANK_SPECIES,
+		  "a and b do not agree on taxid 9: F;G;G s (species) and F;G;G t (species)" },
+		{ { 5, 7, 9 }, { "F", "G", "G s" }, KH_RANK_SPECIES + 2,
+		  "a and b do not agree on taxid 9: F;G;G s (species) and F;G;G s (subspecies)" },
+		{ { 6, 7, 9 }, { "E", "G", "G s" }, KH_RANK_SPECIES,
+		  "a and b do not agree on taxid 7: F;G (genus) and E;G (genus)" },
+		{ { 5, 7, 10 }, { "F", "G", "G s" }, KH_RANK_SPECIES,
+		  "a and b do not agree on F;G;G s (species): its taxid is 9 and 10" },
+		{ { BY_LINEAGE, 8, 10 }, { "Bacteria", "H", "H s" }, KH_RANK_SPECIES,
+		  "a and b: the taxonomy of the second was made of lineages" },
+	};
+	static const uint32_t ids[3] = { 5, 7, 9 };
+	static const char *const names[3] = { "F", "G", "G s" };
+	kh_taxonomy *a = chain(ids, names, KH_RANK_SPECIES);
+	(void)state;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		kh_taxonomy *b = chain(row[i].taxid, row[i].name, row[i].rank), *t = NULL;
+		uint32_t number[2][4];
+		const kh_taxonomy_part part[2] = { { a, "a", number[0] }, { b, "b", number[1] } };
+		kh_err err = { 0 };
+		const int rc = kh_taxonomy_join(&t, part, 2, &err);
+
+		assert_int_equal(rc, row[i].want ? KH_EUSAGE : 0);
+		if (row[i].want && strncmp(err.msg, row[i].want, strlen(row[i].want)) != 0)
+			fail_msg("%s", err.msg);
+		kh_taxonomy_free(t);
+		kh_taxonomy_free(b);
+	}
+	kh_taxonomy_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_derived),
 		cmocka_unit_test(test_genus),
 		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_join_refuses),
 	};
 
 	return cmocka_run_group_tests_name("taxonomy", tests, NULL, NULL);

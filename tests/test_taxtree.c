@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "load_tree.h"
+#include "taxonomy/join.h"
 
 enum { MAX = 300 };
 
@@ -382,6 +383,60 @@ static void test_load_refuses(void **state)
 	}
 }
 
+/* --- trees of several databases --------------------------------------------------- */
+static void assert_same_tree(const kh_taxonomy *t, const kh_taxonomy *u)
+{
+	assert_int_equal(t->n, u->n);
+	assert_int_equal(t->names_len, u->names_len);
+	assert_memory_equal(t->taxid, u->taxid, t->n * sizeof *t->taxid);
+	assert_memory_equal(t->parent, u->parent, t->n * sizeof *t->parent);
+	assert_memory_equal(t->end, u->end, t->n * sizeof *t->end);
+	assert_memory_equal(t->rank, u->rank, t->n);
+	assert_memory_equal(t->name, u->name, t->n * sizeof *t->name);
+	assert_memory_equal(t->names, u->names, t->names_len);
+	assert_memory_equal(t->species, u->species, t->n * sizeof *t->species);
+	assert_memory_equal(t->by_taxid, u->by_taxid, t->n * sizeof *t->by_taxid);
+}
+
+/* Parts of a tree joined are the tree that is pruned to the taxa of all. */
+static void test_join(void **state)
+{
+	static uint32_t taxid[3 * 2 * MAX], number[3][MAX];
+	static bool keep[MAX];
+	(void)state;
+
+	for (int round = 0; round < 60; round++) {
+		kh_taxonomy *own[3] = { NULL }, *all = NULL, *joined = NULL;
+		const size_t parts = 1 + test_rand() % 3;
+		kh_taxonomy_part part[3];
+		kh_err err = { 0 };
+		uint32_t n = 0;
+		tree x;
+
+		make_tree(&x);
+		kh_taxdump *d = dump(&x);
+		for (size_t k = 0; k < parts; k++) {
+			const uint32_t more = choose(&x, keep, taxid + n);
+
+			assert_int_equal(kh_taxonomy_prune(&own[k], d, taxid + n, more, &err), 0);
+			part[k] = (kh_taxonomy_part) { own[k], "part", number[k] };
+			n += more;
+		}
+		assert_int_equal(kh_taxonomy_prune(&all, d, taxid, n, &err), 0);
+		if (kh_taxonomy_join(&joined, part, parts, &err))
+			fail_msg("%s", err.msg);
+		assert_same_tree(joined, all);
+		for (size_t k = 0; k < parts; k++)
+			for (uint32_t i = 0; i < own[k]->n; i++)
+				assert_int_equal(all->taxid[number[k][i]], own[k]->taxid[i]);
+		for (size_t k = 0; k < parts; k++)
+			kh_taxonomy_free(own[k]);
+		kh_taxonomy_free(all);
+		kh_taxonomy_free(joined);
+		kh_taxdump_close(d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_lca),
 		cmocka_unit_test(test_raise_twice_is_once),
 		cmocka_unit_test(test_load_refuses),
+		cmocka_unit_test(test_join),
 	};
 
 	test_seed();

@@ -9,6 +9,7 @@
 #include "classify/match_in.h"
 #include "classify/match_long.h"
 #include "classify/match_strain.h"
+#include "db/join.h"
 
 /* A part of the fragment that no species fits better than this one. */
 struct credit {
@@ -118,6 +119,8 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 		return KH_ENOMEM;
 	m->rule = rule;
 	kh_match_db_init(&m->db, db, rule);
+	m->waiting.index = db->joined ? db->joined->index
+				      : (kh_seed_joint) { .index = &m->db.seeds, .n = 1 };
 	m->guess = kh_array(KH_MATCH_GUESSES, sizeof *m->guess, err);
 	if (!m->guess || rooms_new(m, db->bins.n_species, err) ||
 	    kh_aligner_new(&m->aligner, db, err)) {

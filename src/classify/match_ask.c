@@ -40,6 +40,7 @@ void kh_asking_clear(kh_asking_all *w)
 	seeds_clear(&w->all);
 	asked_clear(&w->first);
 	asked_clear(&w->others);
+	kh_joint_found_clear(&w->found);
 }
 
 /* --- asking --------------------------------------------------------------------------- */
@@ -137,7 +138,8 @@ int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db
 {
 	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
 	const kh_seeds_found *f = &asked->found;
-	int rc = kh_seeds_find(&db->seeds, asked->seeds.key, asked->seeds.n, &asked->found, err);
+	int rc = kh_joint_find(&w->index, asked->seeds.key, asked->seeds.n, &w->found,
+			       &asked->found, err);
 
 	w->next = 0;
 	for (size_t i = 0; i < f->n && !rc && db->text; i++)

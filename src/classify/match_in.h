@@ -8,6 +8,7 @@
 #define KH_CLASSIFY_MATCH_IN_H
 
 #include "classify/match_segment.h"
+#include "index/joint.h"
 
 /* Keys, and where their k-mers begin in their mates. */
 typedef struct kh_seeds {
@@ -39,6 +40,8 @@ typedef struct kh_asking_all {
 	size_t n, cap;
 	kh_seeds all;                   /* seeds of all segments */
 	kh_seeds_asked first, others;
+	kh_seed_joint index;            /* where they are looked up; set by the caller */
+	kh_joint_found found;
 	size_t next;                    /* the bin where those of the next mate begin */
 } kh_asking_all;
 

@@ -161,7 +161,8 @@ static int prepare(struct job *j, int n, char **operand, kh_err *err)
 /* --- the run ------------------------------------------------------------------------ */
 static int open_database(struct job *j, kh_rule *rule, kh_err *err)
 {
-	const kh_load_options o = { .path = j->file,
+	const kh_load_options o = { .db = (const char *const *)&j->file,
+				    .n = 1,
 				    .on = &j->on,
 				    .no_verify = j->v.no_verify,
 				    .stamps = true,

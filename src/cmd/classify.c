@@ -38,7 +38,8 @@ static int select_reads(struct classify *j, kh_err *err)
 
 static int load_db(struct classify *j, kh_err *err)
 {
-	const kh_load_options o = { .path = j->v.db,
+	const kh_load_options o = { .db = j->v.db.v,
+				    .n = j->v.db.n,
 				    .on = &j->on,
 				    .no_verify = j->v.no_verify,
 				    .verify = j->v.verify,
@@ -294,7 +295,10 @@ static int classify(struct classify *j, kh_err *err)
 
 static int choose_device(struct classify *j, kh_err *err)
 {
-	return kh_load_devices(&j->on.choice, j->v.device, j->v.db, kh_classify_aligns(&j->v), err);
+	const kh_load_options o = { .db = j->v.db.v, .n = j->v.db.n,
+				    .aligned = kh_classify_aligns(&j->v) };
+
+	return kh_load_devices(&j->on.choice, j->v.device, &o, err);
 }
 
 static void clear(struct classify *j)
@@ -317,14 +321,14 @@ static void clear(struct classify *j)
 	for (size_t i = 0; i < j->made.n; i++)
 		free((char *)j->made.v[i]);
 	free(j->made.v);
+	free(j->v.db.v);
 	free(j->v.extract.v);
 	free(j->v.exclude.v);
 }
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct classify j = { .v = { .db = getenv("KMERHASH_DB"), .min_groups = 2 },
-			      .argv = argv };
+	struct classify j = { .v = { .min_groups = 2 }, .argv = argv };
 	kh_comm *comm = NULL;
 	kh_err err = { 0, "" };
 	int first = kh_opt_parse(c, argc, argv, &j.v), rc;

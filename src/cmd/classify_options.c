@@ -11,7 +11,8 @@
 #define AT(field) offsetof(struct classify_values, field)
 
 const kh_opt kh_classify_opts[] = {
-	KH_TEXT("db", 'd', AT(db), "FILE", "the database, or a folder with just one"),
+	KH_LIST("db", 'd', AT(db), "FILE",
+		"a database, or a folder with just one; several are used as one"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_FLAG("paired", 'P', AT(paired), "files come in pairs: mates 1, mates 2"),
 	KH_FLAG("interleaved", 'i', AT(interleaved), "mates follow one another in one file"),
@@ -139,14 +140,24 @@ static int check_inflate(const char *who, kh_err *err)
 	return kh_fail(err, KH_EUSAGE, "--set inflate: '%s' is neither device nor host", who);
 }
 
+/* What the environment names, if no option does. */
+static int default_database(struct classify_values *v, kh_err *err)
+{
+	const char *const env = getenv("KMERHASH_DB");
+	const kh_words one = { .v = (const char **)&env, .n = 1 };
+
+	return env && v->db.n == 0 ? kh_words_add(&v->db, &one, err) : KH_OK;
+}
+
 /* Which options need, or exclude, one another. */
 static int check_database(const struct classify_values *v, kh_err *err)
 {
 	if (v->verify && v->no_verify)
 		return kh_fail(err, KH_EUSAGE, "--set verify and --set no-verify: not both");
-	if (!v->db || !*v->db)
-		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
-	return KH_OK;
+	for (size_t i = 0; i < v->db.n; i++)
+		if (!*v->db.v[i])
+			return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	return v->db.n > 0 ? KH_OK : kh_fail(err, KH_EUSAGE, "--db FILE is needed");
 }
 
 /* A name that asks for another form than a profile has. */
@@ -201,11 +212,12 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	struct classify_values *v = &j->v;
 	int rc;
 
-	if ((rc = check_database(v, err)) || (rc = kh_classify_check_samples(j, n, err)) ||
+	if ((rc = default_database(v, err)) || (rc = check_database(v, err)) ||
+	    (rc = kh_classify_check_samples(j, n, err)) ||
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
 	    (rc = set_placement(j, err)) || (rc = check_inflate(v->inflate, err)))
 		return rc;
-	j->kraken = kh_db_is_kraken(v->db);
+	j->kraken = v->db.n == 1 && kh_db_is_kraken(v->db.v[0]);
 	check_kraken(j);
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
 	if (v->distinct && v->zero_counts && !j->kraken) {

@@ -112,6 +112,20 @@ static const char *grouped(char text[32], uint64_t n)
 	return p;
 }
 
+static void tell_files(const struct classify *j, const char *name, struct facts *f)
+{
+	char date[KH_DATE];
+
+	if (j->db->joined) {
+		add(f, "Databases", "%s, by %s", name, j->db->h->tool);
+		add_text(f, "Database files", j->db->path, true);
+		return;
+	}
+	kh_cmd_file_date(j->db->path, date);
+	add(f, "Database", "%s, of %s, by %s", name, date, j->db->h->tool);
+	add_text(f, "Database file", j->v.db.v[0], true);
+}
+
 /* What a database of ours is made of, and what it lacks. */
 static void tell_database(const struct classify *j, const kh_page_known *k, struct facts *f)
 {
@@ -143,10 +157,8 @@ static void tell_run(const struct classify *j, const kh_page_known *k, struct fa
 	kh_cmd_date(kh_cmd_now(), a);
 	add(f, "Date", "%s", a);
 	add_text(f, "Program", PACKAGE_STRING, false);
-	kh_cmd_file_date(j->db->path, a);
-	kh_cmd_db_name(j->db->path, b, sizeof b);
-	add(f, "Database", "%s, of %s, by %s", b, a, h->tool);
-	add_text(f, "Database file", j->v.db, true);
+	kh_cmd_db_name(j->db, b, sizeof b);
+	tell_files(j, b, f);
 	if (j->db->k2) {
 		add(f, "Contents", "%s minimizers, %" PRIu32 " taxa, by Kraken 2",
 		    grouped(a, h->features), h->n_taxa);

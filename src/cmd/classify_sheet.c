@@ -260,7 +260,8 @@ int kh_classify_check_sheet(struct classify *j, kh_err *err)
 
 int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 {
-	const kh_open_options o = { .db = j->v.db,
+	const kh_open_options o = { .db = j->v.db.v,
+				    .n_db = j->v.db.n,
 				    .table = j->v.samples,
 				    .reads = (const char *const *)path,
 				    .n_reads = (size_t)n,

@@ -13,6 +13,7 @@
 #include <time.h>
 #include "base/threads.h"
 #include "build/references.h"
+#include "db/join.h"
 #include "io/paths.h"
 #include "taxonomy/taxonomy.h"
 
@@ -207,7 +208,7 @@ void kh_cmd_file_date(const char *path, char text[KH_DATE])
 		kh_cmd_date(st.st_mtime, text);
 }
 
-void kh_cmd_db_name(const char *path, char *name, size_t size)
+static void add_name(const char *path, char *name, size_t size)
 {
 	size_t n = strlen(path), from;
 
@@ -218,4 +219,17 @@ void kh_cmd_db_name(const char *path, char *name, size_t size)
 	if (n - from > 5 && memcmp(path + n - 5, ".khdb", 5) == 0)
 		n -= 5;
 	snprintf(name, size, "%.*s", (int)(n - from), path + from);
+}
+
+void kh_cmd_db_name(const struct kh_db *db, char *name, size_t size)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < kh_db_parts(db); i++) {
+		if (i > 0)
+			snprintf(name + n, size - n, " + ");
+		n += strlen(name + n) * (i > 0);
+		add_name(kh_db_part(db, i)->path, name + n, size - n);
+		n += strlen(name + n);
+	}
 }

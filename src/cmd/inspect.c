@@ -146,7 +146,7 @@ static void print_parameters(const kh_db *db)
 	const kh_db_header *h = db->h;
 	char name[256], date[KH_DATE];
 
-	kh_cmd_db_name(db->path, name, sizeof name);
+	kh_cmd_db_name(db, name, sizeof name);
 	kh_cmd_file_date(db->path, date);
 	printf("database\t");
 	kh_cmd_print(db->path, strlen(db->path));
@@ -366,7 +366,7 @@ static int print_json(const kh_db *db, kh_err *err)
 	int rc;
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
-	kh_cmd_db_name(db->path, name, sizeof name);
+	kh_cmd_db_name(db, name, sizeof name);
 	kh_cmd_file_date(db->path, date);
 	root = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:s}",

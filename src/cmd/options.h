@@ -157,8 +157,10 @@ time_t kh_cmd_now(void);
 enum { KH_DATE = 32 };
 void kh_cmd_date(time_t when, char text[KH_DATE]);
 void kh_cmd_file_date(const char *path, char text[KH_DATE]);
-/* The name of a database: that of its file, or folder, without the ending .khdb. */
-void kh_cmd_db_name(const char *path, char *name, size_t size);
+/* The name of a database: that of its file, or folder, without the ending .khdb; of several the
+ * names with " + " between them. */
+struct kh_db;
+void kh_cmd_db_name(const struct kh_db *db, char *name, size_t size);
 
 /* Seconds since the program began; the most memory that it has had, in bytes, without mapped
  * files. */

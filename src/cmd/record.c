@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "base/system.h"
 #include "base/threads.h"
+#include "db/join.h"
 #include "run/recorded.h"
 
 json_t *kh_record_path(const char *path)
@@ -170,6 +171,16 @@ static int digest_kraken(const char *table, uint64_t *digest, kh_err *err)
 	return rc;
 }
 
+/* The path of a database, or those of several. */
+static json_t *paths_of(const kh_db *db)
+{
+	json_t *a = db->joined ? json_array() : NULL;
+
+	for (unsigned i = 0; a && i < kh_db_parts(db); i++)
+		json_array_append_new(a, kh_record_path(kh_db_part(db, i)->path));
+	return db->joined ? a : kh_record_path(db->path);
+}
+
 int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *err)
 {
 	uint64_t digest = 0;
@@ -177,7 +188,7 @@ int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *e
 
 	if (rc)
 		return rc;
-	*record = json_pack("{s:o, s:o}", "path", kh_record_path(db->path), "checksum",
+	*record = json_pack("{s:o, s:o}", "path", paths_of(db), "checksum",
 			    kh_recorded_hex(db->h->self));
 	if (*record && db->k2 && content)
 		json_object_set_new(*record, "xxh3", kh_recorded_hex(digest));

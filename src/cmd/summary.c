@@ -18,7 +18,7 @@ static json_t *database(const kh_summary *s)
 	char digest[20], name[256];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
-	kh_cmd_db_name(db->path, name, sizeof name);
+	kh_cmd_db_name(db, name, sizeof name);
 	return json_pack("{s:o, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "name",
 			 kh_record_path(name), "tool", h->tool,
 			 "version", (json_int_t)h->version, "scheme", scheme,

@@ -168,11 +168,17 @@ typedef struct kh_db {
 	/* the index still has to be checked, by its checksums and kh_seeds_check; */
 	bool unchecked;
 	bool stamps;    /* when that is done, a stamp remembers it */
-	/* the map */
+	/* NULL, or it is several databases as one: then it has no map, and what is said of the
+	 * index above is not there (join.h) */
+	struct kh_joined *joined;
+	/* the map; of several databases `path` has all of theirs */
 	char *path;
 	void *map;
 	uint64_t bytes;
 	int fd;
+	/* of one of several: where its text is mapped once more, and those bytes; or NULL */
+	const void *beside;
+	uint64_t beside_bytes;
 	/* as they were when it was opened: in_use.h */
 	uint64_t ino, mtime, ctime;
 	bool times_hold;                /* ctime cannot be put back */

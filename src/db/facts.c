@@ -111,8 +111,7 @@ static int check_counts(const kh_db *db, kh_err *err)
 	return h->unmapped > 0 ? KH_OK : equal(db, "unmapped_bases", h->unmapped_bases, 0, err);
 }
 
-/* Where all sequences are targets, the digest is made of what these have. */
-static int check_digest(const kh_db *db, kh_err *err)
+uint64_t kh_db_digest(const kh_db *db)
 {
 	uint64_t digest = 0;
 
@@ -123,7 +122,13 @@ static int check_digest(const kh_db *db, kh_err *err)
 		digest = kh_fmix64(digest ^ XXH3_64bits(id, strlen(id)));
 		digest = kh_fmix64(digest ^ t->digest) ^ t->bases;
 	}
-	return db->h->unmapped > 0 || digest == db->h->digest ? KH_OK
+	return digest;
+}
+
+/* Where all sequences are targets, the digest is made of what these have. */
+static int check_digest(const kh_db *db, kh_err *err)
+{
+	return db->h->unmapped > 0 || kh_db_digest(db) == db->h->digest ? KH_OK
 	       : kh_db_bad(db, "its digest is not that of its targets", err);
 }
 

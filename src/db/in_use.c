@@ -9,10 +9,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "base/system.h"
+#include "db/join.h"
 
-/* A process has one database open, or a few through the library. More than these are not
- * watched. */
-enum { N_OPEN = 8 };
+/* A process has one database open, or a few. More than these are not watched. */
+enum { N_OPEN = 64 };
 static _Atomic(const kh_db *) in_use[N_OPEN];
 
 bool kh_db_keeps_time_of_change(int fd)
@@ -88,7 +88,12 @@ void kh_db_forget(const kh_db *db)
 int kh_db_unchanged(const kh_db *db, kh_err *err)
 {
 	struct stat st;
+	int rc = KH_OK;
 
+	for (unsigned i = 0; db->joined && i < db->joined->n && !rc; i++)
+		rc = kh_db_unchanged(db->joined->part[i], err);
+	if (rc)
+		return rc;
 	if (db->fd < 0)
 		return KH_OK;
 	if (fstat(db->fd, &st) != 0)
@@ -118,7 +123,8 @@ const char *kh_db_fault(const void *address, const char **path)
 		*path = db->path;
 		if (fstat(db->fd, &st) != 0 || !same(db, &st))
 			return "was changed while it was in use";
-		if ((uintptr_t)address - (uintptr_t)db->map < db->bytes)
+		if ((uintptr_t)address - (uintptr_t)db->map < db->bytes ||
+		    (uintptr_t)address - (uintptr_t)db->beside < db->beside_bytes)
 			return "cannot be read: its disk or file system reports an error";
 	}
 	return NULL;

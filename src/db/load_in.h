@@ -33,6 +33,8 @@ int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err);
 
 /* Fails if what the file says twice is not the same; sections have been loaded. */
 int kh_db_check_facts(const kh_db *db, kh_err *err);
+/* The digest of the targets, in their order. */
+uint64_t kh_db_digest(const kh_db *db);
 
 /* Fails unless the ranges of the index lie in order, without holes; and checks the structure of
  * one. */
@@ -48,5 +50,8 @@ int kh_db_find_text(kh_db *db, kh_err *err);
 
 /* db->strains, and in db->bins the taxa of species, which become the LCA of their targets'. */
 int kh_db_find_strains(kh_db *db, kh_err *err);
+/* The latter: a species is called by the LCA of its targets, which is a strain if all are of that.
+ * Its taxa in db->bins are the species themselves before. */
+int kh_db_name_species(kh_db *db, const kh_tree *tree, kh_err *err);
 
 #endif

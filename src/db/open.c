@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "db/in_use.h"
+#include "db/join.h"
 #include "db/kraken.h"
 #include "db/load_in.h"
 #include "db/pages.h"
@@ -177,6 +178,7 @@ void kh_db_close(kh_db *db)
 			munmap(db->map, (size_t)db->bytes);
 		close(db->fd);
 	}
+	kh_joined_free(db->joined);
 	free(db->path);
 	free(db);
 }

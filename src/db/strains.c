@@ -62,8 +62,7 @@ static uint32_t number_of(const uint32_t *species, uint32_t n, uint32_t taxon)
 	return lo;
 }
 
-/* A species is called by the LCA of its targets: where these are of one strain, that is it. */
-static int name_species(kh_db *db, const kh_tree *tree, kh_err *err)
+int kh_db_name_species(kh_db *db, const kh_tree *tree, kh_err *err)
 {
 	uint32_t *species = db->bin_map.taxon + db->bins.n_targets;
 	const uint32_t n = db->bins.n_species;
@@ -91,5 +90,5 @@ int kh_db_find_strains(kh_db *db, kh_err *err)
 	const kh_tree tree = kh_taxonomy_tree(db->tax);
 	const int rc = find_section(db, &tree, err);
 
-	return rc ? rc : name_species(db, &tree, err);
+	return rc ? rc : kh_db_name_species(db, &tree, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "db/in_use.h"
+#include "db/join.h"
 #include "run/open.h"
 #include "run/profile.h"
 #include "run/run.h"
@@ -75,14 +76,22 @@ static int make_sheet(struct files *x, kh_err *err)
 {
 	const kmerhash_files *f = x->f;
 	const char *const reads[2] = { f->reads, f->mates };
-	const kh_open_options o = { .db = x->k->db->path,
+	const kh_db *db = x->k->db;
+	const char **path = kh_array(kh_db_parts(db), sizeof *path, err);
+	const kh_open_options o = { .db = path,
+				    .n_db = kh_db_parts(db),
 				    .reads = reads,
 				    .n_reads = f->mates ? 2 : 1,
 				    .two = f->mates != NULL,
 				    .name = name_results,
 				    .arg = x };
+	int rc;
 
-	return kh_open_sheet(&x->sheet, &o, NULL, err);
+	for (unsigned i = 0; path && i < kh_db_parts(db); i++)
+		path[i] = kh_db_part(db, i)->path;
+	rc = path ? kh_open_sheet(&x->sheet, &o, NULL, err) : KH_ENOMEM;
+	free(path);
+	return rc;
 }
 
 static int run(struct files *x, kh_err *err)

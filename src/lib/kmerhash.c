@@ -87,9 +87,16 @@ static int take_calls(void *arg, kh_task *t, kh_err *err)
 	return KH_OK;
 }
 
-static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh_err *err)
+/* What is opened. */
+struct paths {
+	const char *const *v;
+	size_t n;
+};
+
+static int open_all(kmerhash *k, const struct paths *p, const kmerhash_options *o, kh_err *err)
 {
-	const kh_load_options lo = { .path = path,
+	const kh_load_options lo = { .db = p->v,
+				     .n = p->n,
 				     .on = &k->on,
 				     .no_verify = o->no_verify != 0,
 				     .stamps = true,
@@ -123,8 +130,10 @@ static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh
 	return KH_OK;
 }
 
-static int open_options(kmerhash **out, const char *path, const kmerhash_options *o, kh_err *err)
+static int open_options(kmerhash **out, const struct paths *p, const kmerhash_options *o,
+			kh_err *err)
 {
+	const kh_load_options lo = { .db = p->v, .n = p->n };
 	kmerhash *k;
 	int rc;
 
@@ -140,9 +149,9 @@ static int open_options(kmerhash **out, const char *path, const kmerhash_options
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->given, NULL);
 	k->on.threads = k->n_slots = o->threads ? o->threads : kh_cpus();
-	rc = kh_load_devices(&k->on.choice, o->device, path, false, err);
+	rc = kh_load_devices(&k->on.choice, o->device, &lo, err);
 	if (!rc)
-		rc = open_all(k, path, o, err);
+		rc = open_all(k, p, o, err);
 	if (rc) {
 		kmerhash_close(k);
 		return rc;
@@ -151,15 +160,25 @@ static int open_options(kmerhash **out, const char *path, const kmerhash_options
 	return KH_OK;
 }
 
-int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *options,
-		  kmerhash_error *error)
+int kmerhash_open_several(kmerhash **k, const char *const *path, size_t n,
+			  const kmerhash_options *options, kmerhash_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const kmerhash_options defaults = { .device = NULL };
+	const struct paths p = { path, n };
 	kh_err err = { 0, "" };
+	int rc;
 
 	pthread_once(&once, silent);
-	return kh_lib_tell(error, open_options(k, path, options ? options : &defaults, &err), &err);
+	rc = n > 0 ? open_options(k, &p, options ? options : &defaults, &err)
+		   : kh_fail(&err, KH_EUSAGE, "no database is named");
+	return kh_lib_tell(error, rc, &err);
+}
+
+int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *options,
+		  kmerhash_error *error)
+{
+	return kmerhash_open_several(k, &path, 1, options, error);
 }
 
 void kmerhash_close(kmerhash *k)

@@ -3,20 +3,50 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/mem.h"
 #include "classify/match.h"
+#include "db/join.h"
 #include "db/kraken.h"
 
-int kh_load_devices(kh_choice *c, const char *device, const char *path, bool aligned, kh_err *err)
+/* What is wrong with the path is said where it is opened. */
+static bool is_kraken(const char *path)
 {
 	char *file = NULL;
-	bool kraken = false;
+	const bool is = kh_db_find(&file, path, NULL) == KH_OK && kh_db_is_kraken_file(file);
 
-	/* what is wrong with the path is said where it is opened */
-	if (kh_db_find(&file, path, NULL) == KH_OK)
-		kraken = kh_db_is_kraken_file(file);
 	free(file);
+	return is;
+}
+
+/* Of several databases. */
+static int choose_for_several(kh_choice *c, const char *device, const kh_load_options *o,
+			      kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0)
+		return kh_fail(err, KH_EUSAGE, "several databases need --device cpu, not %s",
+			       device);
+	for (size_t i = 0; i < o->n && !rc; i++)
+		if (is_kraken(o->db[i]))
+			rc = kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is not used "
+				     "together with others", o->db[i]);
+	if (!rc)
+		rc = kh_backend_choose(c, device, err);
+	if (rc || c->backend->on_host)
+		return rc;
+	kh_log(KH_INFO, "several databases are used on the CPU");
+	return kh_backend_choose(c, "cpu", err);
+}
+
+int kh_load_devices(kh_choice *c, const char *device, const kh_load_options *o, kh_err *err)
+{
+	const bool kraken = o->n == 1 && is_kraken(o->db[0]);
+
 	if (!device || strcmp(device, "auto") == 0)
-		device = !kraken && aligned ? "cpu" : "auto";   /* which alone aligns */
+		device = !kraken && o->aligned ? "cpu" : "auto";        /* which alone aligns */
+	if (o->n > 1)
+		return choose_for_several(c, device, o, err);
 	return kraken ? kh_backend_choose_kraken(c, device, err)
 		      : kh_backend_choose(c, device, err);
 }
@@ -41,6 +71,28 @@ static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 	return KH_OK;
 }
 
+/* Opens several databases, and joins them. */
+static int open_several(kh_db **db, const kh_load_options *o, const kh_db_options *d, kh_err *err)
+{
+	kh_db **part = kh_array(o->n, sizeof(kh_db *), err);
+	int rc = !part ? KH_ENOMEM
+		 : o->on->comm ? kh_fail(err, KH_EUSAGE, "several databases are for one process")
+			       : KH_OK;
+
+	for (size_t i = 0; i < o->n && !rc; i++) {
+		rc = kh_db_open(&part[i], o->db[i], d, err);
+		if (!rc && part[i]->translated.head)
+			kh_log(KH_WARN, "%s: translated seeds are not used, as there are several "
+			       "databases", part[i]->path);
+	}
+	if (!rc)
+		rc = kh_db_join(db, part, (unsigned)o->n, err);
+	for (size_t i = 0; part && i < o->n && rc; i++)
+		kh_db_close(part[i]);
+	free(part);
+	return rc;
+}
+
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 {
 	const kh_db_options d = { .no_verify = o->no_verify,
@@ -49,18 +101,18 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 				  .again = o->verify,
 				  .kraken = true,
 				  .threads = o->on->threads };
-	int rc = kh_db_open(db, o->path, &d, err);
+	int rc = o->n == 1 ? kh_db_open(db, o->db[0], &d, err) : open_several(db, o, &d, err);
 
 	if (rc)
 		return rc;
 	if (!(*db)->k2 && kh_db_is_thin((*db)->h) && (o->aligned || o->want != KH_WANT_NONE))
 		return kh_fail(err, KH_EUSAGE, "%s has no text, as it was built with a small "
 			       "--max-db-size: --sample-pass, --profile, --paf, --sam, --set "
-			       "identity and --set second-best need one that has", o->path);
+			       "identity and --set second-best need one that has", (*db)->path);
 	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf, --sam and --set identity need a "
 			       "database that kmerhash has built, --device cpu and one process",
-			       o->path);
+			       (*db)->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->want;

@@ -11,7 +11,8 @@
 #include "backend/backend.h"
 
 typedef struct kh_load_options {
-	const char *path;               /* of the database */
+	const char *const *db;          /* paths of n databases, which are used as one */
+	size_t n;
 	/* of several processes each checks its part later */
 	const kh_devices *on;
 	bool no_verify;                 /* the index is not checked */
@@ -26,9 +27,10 @@ typedef struct kh_load_options {
 	bool quick;
 } kh_load_options;
 
-/* The devices for a database: those that `device` names as --device does; of NULL or "auto", the
- * best ones that can be used with it, and that align, if that is wanted. */
-int kh_load_devices(kh_choice *c, const char *device, const char *path, bool aligned, kh_err *err);
+/* The devices for n databases: those that `device` names as --device does; of NULL or "auto", the
+ * best ones that can be used with them, and that align, if that is wanted.  Several databases are
+ * used on the CPU. */
+int kh_load_devices(kh_choice *c, const char *device, const kh_load_options *o, kh_err *err);
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err);
 
 #endif

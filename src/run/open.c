@@ -71,7 +71,7 @@ int kh_open_check_database(const kh_paths *p, const char *db, kh_err *err)
 	return rc;
 }
 
-/* Fails if a result is also another one, or an input of any sample, or the database. */
+/* Fails if a result is also another one, or an input of any sample, or a database. */
 static int check_files(const kh_sheet *s, const kh_open_options *o, kh_errs *errs, kh_err *err)
 {
 	kh_paths *p = NULL;
@@ -89,8 +89,8 @@ static int check_files(const kh_sheet *s, const kh_open_options *o, kh_errs *err
 			rc = note(o, NULL, &one, errs, err);
 	if (!rc && o->table && kh_paths_input(p, o->table, "the sheet", &one))
 		rc = note(o, NULL, &one, errs, err);
-	if (!rc && (!errs || errs->found == 0))
-		rc = kh_open_check_database(p, o->db, err);
+	for (size_t i = 0; i < o->n_db && !rc && (!errs || errs->found == 0); i++)
+		rc = kh_open_check_database(p, o->db[i], err);
 	kh_paths_free(p);
 	return rc;
 }

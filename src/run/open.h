@@ -13,7 +13,8 @@
 #include "run/sheet.h"
 
 typedef struct kh_open_options {
-	const char *db;                 /* the database: a file, or a folder */
+	const char *const *db;          /* n_db databases, each a file, or a folder */
+	size_t n_db;
 	const char *table;              /* of samples; NULL: reads are operands: */
 	const char *const *reads;
 	size_t n_reads;

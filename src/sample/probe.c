@@ -17,6 +17,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "classify/match.h"
+#include "db/join.h"
 #include "sample/logs.h"
 
 enum {
@@ -92,7 +93,7 @@ static void add_long_read(made *m, const kh_db *db, uint64_t at, uint32_t n, uin
 	kh_record *r = add_read(m);
 
 	for (uint64_t i = at; i < at + n && r->len + 1 < 32 * WORDS; i++) {
-		const uint64_t x = kh_fmix64(i + 1);
+		const uint64_t x = kh_fmix64(kh_db_base_number(db, i) + 1);
 		const unsigned base = text_base(db, i), other = base ^ (1 + (x >> 32) % 3);
 		const unsigned what = (x & (KH_EXP2_ONE - 1)) < errors ? 1 + (x >> 60) % 4 : 0;
 

@@ -84,8 +84,9 @@ def _places():
 
 _functions = {
     "kmerhash_version": ([], ctypes.c_char_p),
-    "kmerhash_open": ([ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p, ctypes.POINTER(_Options),
-                       ctypes.POINTER(_Error)], ctypes.c_int),
+    "kmerhash_open_several": ([ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_char_p),
+                               ctypes.c_size_t, ctypes.POINTER(_Options), ctypes.POINTER(_Error)],
+                              ctypes.c_int),
     "kmerhash_close": ([ctypes.c_void_p], None),
     "kmerhash_classify": ([ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
                            ctypes.POINTER(_Error)], ctypes.c_int),
@@ -161,6 +162,7 @@ def _pair(item):
 class Database:
     """An open database, to be closed, or used by `with`.
 
+    path: of a database, or a list of paths: databases that are used as one, on the CPU.
     want: None; "second", for the second-best taxon of a call; "sample", for the sample pass and
     profiles of classify_files.
     """
@@ -170,7 +172,9 @@ class Database:
         if want not in _WANT:
             raise ValueError(f"want is {want!r}, which is none of {', '.join(map(repr, _WANT))}")
         options = _Options(device.encode() if device else None, threads, confidence, _WANT[want], 0)
-        _check(self._lib.kmerhash_open, ctypes.byref(self._open), _path(path), ctypes.byref(options))
+        paths = [_path(p) for p in ([path] if isinstance(path, (str, bytes, os.PathLike)) else path)]
+        _check(self._lib.kmerhash_open_several, ctypes.byref(self._open),
+               (ctypes.c_char_p * len(paths))(*paths), len(paths), ctypes.byref(options))
 
     def close(self):
         self._lib.kmerhash_close(self._open)

@@ -1,0 +1,228 @@
+#include <config.h>
+#include "taxonomy/join.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "taxonomy/lineage.h"
+#include "taxonomy/taxdump.h"
+
+/* --- messages -------------------------------------------------------------------------- */
+/* Two of these, and two names of databases, have room in a message. */
+enum { PATH = 120 };
+typedef struct path {
+	char s[PATH + 4];
+} path;
+
+static const char *name_of(const kh_taxonomy *t, uint32_t i)
+{
+	return t->names + t->name[i];
+}
+
+/* The names of a taxon and of those above it, the root-most first; of a long path the end. */
+static path path_of(const kh_taxonomy *t, uint32_t taxon)
+{
+	path p = { "" };
+	size_t at = PATH + 3;           /* it is written from its end on */
+
+	for (uint32_t i = taxon; i != 0; i = t->parent[i]) {
+		const size_t n = strlen(name_of(t, i)), need = n + (i != taxon);
+
+		if (need + 3 > at) {
+			memcpy(p.s + (at -= 3), "...", 3);
+			break;
+		}
+		if (i != taxon)
+			p.s[--at] = ';';
+		memcpy(p.s + (at -= n), name_of(t, i), n);
+	}
+	memmove(p.s, p.s + at, PATH + 4 - at);
+	return p;
+}
+
+/* --- what parts share -------------------------------------------------------------------- */
+/* Was the tree made of lineages?  Then a taxon below the root was. */
+static int is_of_lineages(const kh_taxonomy *t, bool *is, kh_err *err)
+{
+	uint8_t *made = kh_array(t->n, sizeof *made, err);
+	const int rc = made ? kh_lineages_made(t, made, err) : KH_ENOMEM;
+
+	*is = false;
+	for (uint32_t i = 1; !rc && i < t->n; i = t->end[i])
+		*is |= made[i] == KH_MADE_OF_PATH;
+	free(made);
+	return rc;
+}
+
+static int check_kinds(const kh_taxonomy_part *part, size_t n, kh_err *err)
+{
+	bool first, other;
+	int rc = is_of_lineages(part[0].tax, &first, err);
+
+	for (size_t i = 1; i < n && !rc; i++) {
+		rc = is_of_lineages(part[i].tax, &other, err);
+		if (!rc && part[0].tax->n > 1 && part[i].tax->n > 1 && other != first)
+			rc = kh_fail(err, KH_EUSAGE, "%.120s and %.120s: the taxonomy of %s was "
+				     "made of lineages and that of the other one was not, so "
+				     "their taxids differ: build both with one taxonomy",
+				     part[0].name, part[i].name,
+				     first ? "the first" : "the second");
+	}
+	return rc;
+}
+
+/* Is taxon x of a the same as y of b, which has its taxid? */
+static bool agree(const kh_taxonomy *a, uint32_t x, const kh_taxonomy *b, uint32_t y)
+{
+	return a->rank[x] == b->rank[y] && strcmp(name_of(a, x), name_of(b, y)) == 0 &&
+	       a->taxid[a->parent[x]] == b->taxid[b->parent[y]];
+}
+
+static int disagree(const kh_taxonomy_part *a, uint32_t x, const kh_taxonomy_part *b, uint32_t y,
+		    kh_err *err)
+{
+	const kh_taxonomy *s = a->tax, *t = b->tax;
+
+	return kh_fail(err, KH_EUSAGE, "%.60s and %.60s do not agree on taxid %u: %s (%s) and %s "
+		       "(%s): build both with one taxonomy", a->name, b->name,
+		       (unsigned)s->taxid[x], path_of(s, x).s, kh_rank_name(s->rank[x]),
+		       path_of(t, y).s, kh_rank_name(t->rank[y]));
+}
+
+/* Finds a taxon of part k in one of those before it, and fails if they do not agree; *found: it is
+ * there. */
+static int find_before(const kh_taxonomy_part *part, size_t k, uint32_t x, bool *found, kh_err *err)
+{
+	const kh_taxonomy *t = part[k].tax;
+
+	*found = false;
+	for (size_t i = 0; i < k; i++) {
+		const uint32_t y = kh_taxonomy_find(part[i].tax, t->taxid[x]);
+
+		if (y == KH_NO_TAXON)
+			continue;
+		if (!agree(part[i].tax, y, t, x))
+			return disagree(&part[i], y, &part[k], x, err);
+		*found = true;
+	}
+	return KH_OK;
+}
+
+/* --- siblings of one name ------------------------------------------------------------------ */
+struct sibling {
+	const char *name;
+	uint32_t parent, rank, i;
+};
+
+static int by_parent_and_name(const void *a, const void *b)
+{
+	const struct sibling *x = a, *y = b;
+	int d = (x->parent > y->parent) - (x->parent < y->parent);
+
+	d = d ? d : (x->rank > y->rank) - (x->rank < y->rank);
+	d = d ? d : strcmp(x->name, y->name);
+	return d ? d : (x->i > y->i) - (x->i < y->i);
+}
+
+/* The first part that has a taxid. */
+static const kh_taxonomy_part *part_with(const kh_taxonomy_part *part, size_t n, uint32_t taxid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (kh_taxonomy_find(part[i].tax, taxid) != KH_NO_TAXON)
+			return &part[i];
+	return NULL;
+}
+
+static bool has_both(const kh_taxonomy_part *part, size_t n, uint32_t a, uint32_t b)
+{
+	for (size_t i = 0; i < n; i++)
+		if (kh_taxonomy_find(part[i].tax, a) != KH_NO_TAXON &&
+		    kh_taxonomy_find(part[i].tax, b) != KH_NO_TAXON)
+			return true;
+	return false;
+}
+
+/* A taxon that has another taxid in another part, as its number was changed between two versions of
+ * a taxonomy, would be there twice. */
+static int check_siblings(const kh_taxonomy *t, const kh_taxonomy_part *part, size_t n, kh_err *err)
+{
+	struct sibling *s = kh_array(t->n, sizeof *s, err);
+	int rc = s ? KH_OK : KH_ENOMEM;
+
+	for (uint32_t i = 0; i < t->n && !rc; i++)
+		s[i] = (struct sibling) { name_of(t, i), t->parent[i], t->rank[i], i };
+	if (!rc)
+		qsort(s, t->n, sizeof *s, by_parent_and_name);
+	for (uint32_t i = 1; i < t->n && !rc; i++) {
+		const uint32_t a = t->taxid[s[i - 1].i], b = t->taxid[s[i].i];
+
+		if (s[i].parent == s[i - 1].parent && s[i].rank == s[i - 1].rank &&
+		    strcmp(s[i].name, s[i - 1].name) == 0 && !has_both(part, n, a, b))
+			rc = kh_fail(err, KH_EUSAGE, "%.60s and %.60s do not agree on %s (%s): its "
+				     "taxid is %u and %u: build both with one taxonomy",
+				     part_with(part, n, a)->name, part_with(part, n, b)->name,
+				     path_of(t, s[i].i).s, kh_rank_name(t->rank[s[i].i]),
+				     (unsigned)a, (unsigned)b);
+	}
+	free(s);
+	return rc;
+}
+
+/* --- the joined tree ---------------------------------------------------------------------- */
+/* Adds the taxa of part k that no part before it has. */
+static int add(kh_taxdump *d, const kh_taxonomy_part *part, size_t k, kh_err *err)
+{
+	const kh_taxonomy *t = part[k].tax;
+	int rc = KH_OK;
+
+	for (uint32_t i = 1; i < t->n && !rc; i++) {
+		const kh_taxnode x = { .taxid = t->taxid[i], .rank = t->rank[i],
+				       .parent = t->taxid[t->parent[i]] };
+		const kh_span name = { name_of(t, i), strlen(name_of(t, i)) };
+		bool found;
+
+		rc = find_before(part, k, i, &found, err);
+		if (!rc && !found)
+			rc = kh_taxdump_add(d, &x, name, err);
+	}
+	return rc;
+}
+
+/* The tree of all nodes of a dump. */
+static int whole_tree(kh_taxonomy **t, const kh_taxdump *d, kh_err *err)
+{
+	uint32_t *taxid = kh_array(d->n, sizeof *taxid, err);
+	int rc = KH_ENOMEM;
+
+	for (size_t i = 0; taxid && i < d->n; i++)
+		taxid[i] = d->node[i].taxid;
+	if (taxid)
+		rc = kh_taxonomy_prune(t, d, taxid, d->n, err);
+	free(taxid);
+	return rc;
+}
+
+int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, kh_err *err)
+{
+	kh_taxdump *d = NULL;
+	kh_taxonomy *all = NULL;
+	int rc = check_kinds(part, n, err);
+
+	if (!rc)
+		rc = kh_taxdump_begin(&d, err);
+	for (size_t k = 0; k < n && !rc; k++)
+		rc = add(d, part, k, err);
+	if (!rc && !(rc = kh_taxdump_end(d, err)))
+		rc = whole_tree(&all, d, err);
+	if (!rc)
+		rc = check_siblings(all, part, n, err);
+	for (size_t k = 0; k < n && !rc; k++)
+		for (uint32_t i = 0; i < part[k].tax->n; i++)
+			part[k].number[i] = kh_taxonomy_find(all, part[k].tax->taxid[i]);
+	kh_taxdump_close(d);
+	if (rc)
+		kh_taxonomy_free(all);
+	else
+		*t = all;
+	return rc;
+}
