@@ -521,6 +521,11 @@ def test_known(t, driver, path, large):
                   "It is in the database, and no pairs were called it."], "and shown, with its genomes", said)
     found, none = search("klebsiella")
     t.ok(not found and none == ["Not in the database"], "what is not in it is told", found, none)
+    found, none = search("sars-cov-2")
+    t.ok("Severe acute respiratory syndrome coronavirus 2 (SARS-CoV-2)" in found, "another name finds a taxon with reads",
+         found)
+    found, none = search("tailed ph")
+    t.ok(found == {"Caudovirales (Tailed phages)": "order · in the database, no pairs"}, "and one without", found)
     found, none = search("694009")
     t.ok(list(found) == ["Severe acute respiratory syndrome-related coronavirus"] and not none, "what has reads", found)
     p.press(box, Keys.ENTER)

@@ -45,6 +45,7 @@ show refs.khdb
 touch -d @86400 refs.khdb               # its date
 run inspect refs.khdb
 run inspect --find CORONAVIRUS refs.khdb
+run inspect --find sars-cov-2 refs.khdb
 run inspect --find Klebsiella refs.khdb
 run verify refs.khdb
 run build --db minhash.khdb --set scheme=minhash -k 16 $taxa data/genomes/*

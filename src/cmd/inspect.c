@@ -226,7 +226,18 @@ static bool is_called(const kh_taxonomy *tax, uint32_t t, const char *words)
 	char taxid[16];
 
 	snprintf(taxid, sizeof taxid, "%" PRIu32, tax->taxid[t]);
-	return strcmp(taxid, words) == 0 || strcasestr(tax->names + tax->name[t], words);
+	return strcmp(taxid, words) == 0 || strcasestr(tax->names + tax->name[t], words) != NULL;
+}
+
+/* The same of other names. */
+static bool is_called_else(const kh_db *db, uint32_t t, const char *words)
+{
+	const char *name = db->k2 ? NULL : db->tax->names + db->tax->name[t];
+
+	while (name && (name = kh_taxonomy_next_name(db->tax, t, name)))
+		if (strcasestr(name, words))
+			return true;
+	return false;
 }
 
 static int find_taxa(const kh_db *db, const char *words, kh_err *err)
@@ -238,7 +249,7 @@ static int find_taxa(const kh_db *db, const char *words, kh_err *err)
 	for (uint32_t t = 0; t < db->tax->n && !rc; t++) {
 		const char *name = db->tax->names + db->tax->name[t];
 
-		if (!is_called(db->tax, t, words))
+		if (!is_called(db->tax, t, words) && !is_called_else(db, t, words))
 			continue;
 		if (found++ == 0)
 			printf("taxid\trank\tname\tgenomes\tlongest\treferences\n");
@@ -260,14 +271,21 @@ static int find_taxa(const kh_db *db, const char *words, kh_err *err)
 /* --- its taxonomy ------------------------------------------------------------------ */
 /* Rows as the NCBI has them.  What the database does not know of a taxon, such as its genetic code,
  * is what the NCBI writes if it is not known. */
-static int make_dumps(const kh_taxonomy *t, kh_buf *nodes, kh_buf *names, kh_err *err)
+static int make_dumps(const kh_db *db, kh_buf *nodes, kh_buf *names, kh_err *err)
 {
+	const kh_taxonomy *t = db->tax;
+
 	for (uint32_t i = 0; i < t->n; i++) {
 		kh_buf_print(nodes, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\t\t|\t8\t|"
 			     "\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t\t|\n", t->taxid[i],
 			     t->taxid[t->parent[i]], kh_rank_name(t->rank[i]));
 		kh_buf_print(names, "%" PRIu32 "\t|\t%s\t|\t\t|\tscientific name\t|\n",
 			     t->taxid[i], t->names + t->name[i]);
+		const char *name = t->names + t->name[i];
+
+		while (db->k2 == NULL && (name = kh_taxonomy_next_name(t, i, name)))
+			kh_buf_print(names, "%" PRIu32 "\t|\t%s\t|\t\t|\tsynonym\t|\n", t->taxid[i],
+				     name);
 	}
 	return nodes->lost ? kh_buf_check(nodes, err) : kh_buf_check(names, err);
 }
@@ -328,7 +346,7 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 {
 	kh_buf text[2] = { { .n = 0 }, { .n = 0 } };
 	char *path[2] = { NULL, NULL };
-	int rc = make_dumps(db->tax, &text[0], &text[1], err);
+	int rc = make_dumps(db, &text[0], &text[1], err);
 
 	if (!rc)
 		rc = kh_cmd_make_folder(folder, err);

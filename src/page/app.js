@@ -290,7 +290,7 @@ function find(words) {
 			sure.push(i);
 		else if (at === 0)
 			begin.push(i);
-		else if (at > 0)
+		else if (at > 0 || otherName(known.at.get(taxa.taxid[i]), low))
 			has.push(i);
 	}
 	const list = sure.concat(begin.sort(heavier), has.sort(heavier)).slice(0, FOUND);
@@ -311,6 +311,9 @@ function fillFound() {
 		li.setAttribute("role", "option");
 		li.setAttribute("aria-selected", String(k === finder.at));
 		name.dir = "auto";
+		const at = i < N ? known.at.get(taxa.taxid[i]) : i - N, low = input.value.trim().toLowerCase();
+		if (!nameOf(i).toLowerCase().includes(low) && otherName(at, low))
+			name.append(" (" + otherName(at, low) + ")");
 		li.append(name, make("span", "more", i >= N ? known.rank[i - N] + " · in the database, no " + unit :
 			detected(i, s) === "no" ? "judged not to be there" :
 			rankName(i) + " · " + percent(s.clade[i], s.all)));

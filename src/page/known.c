@@ -99,12 +99,31 @@ static uint32_t count(const kh_taxonomy *tax, chosen_fn *chosen)
 	return n;
 }
 
+/* Other names of a taxon, a tab in front of each but the first. */
+static void add_others(const kh_page_known *k, uint32_t t, kh_buf *b)
+{
+	const kh_taxonomy *tax = k->db->tax;
+	const char *name = k->db->k2 ? NULL : tax->names + tax->name[t];
+	bool more = false;
+
+	while (name && (name = kh_taxonomy_next_name(tax, t, name))) {
+		char *shown = kh_escaped(name);
+
+		kh_buf_string(b, more ? "\t" : "");
+		if (shown)
+			kh_buf_string(b, shown);
+		b->lost |= !shown;
+		more = true;
+		free(shown);
+	}
+}
+
 /* Columns one behind another, which compress better than rows; a line a taxon in each. */
 static void add_columns(const kh_page_known *k, chosen_fn *chosen, kh_buf *b)
 {
 	const kh_taxonomy *tax = k->db->tax;
 
-	for (int column = 0; column < 4; column++)
+	for (int column = 0; column < 5; column++)
 		for (uint32_t t = 1; t < tax->n; t++) {
 			char *name = NULL;
 
@@ -122,6 +141,8 @@ static void add_columns(const kh_page_known *k, chosen_fn *chosen, kh_buf *b)
 				kh_buf_print(b, "%lu %llu%s", (unsigned long)k->genomes[t],
 					     (unsigned long long)k->longest[t],
 					     k->part[t] ? " part" : "");
+			if (column == 4)
+				add_others(k, t, b);
 			kh_buf_string(b, "\n");
 			free(name);
 		}

@@ -1,6 +1,6 @@
 // known.js - the taxa of the database, whether or not reads were called them
 
-const known = { name: [], taxid: [], rank: [], genomes: [], at: new Map(), ready: false };
+const known = { name: [], taxid: [], rank: [], genomes: [], others: [], at: new Map(), ready: false };
 
 // Older browsers cannot decompress: then the page knows only what has reads.
 async function startKnown() {
@@ -14,6 +14,7 @@ async function startKnown() {
 	known.taxid = lines.slice(n, 2 * n).map(Number);
 	known.rank = lines.slice(2 * n, 3 * n);
 	known.genomes = lines.slice(3 * n, 4 * n);
+	known.others = lines.slice(4 * n, 5 * n);
 	known.taxid.forEach((taxid, k) => known.at.set(taxid, k));
 	known.ready = true;
 	fillDetails();
@@ -36,12 +37,19 @@ function inDatabase(taxid) {
 	return k === undefined ? "" : knownText(k);
 }
 
+// The first of its other names that has these words, or "".
+function otherName(k, low) {
+	const all = known.others[k] || "";
+	return all.toLowerCase().includes(low) ?
+		all.split("\t").find((name) => name.toLowerCase().includes(low)) || "" : "";
+}
+
 // Those that are found but have no reads: whole taxids, then names that begin so, then that have it.
 function findKnown(low, n) {
 	const found = [[], [], []];
 
 	for (let k = 0; k < known.name.length; k++) {
-		const at = known.name[k].toLowerCase().indexOf(low);
+		const at = Math.max(known.name[k].toLowerCase().indexOf(low), otherName(k, low) ? 1 : -1);
 		if (byTaxid.has(known.taxid[k]))
 			continue;
 		if (String(known.taxid[k]) === low)

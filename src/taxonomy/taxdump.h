@@ -22,11 +22,19 @@ typedef struct kh_taxmerge {
 	uint32_t line;
 } kh_taxmerge;
 
+/* Another name of a taxon: a synonym, a common name or an acronym. */
+typedef struct kh_taxother {
+	uint32_t taxid;
+	uint32_t name;          /* in names */
+} kh_taxother;
+
 struct kh_taxdump {
 	kh_taxnode *node;       /* by ascending taxid; [0] is the root */
 	size_t n, cap;
 	kh_taxmerge *merge;     /* by ascending `from` */
 	size_t n_merge, merge_cap;
+	kh_taxother *other;     /* by ascending taxid, of each in the order of names.dmp */
+	size_t n_other, other_cap;
 	kh_buf names;           /* NUL-terminated strings */
 	/* The nodes whose taxid >> shift is b are node[dir[b], dir[b + 1]): with NCBI's
 	 * dense taxids a look-up is one step, with any others at worst a binary search.
@@ -43,6 +51,9 @@ struct kh_taxdump {
 int kh_taxdump_begin(kh_taxdump **d, kh_err *err);
 int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err);
 int kh_taxdump_end(kh_taxdump *d, kh_err *err);
+
+/* The first of the other names of a taxid, and how many there are. */
+const kh_taxother *kh_taxdump_others(const kh_taxdump *d, uint32_t taxid, size_t *n);
 
 /* Index of the node of a taxid (merged ones followed), or KH_NO_TAXON. */
 uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid);

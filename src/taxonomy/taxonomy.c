@@ -198,6 +198,7 @@ typedef struct subset {
 	uint32_t *at;           /* by node: its position + 1, 0: not kept */
 	uint32_t *node;         /* n, the node */
 	uint32_t *child, *next; /* n */
+	size_t names_end;       /* of names that were taken */
 } subset;
 
 static void subset_clear(subset *s)
@@ -260,24 +261,50 @@ static size_t subset_names(const subset *s)
 {
 	size_t n = 0;
 
-	for (uint32_t k = 0; k < s->n; k++)
-		n += strlen(s->d->names.p + s->d->node[s->node[k]].name) + 1;
+	for (uint32_t k = 0; k < s->n; k++) {
+		const kh_taxnode *x = &s->d->node[s->node[k]];
+		size_t others;
+		const kh_taxother *other = kh_taxdump_others(s->d, x->taxid, &others);
+
+		n += strlen(s->d->names.p + x->name) + 1;
+		for (size_t i = 0; i < others; i++)
+			n += strlen(s->d->names.p + other[i].name) + 1;
+	}
 	return n;
+}
+
+static void take_name(kh_taxonomy *t, subset *s, uint32_t name)
+{
+	const char *text = s->d->names.p + name;
+	const size_t n = strlen(text) + 1;
+
+	memcpy(t->names + s->names_end, text, n);
+	s->names_end += n;
 }
 
 /* Takes over the node at position k of the subset as taxon i. */
 static void take(kh_taxonomy *t, subset *s, uint32_t i, uint32_t k)
 {
 	const kh_taxnode *x = &s->d->node[s->node[k]];
-	const char *name = s->d->names.p + x->name;
-	size_t at = i ? t->name[i - 1] + strlen(t->names + t->name[i - 1]) + 1 : 0;
+	size_t others;
+	const kh_taxother *other = kh_taxdump_others(s->d, x->taxid, &others);
 
 	s->at[s->node[k]] = i;
 	t->taxid[i] = x->taxid;
 	t->parent[i] = s->at[x->parent];
 	t->rank[i] = x->rank;
-	t->name[i] = (uint32_t)at;
-	memcpy(t->names + at, name, strlen(name) + 1);
+	t->name[i] = (uint32_t)s->names_end;
+	take_name(t, s, x->name);
+	for (size_t n = 0; n < others; n++)
+		take_name(t, s, other[n].name);
+}
+
+const char *kh_taxonomy_next_name(const kh_taxonomy *t, uint32_t taxon, const char *name)
+{
+	const char *next = name + strlen(name) + 1;
+	const size_t end = taxon + 1 < t->n ? t->name[taxon + 1] : t->names_len;
+
+	return next >= t->names && (size_t)(next - t->names) < end ? next : NULL;
 }
 
 /* Numbers in preorder; position[] (n) is scratch: where in the subset a number is. */

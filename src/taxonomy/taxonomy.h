@@ -101,6 +101,10 @@ struct kh_taxonomy {
  * ancestors; the root always. */
 int kh_taxonomy_prune(kh_taxonomy **t, const kh_taxdump *d, const uint32_t *taxid,
 		      size_t n, kh_err *err);
+/* The name of a taxon behind this one, or NULL.  The first one is names + name[taxon]; behind it
+ * stand its other names, up to the name of the next taxon.  Not of a database of Kraken 2, which
+ * has names in another order. */
+const char *kh_taxonomy_next_name(const kh_taxonomy *t, uint32_t taxon, const char *name);
 /* One of n taxa, at least 1, whose names take that many bytes; NULL: no memory.  Who makes it fills
  * the arrays that database files have, checks them if they are not his own, and has the others
  * derived. */
