@@ -474,6 +474,7 @@ class Sample:
             return False
         error = math.isqrt(max(0, (length >> shift) * (none - ((65536 + x) * twice >> 16)) >> 24))
         genes = self.share_of(s, n, shift, self.blocks(s, shift) + error // 2)
+        genes += math.isqrt(99657708 // (length * 8 * self.db.stride))
         return genes * 1024 * length < 896 * max(1024, self.cover[s][1]) * self.least[s]
 
     def is_even(self, s):

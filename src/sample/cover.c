@@ -57,6 +57,9 @@ enum {
 	 * S. mitis on S. pneumoniae .82 */
 	GENES = 4096,
 	TOGETHER = 20,
+	/* 1024^2 .12 (1 - .12) 900: the variance of what lacks .12 of its genes of 900 bases, times
+	 * bases */
+	FEW_GENES = 99657708,
 	LACKING = 40,
 	WITH_GENES = 896,
 	/* cover of a strain that is far from its reference, .86: B. subtilis has .89, S. mitis on
@@ -190,12 +193,17 @@ static uint64_t together(const kh_presence *p)
 	return p->cover.n > blocks ? p->cover.n - blocks : 0;
 }
 
-/* The share by blocks of genes, by half a standard error more than were found. */
-static uint32_t find_genes(const kh_presence *p, const kh_probe *q, uint64_t found)
+/* The share by blocks of genes, by half a standard error more than were found, and by what a strain
+ * may lack more of a genome of so few genes. */
+static uint32_t find_genes(const kh_presence *p, const kh_probe *q, uint64_t found,
+			   uint64_t stretch)
 {
-	return together(p) < TOGETHER ? MOST
-				      : find_share(p, q, p->cover.shift_genes,
-						   found + error_of(p) / 2);
+	const uint8_t shift = p->cover.shift_genes;
+
+	if (together(p) < TOGETHER)
+		return MOST;
+	return find_share(p, q, shift, found + error_of(p) / 2) +
+	       root(FEW_GENES / (p->length * stretch));
 }
 
 /* Of all that the species has, and that is clear, n would be alone. */
@@ -298,6 +306,7 @@ static int search(kh_work *w, uint64_t *found, uint64_t *found_genes, kh_err *er
 
 static void describe(kh_work *w, uint32_t i, uint64_t found, uint64_t found_genes)
 {
+	const uint64_t stretch = (uint64_t)KH_STRETCH * w->in->db->h->sampling.stride;
 	const kh_probe *q = &w->probe[i];
 	kh_presence *p = &w->m->at[i];
 	kh_cover *c = &p->cover;
@@ -306,7 +315,7 @@ static void describe(kh_work *w, uint32_t i, uint64_t found, uint64_t found_gene
 	c->sister = q->all_sole * KH_COVER_ONE < TOLD * KH_PROBES * KH_PROBE_READS;
 	c->share = find_share(p, q, c->shift, found);
 	c->off = root(OFF * OFF / c->n);
-	c->genes = is_far(p) ? find_genes(p, q, found_genes) : MOST;
+	c->genes = is_far(p) ? find_genes(p, q, found_genes, stretch) : MOST;
 	c->part = find_part(w, i);
 	c->lead = find_lead(c, q);
 	p->refuted = is_refuted(p);
