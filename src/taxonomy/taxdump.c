@@ -235,102 +235,17 @@ static int finish_nodes(kh_taxdump *d, const char *file, kh_err *err)
 }
 
 /* --- names.dmp ------------------------------------------------------------- */
-/* Classes of names by which people look for a taxon. */
-static bool is_other_name(kh_span class)
-{
-	static const char *const known[] = { "synonym", "equivalent name", "common name",
-					     "genbank common name", "acronym",
-					     "genbank acronym" };
-
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (kh_span_is(class, known[i]))
-			return true;
-	return false;
-}
-
-static bool is_printable(kh_span name)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if ((unsigned char)name.p[i] < ' ' || name.p[i] == 0x7f)
-			return false;
-	return name.n > 0;
-}
-
-/* What cannot be shown is passed over. */
-static int other_row(kh_taxdump *d, uint32_t taxid, kh_span name, kh_err *err)
-{
-	int rc;
-
-	if (!is_printable(name) || find_node(d, taxid) == KH_NO_TAXON ||
-	    name.n >= UINT32_MAX - d->names.n)
-		return KH_OK;
-	if ((rc = KH_GROW(d->other, d->other_cap, d->n_other + 1, err)))
-		return rc;
-	d->other[d->n_other++] = (kh_taxother) { taxid, (uint32_t)d->names.n };
-	kh_buf_word(&d->names, name.p, name.n);
-	return kh_buf_check(&d->names, err);
-}
-
-/* Names stand in the buffer as they do in the file. */
-static int by_other(const void *a, const void *b)
-{
-	const kh_taxother *x = a, *y = b;
-
-	if (x->taxid != y->taxid)
-		return x->taxid < y->taxid ? -1 : 1;
-	return (x->name > y->name) - (x->name < y->name);
-}
-
-/* Sorts them; of equal ones of a taxon the first stays. */
-static void sort_others(kh_taxdump *d)
-{
-	size_t n = 0, first = 0;
-
-	if (d->n_other > 0)
-		qsort(d->other, d->n_other, sizeof *d->other, by_other);
-	for (size_t i = 0; i < d->n_other; i++) {
-		const kh_taxother x = d->other[i];
-		size_t k;
-
-		if (n > 0 && d->other[n - 1].taxid != x.taxid)
-			first = n;
-		for (k = first; k < n && strcmp(d->names.p + d->other[k].name,
-						d->names.p + x.name) != 0;)
-			k++;
-		if (k == n)
-			d->other[n++] = x;
-	}
-	d->n_other = n;
-}
-
-const kh_taxother *kh_taxdump_others(const kh_taxdump *d, uint32_t taxid, size_t *n)
-{
-	size_t low = 0, high = d->n_other;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (d->other[mid].taxid < taxid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (*n = 0; low + *n < d->n_other && d->other[low + *n].taxid == taxid;)
-		++*n;
-	return *n ? &d->other[low] : NULL;
-}
-
 static int name_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err)
 {
 	kh_span name = column[1];
 	uint32_t taxid;
 	int rc = taxid_of(column[0], &taxid, tsv, err);
 
-	if (!rc && is_other_name(column[3]))
-		return other_row(d, taxid, name, err);
+	if (!rc && kh_taxother_is(column[3]))
+		return kh_taxdump_add_other(d, taxid, name, err);
 	if (rc || !kh_span_is(column[3], "scientific name"))
 		return rc;
-	if (!is_printable(name))
+	if (!kh_taxname_is_printable(name))
 		return kh_fail(err, KH_EFORMAT,
 			       "%s:%llu: name of taxid %u: expected printable text, "
 			       "found \"%s\"",
@@ -531,7 +446,7 @@ static int parse(kh_taxdump **out, kh_tsv tsv[3], kh_err *err)
 	    (rc = parse_table(d, &tsv[1], &names_table, err)) ||
 	    (rc = check_names(d, tsv[0].name, tsv[1].name, err)))
 		goto out;
-	sort_others(d);
+	kh_taxdump_sort_others(d);
 	if (tsv[2].read && ((rc = parse_table(d, &tsv[2], &merged_table, err)) ||
 			  (rc = finish_merged(d, tsv[2].name, err))))
 		goto out;

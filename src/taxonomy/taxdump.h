@@ -2,6 +2,7 @@
 #ifndef KH_TAXONOMY_TAXDUMP_H
 #define KH_TAXONOMY_TAXDUMP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
@@ -52,6 +53,14 @@ int kh_taxdump_begin(kh_taxdump **d, kh_err *err);
 int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err);
 int kh_taxdump_end(kh_taxdump *d, kh_err *err);
 
+/* Is it the class of a name by which people look for a taxon? */
+bool kh_taxother_is(kh_span class);
+/* Has it characters, and none of control? */
+bool kh_taxname_is_printable(kh_span name);
+/* Adds another name; one that cannot be shown is passed over, and so is one of no node. */
+int kh_taxdump_add_other(kh_taxdump *d, uint32_t taxid, kh_span name, kh_err *err);
+/* Sorts them; of equal ones of a taxon the first stays. */
+void kh_taxdump_sort_others(kh_taxdump *d);
 /* The first of the other names of a taxid, and how many there are. */
 const kh_taxother *kh_taxdump_others(const kh_taxdump *d, uint32_t taxid, size_t *n);
 
