@@ -20,6 +20,14 @@ for line in 'build	.*(gcc|clang).*, with(out)? CUDA.*, with(out)? MPI' 'librarie
 done
 expect 2 "takes no 'x'" "--version x" "$real" --version x
 
+# --- several processes, of which only build and classify know ------------------------------------
+for command in merge inspect verify bracken-distrib; do
+	expect 2 "^kmerhash $command: 3 copies of this program were started, and this command works in one process" "mpirun $command" \
+		env OMPI_COMM_WORLD_SIZE=3 "$real" $command x
+	env OMPI_COMM_WORLD_SIZE=3 KH_COMM=off "$real" $command x 2>said
+	check "mpirun $command, KH_COMM=off" sh -c '! grep -q "copies" said'
+done
+
 # --- a folder that cannot be made ----------------------------------------------------------------
 check "a database" build --db made.khdb "$data"/genomes/*.gz
 check "a report" classify --db made.khdb --report s.report --output - "$data/reads/tiny_sim_1.fq.gz"

@@ -61,8 +61,8 @@ void kh_packet_free(kh_packet *p)
 }
 
 /* --- opening and closing ---------------------------------------------------------- */
-/* How many processes a launcher has started; the innermost launcher decides. */
-static unsigned launched(void)
+/* The innermost launcher decides. */
+unsigned kh_comm_launched(void)
 {
 	static const char *const sizes[] = {
 		"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"
@@ -112,7 +112,7 @@ static void comm_free(kh_comm *c)
 
 int kh_comm_open(kh_comm **out, kh_err *err)
 {
-	const unsigned size = launched();
+	const unsigned size = kh_comm_launched();
 	pthread_condattr_t attr;
 	kh_comm *c;
 	int rc;

@@ -45,6 +45,8 @@ int kh_comm_check(kh_comm *c, kh_err *err);
 unsigned kh_comm_self(const kh_comm *c);        /* NULL: 0 of 1 */
 unsigned kh_comm_size(const kh_comm *c);
 
+/* How many processes a launcher, as mpirun, has started; 1: none has, or KH_COMM is off. */
+unsigned kh_comm_launched(void);
 /* Fails if an input is standard input, which several processes cannot rely on: an mpirun that is
  * stopped closes it before it ends the process, and a part of the input would pass for all of it.
  * NULL is fine. */
