@@ -313,13 +313,14 @@ static int parse_row(struct reader *r, kh_span row)
 
 int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
-	struct reader r = { .s = s, .tsv = tsv, .errs = errs, .err = err,
-			    .column = { -1, -1, -1, -1, -1, -1 } };
+	struct reader r = { .s = s, .tsv = tsv, .errs = errs, .err = err };
 	const size_t before = errs->found;
 	bool header = false;
 	kh_span row;
 	int got, rc = KH_OK;
 
+	for (int i = 0; i < N_ROLES; i++)
+		r.column[i] = -1;
 	while (!rc && (got = kh_tsv_next(tsv, &row, err)) != 0) {
 		if (got < 0)
 			rc = got;
