@@ -826,6 +826,8 @@ class Sample:
         for key, n in self.classes.items():
             many[decision[key]] += n
         taxa = range(len(self.db.taxa))
+        below = lambda g: sum(n for t, n in many.items() if t is not None and g <= t < self.tree.end[g])
+        self.lost = {t: below(t) for t in taxa if t and self.genus_of(t) == t and not self.is_supported(t)}
         self.end_up = {t: self.ends_up(t, many) for t in taxa}
         self.end_up[None] = None
 
@@ -860,11 +862,17 @@ class Sample:
         if not genus or (s is not None and self.sure.get(s) != "no"):
             return x
         if not self.is_supported(genus):
-            up = self.tree.parent[genus]
-            while up and self.db.taxa[up][3] not in LETTERED:
-                up = self.tree.parent[up]
-            return up or None
+            up = self.above(genus)
+            if 5 * self.lost[genus] < 4 * sum(n for g, n in self.lost.items() if self.above(g) == up):
+                return up or None
         return x if s is None else genus
+
+    def above(self, genus):
+        """The nearest taxon above it that has a letter in reports, or 0"""
+        up = self.tree.parent[genus]
+        while up and self.db.taxa[up][3] not in LETTERED:
+            up = self.tree.parent[up]
+        return up
 
     # --- outputs ---------------------------------------------------------------------
     def lines(self):

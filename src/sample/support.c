@@ -2,9 +2,10 @@
  * support.c - calls that the sample does not support go up to a taxon that it does
  *
  * A genus is not supported if a species of it was refuted and none is there: its reads are those of
- * something related, of another genus for all that is known, and they go up to the family.  (How
- * near they are does not tell: those of phage T3 that fit T7, of another genus, do so at 91.5 %,
- * those of S. bongori fit S. enterica at 88 %.)
+ * something related.  Reads of another genus are called now one genus of its family and now another
+ * one; so they go up to the family if other such genera have a fifth of the reads that all of them
+ * have, and to the genus if it has nearly all.  (How near they are does not tell: those of phage
+ * T3 that fit T7, of another genus, do so at 91.5 %, those of S. bongori fit S. enterica at 88 %.)
  *
  * Below the species, reads of a strain that is not among the references are called now one of its
  * strains and now another one.  So a strain is supported if the sample's strain is what a reference
@@ -22,7 +23,10 @@ enum {
 	 * E. coli and S. aureus, the strains that are references have all such calls, S. aureus
 	 * DSM 20231 has .99, and seven other E. coli have .51 to .82. */
 	BESIDE = 8,
-	AGREE = 16
+	AGREE = 16,
+	/* A genus is kept if it has 4/5 of the reads of all that are not supported.  Of pairs of
+	 * Klebsiella Salmonella has .55, and Escherichia the others. */
+	ALONE = 5
 };
 
 /* What is known of a genus. */
@@ -34,6 +38,7 @@ struct support {
 	uint32_t *genus;                /* by taxon: of that rank, itself or above; 0: none */
 	uint8_t *known;                 /* by taxon: of a genus */
 	uint64_t *many, *clade;         /* by taxon: fragments called just that, and all below */
+	uint64_t *lost;                 /* by taxon above genera: of those that are not supported */
 	uint32_t *targets;              /* by taxon: targets of it and below */
 };
 
@@ -107,14 +112,26 @@ static bool is_strain(const struct support *s, uint32_t x, uint32_t of)
 	       (targets > 0 && s->clade[x] >= AGREE * others);
 }
 
-/* The nearest taxon above a genus that has a place in reports. */
+/* The nearest taxon above a genus that has a place in reports; the root: there is none. */
 static uint32_t above_genus(const kh_taxonomy *tax, uint32_t genus)
 {
 	uint32_t t = tax->parent[genus];
 
 	while (t != 0 && !tax->letter[t])
 		t = tax->parent[t];
-	return t == 0 ? KH_NO_TAXON : t;
+	return t;
+}
+
+static void count_lost(struct support *s)
+{
+	for (uint32_t t = 1; t < s->tax->n; t++)
+		if (s->genus[t] == t && s->known[t] == HAS_REFUTED)
+			s->lost[above_genus(s->tax, t)] += s->clade[t];
+}
+
+static bool is_alone(const struct support *s, uint32_t genus, uint32_t above)
+{
+	return ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
 }
 
 static uint32_t end_of(const struct support *s, uint32_t t)
@@ -126,8 +143,12 @@ static uint32_t end_of(const struct support *s, uint32_t t)
 		x = s->tax->parent[x];
 	if (genus == 0 || (species != KH_NO_TAXON && !is_refuted(presence_of(s, species))))
 		return x;
-	if (s->known[genus] == HAS_REFUTED)
-		return above_genus(s->tax, genus);
+	if (s->known[genus] == HAS_REFUTED) {
+		const uint32_t above = above_genus(s->tax, genus);
+
+		if (!is_alone(s, genus, above))
+			return above == 0 ? KH_NO_TAXON : above;
+	}
 	return species == KH_NO_TAXON ? x : genus;
 }
 
@@ -139,10 +160,11 @@ static int allocate(struct support *s, kh_err *err)
 	s->known = kh_array(n, sizeof *s->known, err);
 	s->many = kh_array(n, sizeof *s->many, err);
 	s->clade = kh_array(n, sizeof *s->clade, err);
+	s->lost = kh_array(n, sizeof *s->lost, err);
 	s->targets = kh_array(n, sizeof *s->targets, err);
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
-	return s->genus && s->known && s->many && s->clade && s->targets && s->w->m->end_up
-		       ? KH_OK : KH_ENOMEM;
+	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
+		       s->w->m->end_up ? KH_OK : KH_ENOMEM;
 }
 
 int kh_support_make(kh_work *w, kh_err *err)
@@ -154,6 +176,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 	if (!rc) {
 		find_genera(&s);
 		count_calls(&s);
+		count_lost(&s);
 		for (uint32_t t = 0; t < s.tax->n; t++)
 			m->end_up[t] = end_of(&s, t);
 		for (size_t i = 0; i < w->in->classes->n; i++)
@@ -163,6 +186,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 	free(s.known);
 	free(s.many);
 	free(s.clade);
+	free(s.lost);
 	free(s.targets);
 	return rc;
 }
