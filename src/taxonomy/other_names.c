@@ -40,8 +40,18 @@ int kh_taxdump_add_other(kh_taxdump *d, uint32_t taxid, kh_span name, kh_err *er
 	return kh_buf_check(&d->names, err);
 }
 
+/* Of equal names the first one comes first. */
+static int by_text(const void *a, const void *b, void *names)
+{
+	const kh_taxother *x = a, *y = b;
+	const int d = x->taxid != y->taxid ? (x->taxid < y->taxid ? -1 : 1)
+		      : strcmp((char *)names + x->name, (char *)names + y->name);
+
+	return d ? d : (x->name > y->name) - (x->name < y->name);
+}
+
 /* Names stand in the buffer as they do in the file. */
-static int by_other(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
 	const kh_taxother *x = a, *y = b;
 
@@ -52,22 +62,17 @@ static int by_other(const void *a, const void *b)
 
 void kh_taxdump_sort_others(kh_taxdump *d)
 {
-	size_t n = 0, first = 0;
+	const char *names = d->names.p;
+	size_t n = 0;
 
-	if (d->n_other > 0)
-		qsort(d->other, d->n_other, sizeof *d->other, by_other);
-	for (size_t i = 0; i < d->n_other; i++) {
-		const kh_taxother x = d->other[i];
-		size_t k;
-
-		if (n > 0 && d->other[n - 1].taxid != x.taxid)
-			first = n;
-		for (k = first; k < n && strcmp(d->names.p + d->other[k].name,
-						d->names.p + x.name) != 0;)
-			k++;
-		if (k == n)
-			d->other[n++] = x;
-	}
+	if (d->n_other == 0)
+		return;
+	qsort_r(d->other, d->n_other, sizeof *d->other, by_text, d->names.p);
+	for (size_t i = 0; i < d->n_other; i++)
+		if (n == 0 || d->other[n - 1].taxid != d->other[i].taxid ||
+		    strcmp(names + d->other[n - 1].name, names + d->other[i].name) != 0)
+			d->other[n++] = d->other[i];
+	qsort(d->other, n, sizeof *d->other, by_place);
 	d->n_other = n;
 }
 
