@@ -180,6 +180,8 @@ static int list_folder(struct walk *w, const struct folder *f, kh_err *err)
 	struct dirent **e = NULL;
 	const int n = scandir(f->path, &e, is_shown, NULL);
 
+	if (n < 0 && errno == ENOMEM)
+		return kh_fail_errno(err, f->path);
 	if (n < 0)
 		return kh_errs_note(&w->r->errs, err, KH_EIO, "%s: %s", f->path, strerror(errno));
 	int rc = load_report(w, f->path, &a, err);

@@ -167,6 +167,8 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 	const size_t before = f->n;
 	int rc = KH_OK;
 
+	if (n < 0 && errno == ENOMEM)
+		return kh_fail_errno(err, folder);
 	if (n < 0)
 		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
 	for (int i = 0; i < n; i++) {
