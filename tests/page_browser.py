@@ -412,8 +412,9 @@ def long_words(data):
         row[keys.index("detected")], row[keys.index("why")] = "yes", "well"
     gone = lonely(data)
     taxa["name"][gone] = "Longella " + "verylonga " * 12
-    row = sample["values"][str(gone)]
-    row[keys.index("detected")], row[keys.index("why")] = "no", WHY
+    for i in (gone, taxa["parent"][gone]):
+        row = sample["values"].setdefault(str(i), [None] * len(keys))
+        row[keys.index("detected")], row[keys.index("why")] = "no", WHY
     for i in species:
         sample["direct"][i:end_of(taxa, i)] = [0] * (end_of(taxa, i) - i)
         sample["direct"][i] = 70

@@ -234,7 +234,7 @@ for row in "D 10239 Viruses" "P 2731618 Uroviricota" "C 2731619 Caudoviricetes" 
 done
 check "a taxon that the taxonomy lacks has a number of its own" sh -c 'grep -q "^O [0-9]* Neworder$" got && grep -q "^G [0-9]* Teetrevirus_A$" got'
 lineage_of() {  # TAXID: by the dump files
-	awk -F '\t' -v x="$1" 'FNR == NR { up[$1] = $3; next } { name[$1] = $3 }
+	awk -F '\t' -v x="$1" 'FNR == NR { up[$1] = $3; next } $7 == "scientific name" { name[$1] = $3 }
 		END { while (x != 1) { line = name[x] ";" line; x = up[x] } print line }' dump/nodes.dmp dump/names.dmp
 }
 check "inspect --taxdump" "$kmerhash" inspect --taxdump dump x.khdb
