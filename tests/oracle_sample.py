@@ -862,12 +862,12 @@ class Sample:
         if not genus or (s is not None and self.sure.get(s) != "no"):
             return x
         if not self.is_supported(genus):
-            up = self.above(genus)
-            if 5 * self.lost[genus] < 4 * sum(n for g, n in self.lost.items() if self.above(g) == up):
+            up = self.family_of(genus)
+            if 5 * self.lost[genus] < 4 * sum(n for g, n in self.lost.items() if self.family_of(g) == up):
                 return up or None
         return x if s is None else genus
 
-    def above(self, genus):
+    def family_of(self, genus):
         """The nearest taxon above it that has a letter in reports, or 0"""
         up = self.tree.parent[genus]
         while up and self.db.taxa[up][3] not in LETTERED:
