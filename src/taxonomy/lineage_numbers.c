@@ -287,15 +287,16 @@ static bool goes_on(const kh_taxonomy *t, uint32_t taxon, const char *letters, u
 	const uint64_t above = *h;
 
 	*h = add_part(above, letters[0], name);
-	for (const char *letter = letters; letter == letters || *letter; letter++)
+	do {
 		for (int form = 0; form < (rest == name ? 1 : 2); form++) {
-			const uint64_t x = add_part(above, *letter, form ? rest : name);
+			const uint64_t x = add_part(above, *letters, form ? rest : name);
 
 			if (is_number(x, t->taxid[taxon])) {
 				*h = x;
 				return true;
 			}
 		}
+	} while (*letters && *++letters);
 	return false;
 }
 
