@@ -155,10 +155,14 @@ void kh_out_end_naming(void)
 void kh_out_begin_naming(void)
 {
 	const struct timespec moment = { 0, 1000000 };
+	int sig;
 
 	atomic_fetch_add(&naming, 1);
-	while (atomic_load(&kept_signal)) {     /* the process ends */
-		kh_out_end_naming();
+	while ((sig = atomic_load(&kept_signal)) != 0) {        /* the process ends */
+		/* The signal stays kept: a handler may be removing files, so none is made now.  But
+		 * one may have seen this thread here, and waits to be called again. */
+		if (atomic_fetch_sub(&naming, 1) == 1)
+			raise(sig);
 		nanosleep(&moment, NULL);
 		atomic_fetch_add(&naming, 1);
 	}
