@@ -143,9 +143,9 @@ done
 build --db no.khdb --max-db-size 80K --dry-run $genomes >dry.txt
 check "without text: a dry run says as much" grep -q '^database	[78][0-9]\{4\}	' dry.txt
 for o in "--sample-pass" "--profile p" "--paf a.paf" "--set identity" "--set second-best"; do
-	expect 2 "has no text" "without text: no $o" "$kmerhash" classify --db thin.khdb --device cpu --output o.tsv $o made.fq
+	expect 2 "lacks the bases of its references" "without text: no $o" "$kmerhash" classify --db thin.khdb --device cpu --output o.tsv $o made.fq
 done
-expect 2 "as it has no text" "without text: nothing is added" build --base thin.khdb --db grown.khdb $genomes
+expect 2 "as it lacks the bases of its references" "without text: nothing is added" build --base thin.khdb --db grown.khdb $genomes
 expect 2 "targets, taxa and an empty index take" "translated seeds: no room" build --translated --db no.khdb --max-db-size 80K $genomes
 
 # What many species have has no alleles, and is called none of them.

@@ -136,7 +136,7 @@ done
 limited() { "$kmerhash" build -q --device cpu --taxonomy sisters/taxonomy --set total-bases=560004 "$@"; }
 check "databases without text" limited --db thin.khdb --max-db-size 100K sisters.9.2.fa
 check "databases without text" limited --db thin2.khdb --max-db-size 100K sisters.9.1.fa
-refused 2 "thin.khdb has no text, as it was built with a small --max-db-size, and sisters.9.1.khdb has" "one without text" sisters.9.1.khdb thin.khdb
+refused 2 "thin.khdb lacks the bases of its references, as it was built with a small --max-db-size, and sisters.9.1.khdb has them" "one without text" sisters.9.1.khdb thin.khdb
 check "two without text" classify --db thin.khdb --db thin2.khdb --output thin.tsv sisters/reads.fq
 check "two without text find reads of both" "$PYTHON3" -c 'import sys
 found = {line.split("\t")[2] for line in open("thin.tsv")}

@@ -242,8 +242,9 @@ static int open_base(struct job *j, kh_err *err)
 			       "translated seeds: build it anew from all references",
 			       j->base->path);
 	if (kh_db_is_thin(j->base->h))
-		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it has no text: "
-			       "build it anew from all references", j->base->path);
+		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it lacks "
+			       "the bases of its references: build it anew from all of them",
+			       j->base->path);
 	o->base = j->base;
 	o->sampling = kh_db_sampling(j->base->h);
 	if (o->max_db_size == 0)

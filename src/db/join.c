@@ -46,8 +46,9 @@ static int check_pair(const kh_db *a, const kh_db *b, kh_err *err)
 	if (!same_seeds(a->h, b->h))
 		return differ(a, b, err);
 	if (kh_db_is_thin(a->h) != kh_db_is_thin(b->h))
-		return kh_fail(err, KH_EUSAGE, "%.150s has no text, as it was built with a small "
-			       "--max-db-size, and %.150s has: they cannot be used together",
+		return kh_fail(err, KH_EUSAGE, "%.150s lacks the bases of its references, as it "
+			       "was built with a small --max-db-size, and %.150s has them: they "
+			       "cannot be used together",
 			       kh_db_is_thin(a->h) ? a->path : b->path,
 			       kh_db_is_thin(a->h) ? b->path : a->path);
 	return KH_OK;

@@ -106,9 +106,10 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 	if (rc)
 		return rc;
 	if (!(*db)->k2 && kh_db_is_thin((*db)->h) && (o->aligned || o->want != KH_WANT_NONE))
-		return kh_fail(err, KH_EUSAGE, "%s has no text, as it was built with a small "
-			       "--max-db-size: --sample-pass, --profile, --paf, --sam, --set "
-			       "identity and --set second-best need one that has", (*db)->path);
+		return kh_fail(err, KH_EUSAGE, "%s lacks the bases of its references, as it was "
+			       "built with a small --max-db-size: --sample-pass, --profile, "
+			       "--paf, --sam, --set identity and --set second-best need them",
+			       (*db)->path);
 	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf, --sam and --set identity need a "
 			       "database that kmerhash has built, --device cpu and one process",

@@ -91,6 +91,9 @@ static void count_calls(struct support *s)
 static bool is_strain(const struct support *s, uint32_t x, uint32_t of)
 {
 	const kh_presence *p = presence_of(s, of);
+
+	if (s->clade[x] == 0)           /* as of nearly all taxa of a database */
+		return false;
 	const bool as_it_is = p && (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT) &&
 			      !p->by_long && p->fit.shape[0] == 0;
 	uint64_t others = s->clade[of] - s->clade[x];
@@ -106,8 +109,6 @@ static bool is_strain(const struct support *s, uint32_t x, uint32_t of)
 		if (t == of)
 			break;
 	}
-	if (s->clade[x] == 0)
-		return false;
 	return (as_it_is && BESIDE * s->clade[x] >= s->clade[x] + others) ||
 	       (targets > 0 && s->clade[x] >= AGREE * others);
 }

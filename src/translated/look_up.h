@@ -15,7 +15,7 @@ typedef struct kh_translated_head {
 	uint32_t genera, lines;
 	uint32_t behind;                /* lines behind those that keys belong to */
 	uint64_t places;
-	uint64_t codons;                /* of all genera; below 2^32; 0 in a database with text */
+	uint64_t codons;                /* of all genera; below 2^32; 0 if the database has these */
 	uint32_t bits;                  /* of a place */
 	uint32_t zero[7];
 } kh_translated_head;
@@ -23,7 +23,8 @@ typedef struct kh_translated_head {
 static_assert(sizeof(kh_translated_head) == 64, "what follows begins at multiples of 64");
 
 /* In ascending order of both: a taxon's number, and the first codon of its stretches, a multiple of
- * KH_GENUS_CODONS; 0 in a database with text.  What it is called is that taxon, or one above it. */
+ * KH_GENUS_CODONS; 0 if the database has the bases.  What it is called is that taxon, or one above
+ * it. */
 typedef struct kh_translated_genus {
 	uint32_t taxon, first, threshold, called;
 } kh_translated_genus;

@@ -29,7 +29,7 @@ int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_trans
 /* A key at a place: key << 32 | codon. */
 typedef uint64_t kh_key_at;
 
-/* A stretch that is kept, in a database with text: its first codon, of the genus or of all, and
+/* A stretch of a target that the database keeps: its first codon, of the genus or of all, and
  * where this begins in the text, as a place of the section. */
 typedef struct kh_laid_stretch {
 	uint64_t codon, place;

@@ -9,8 +9,8 @@
  *	          -> ungapped comparison of its bases -> scores of genera (rule.c) -> a genus,
  *	          or none
  *
- * What reads are compared with are parts: the stretches of targets of a database with text, else
- * the genera, whose coding stretches the section has itself, in the direction in which they are
+ * What reads are compared with are parts: the stretches of targets that a database keeps, else the
+ * genera, whose coding stretches the section has itself, in the direction in which they are
  * read.  kmerhash-method(7) has the rule.
  */
 #ifndef KH_TRANSLATED_SECTION_H
