@@ -221,6 +221,73 @@ static void test_close(void **state)
 	free(refs);
 }
 
+/* --- strains ------------------------------------------------------------------------- */
+enum { STRAINS = 6 };
+
+/* Pairs of strains of a species, of which the second one differs at about one base in 200. */
+static void make_strain_references(char *refs)
+{
+	static const unsigned taxon[STRAINS] = { 13, 14, 22, 23, 24, 12 };
+	const size_t each = sizeof random_text / STRAINS;
+	size_t n = 0;
+
+	random_bases(random_text, sizeof random_text);
+	for (size_t i = 0; i < STRAINS; i++) {
+		char *text = random_text + i * each;
+
+		if (i % 2)
+			memcpy(text, text - each, each);
+		for (size_t k = 0; i % 2 && k < each / 150; k++)
+			text[test_rand() % each] = "ACGT"[test_rand() & 3];
+		n += (size_t)sprintf(refs + n, ">s%zu kraken:taxid|%u\n", i, taxon[i]);
+		memcpy(refs + n, text, each);
+		n += each;
+		refs[n++] = '\n';
+	}
+	put_file(REFS, refs, n);
+}
+
+/* Which strain it is that a read is of, where it has alleles, and where it has none. */
+static void test_strains(void **state)
+{
+	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
+				     .threads = 2,
+				     .block_size = 1 << 16 };
+	static struct answer a, b;
+	char *refs = malloc(MAX_TEXT);
+	struct made_block mate[2];
+	size_t below = 0;
+	kh_rule rule;
+	kh_db *db;
+
+	(void)state;
+	make_strain_references(refs);
+	db = open_built(&o, &rule);
+	make_pairs(mate);
+	const kh_job job[] = { { .n = CROWD_READS, .block = { &mate[0].b } },
+			       { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } } };
+
+	a.call = calloc(CROWD_READS, sizeof *a.call);
+	b.call = calloc(CROWD_READS, sizeof *b.call);
+	for (size_t i = 0; i < 2; i++) {
+		run_jobs(&cpu, db, &rule, &job[i], 1, &a);
+		run_jobs(&way[0], db, &rule, &job[i], 1, &b);
+		same_answers(&a, &b, CROWD_READS, db->tax->n, "strains");
+		for (size_t k = 0; k < CROWD_READS; k++)
+			below += a.call[k].taxon != KH_NO_TAXON &&
+				 db->tax->species[a.call[k].taxon] != a.call[k].taxon;
+		kh_distinct_clear(&a.distinct);
+		kh_distinct_clear(&b.distinct);
+	}
+	assert_true(below > CROWD_READS / 10);
+	kh_db_close(db);
+	free(a.call);
+	free(b.call);
+	for (int i = 0; i < 2; i++)
+		free_block(&mate[i]);
+	free(refs);
+}
+
 /* --- room --------------------------------------------------------------------------- */
 /* Where there is no room for it, a database is refused if it is to lie so, and else the host does
  * all of it. */
@@ -395,7 +462,7 @@ int main(void)
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_crowds),
-		cmocka_unit_test(test_close),
+		cmocka_unit_test(test_close), cmocka_unit_test(test_strains),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_failing_batches),

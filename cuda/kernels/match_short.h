@@ -12,6 +12,7 @@
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
 
+#include "classify/match_strain.h"
 #include "cuda/kernels/match_short_ends.h"
 #include "cuda/kernels/match_short_found.h"
 #include "cuda/kernels/match_short_seeds.h"
@@ -329,6 +330,70 @@ static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_match_db
 	return most ? kh_short_give_had(db, j, claims->v, f, q->found + q->found_at[i]) : 0;
 }
 
+/* --- strains ---------------------------------------------------------------------------- */
+/* Do regions that were not compared have alleles of the species of a place, by which the mate may
+ * fit as well? */
+static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_spot *here)
+{
+	const kh_match_db *db = w->db;
+	bool has = false;
+
+	for (uint32_t i = 0; i < w->regions && KH_ALLELES && !has; i++) {
+		const uint32_t first = w->r->from[w->r->region[i] & 255];
+		const uint32_t target =
+			kh_match_target(db, kh_candidate_bin(w->r->candidate[first]));
+
+		has = w->r->region[i] >= w->region && db->stretch[target].alleles > 0 &&
+		      db->bins.species[target] == db->bins.species[here->target];
+	}
+	return has;
+}
+
+/* What the only place of a mate says of the strain, as kh_strain_of_mate; KH_NO_TAXON: it is not as
+ * simple as that. */
+static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_found *f)
+{
+	const kh_match_db *db = w->db;
+	const kh_spot *here = f->place;
+	const kh_mate *a = &w->s->mate[w->mate];
+	const uint32_t n = w->r->from[w->regions];
+	bool known = false;
+
+	if (f->n_places != 1 || f->tie || f->crowd != UINT32_MAX ||
+	    !kh_species_has_strains(db, db->bins.species[here->target] - db->bins.n_targets) ||
+	    kh_short_has_alleles(w, here))
+		return KH_NO_TAXON;
+	const uint32_t species =
+		kh_species_taxon(db, db->bins.species[here->target] - db->bins.n_targets);
+
+	KH_ROLLED
+	for (uint32_t i = 0; i < n && !known; i++)
+		known = kh_strain_is_known(db, a, here, w->r->candidate, n, i,
+					   w->r->pos[(uint32_t)w->r->candidate[i]]);
+	if (!known)
+		return species;
+	const kh_laid l = kh_short_laid(db, w->r, w->s, here);
+	const kh_strain_place p = kh_strain_place_of(&l, kh_place_at(here), false);
+
+	return kh_strain_of_place(db, &p, here->target, species);
+}
+
+/* The strain of a claim that may be of one, as kh_strain_of_claim; KH_NO_TAXON: a warp finds out. */
+static KH_HD uint32_t kh_short_strain_of(const kh_match_db *db, const kh_claim *c,
+					 const kh_short_found f[2])
+{
+	kh_strain of = kh_strain_of(kh_species_taxon(db, c->species));
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		if (!(c->mates >> mate & 1))
+			continue;
+		if (f[mate].strain == KH_NO_TAXON)
+			return KH_NO_TAXON;
+		kh_strain_add(&db->tree, &of, f[mate].strain);
+	}
+	return of.taxon;
+}
+
 /* --- a fragment ------------------------------------------------------------------------- */
 /* Finds the regions of a mate, and keeps them in *list, too.  False: there is no room. */
 static KH_HD bool kh_short_begin(kh_short_way *w, kh_short_rooms *r, const uint32_t *mark,
@@ -365,6 +430,8 @@ static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, kh_small_job *j, 
 	if (!has || w.ends != KH_SHORT_DONE)
 		return w.ends;
 	kh_short_count(db, &r, a->len, f);
+	if (f->n_places > 0)
+		f->strain = kh_short_strain(&w, f);
 	if (found && a->seeds > 64)     /* as many as there are bits for */
 		return KH_SHORT_LEFT;
 	if (found)
@@ -547,11 +614,14 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	kh_call c = kh_small_decide(db, place, &claims, &j.s, claims.n ? claim : NULL,
 				    kh_extent_empty(), f[0].kmers + f[1].kmers, q->rule.confidence,
 				    q->candidates ? &q->candidates[i] : NULL);
-	/* which strain it is, and the hits of the second-best species, a warp finds out */
+	/* the hits of the second-best species a warp finds out */
 	if (claims.n > 1 && db->candidates == KH_WANT_SECOND)
 		return KH_SHORT_LEFT;
-	if (claims.n && kh_match_may_be_strain(db, claim->species, c.taxon))
-		return KH_SHORT_LEFT;
+	if (claims.n && kh_match_may_be_strain(db, claim->species, c.taxon)) {
+		c.taxon = kh_short_strain_of(db, claim, f);
+		if (c.taxon == KH_NO_TAXON)
+			return KH_SHORT_LEFT;
+	}
 	if (q->found)
 		c.found = kh_short_found_of(q, db, &j, &claims, f, i);
 	q->call[i] = c;

@@ -34,6 +34,8 @@ typedef struct kh_short_found {
 	uint32_t n_others;              /* those of them that are nearly as good, and more */
 	kh_short_other other[KH_SHORT_OTHERS];
 	uint32_t kmers, hits;
+	uint32_t strain;                /* what its best place says of the strain; KH_NO_TAXON: a
+					 * warp finds out */
 	uint64_t had;                   /* which of its seeds the text has there, if wanted */
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
@@ -46,6 +48,7 @@ static KH_HD kh_short_found kh_short_nothing(void)
 	f.n_places = f.stretch = f.best = f.net = f.n_worse = f.n_others = 0;
 	f.kmers = f.hits = f.unseen = 0;
 	f.had = 0;
+	f.strain = KH_NO_TAXON;
 	f.tie = f.unclear = false;
 	f.next = f.crowd = f.before = UINT32_MAX;
 	return f;

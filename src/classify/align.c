@@ -217,13 +217,14 @@ static struct laid laid_of(const kh_aligner *a, size_t number, const struct plac
 	const kh_db_kept *k = &a->db->kept[x->kept];
 	const uint64_t begin = k->first_bin * (uint64_t)a->db->h->sampling.stride;
 	const kh_text_stretch *s = &a->db->stretch[x->kept];
-	const uint32_t *alleles = a->db->text + (s->alleles - begin / KH_TEXT_WORD);
+	const uint32_t *alleles =
+		s->alleles > 0 ? a->db->text + (s->alleles - begin / KH_TEXT_WORD) : NULL;
 	const kh_block *b[2];
 	const kh_record *r[2];
 
 	kh_job_records(a->job, number, b, r);
-	return (struct laid) { b[x->mate], r[x->mate], x->back, a->db->text,
-			       s->alleles > 0 ? alleles : NULL, begin, s->end };
+	return (struct laid) { b[x->mate], r[x->mate], x->back, a->db->text, alleles, begin,
+			       s->end };
 }
 
 static unsigned base_of(const uint32_t *words, uint64_t i)

@@ -230,7 +230,7 @@ void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	while (w->next < found->n && (uint32_t)found->bin[w->next] < end)
 		w->next++;
 	a->bins = (uint32_t)(w->next - a->bin);
-	b[0].bin = found->bin + a->bin;
+	b[0].bin = found->n > 0 ? found->bin + a->bin : NULL;
 	b[0].n = a->bins;
 	kh_places_begin(f, w->first.seeds.pos + a->seed, a->seeds);
 	add(f, b);

@@ -252,40 +252,46 @@ static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_mates 
 	return kh_extent_add(e, kh_strain_of_place(m->db, &x, p->target, species));
 }
 
-/* How many candidates of a seed are in a species? */
-static KH_HD uint32_t kh_strain_bins(const kh_matching *m, const kh_found *f, uint32_t seed,
-				     uint32_t species)
+/* How many of n candidates are of a seed, and in a species? */
+static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *candidate, uint32_t n,
+				     uint32_t seed, uint32_t species)
 {
-	uint32_t n = 0;
+	uint32_t bins = 0;
 
-	for (uint32_t i = 0; i < f->n_candidates; i++)
-		n += (uint32_t)f->candidate[i] == seed &&
-		     m->db->bins.species[kh_match_target(
-			     m->db, kh_candidate_bin(f->candidate[i]))] == species;
-	return n;
+	for (uint32_t i = 0; i < n; i++)
+		bins += (uint32_t)candidate[i] == seed &&
+			db->bins.species[kh_match_target(db, kh_candidate_bin(candidate[i]))] ==
+				species;
+	return bins;
 }
 
 /* Would other strains that have the text where a mate lies have been found?  Of a seed there that
- * has fewer bins in the species than its list may have, all bins are in that. */
-static KH_HD bool kh_strain_is_known(const kh_matching *m, const kh_mates *s, const kh_spot *here)
+ * has fewer bins in the species than its list may have, all bins are in that.  i: of the mate's n
+ * candidates, one whose seed is `pos` bases behind the mate's first one. */
+static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, const kh_spot *here,
+				     const uint64_t *candidate, uint32_t n, uint32_t i,
+				     uint32_t pos)
 {
-	const uint32_t mate = kh_place_mate(here), stride = m->db->sampling.stride;
+	const uint32_t bin = kh_candidate_bin(candidate[i]);
+	const uint32_t ahead = kh_place_strand(here) ? a->len - db->sampling.k - pos : pos;
+
+	return (kh_place_at(here) + ahead) / db->sampling.stride == bin &&
+	       kh_match_in_target(db, here->target, bin) &&
+	       kh_strain_bins(db, candidate, n, (uint32_t)candidate[i],
+			      db->bins.species[here->target]) < KH_SPECIES_PLACES;
+}
+
+static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s,
+					 const kh_spot *here)
+{
+	const uint32_t mate = kh_place_mate(here);
 	const kh_found *f = &m->found[mate];
+	bool known = false;
 
-	for (uint32_t i = 0; i < f->n_candidates; i++) {
-		const uint32_t seed = (uint32_t)f->candidate[i], pos = f->pos[seed];
-		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
-		const int64_t base = kh_place_at(here) +
-				     (kh_place_strand(here)
-					      ? s->mate[mate].len - m->db->sampling.k - pos
-					      : pos);
-
-		if (base / stride == bin && kh_match_in_target(m->db, here->target, bin) &&
-		    kh_strain_bins(m, f, seed, m->db->bins.species[here->target]) <
-			    KH_SPECIES_PLACES)
-			return true;
-	}
-	return false;
+	for (uint32_t i = 0; i < f->n_candidates && !known; i++)
+		known = kh_strain_is_known(m->db, &s->mate[mate], here, f->candidate,
+					   f->n_candidates, i, f->pos[(uint32_t)f->candidate[i]]);
+	return known;
 }
 
 /* The strains that a mate may be of by a claim: it may also lie where it fits as well. */
@@ -295,7 +301,7 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_mates *s,
 	const uint32_t species = kh_species_taxon(m->db, c->species);
 	const kh_spot *here = &m->place[c->place[mate]];
 
-	if (!kh_strain_is_known(m, s, here))
+	if (!kh_strain_any_is_known(m, s, here))
 		return species;
 	kh_extent e = kh_strain_add_place(m, s, here, species, kh_extent_empty());
 
