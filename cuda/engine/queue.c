@@ -162,7 +162,10 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 			   .again = f->fragments.p,
 			   .part = f->part.p };
 
-	kh_cuda_query_input(&q, t->job, lay, f->din.p);
+	if (t->job->there)
+		kh_cuda_query_parsed(&q, t->job->there);
+	else
+		kh_cuda_query_input(&q, t->job, lay, f->din.p);
 	q.rest = q.again + q.n;
 	if (t->candidates)
 		q.candidates = (kh_candidates *)(out + r.candidates);
@@ -183,14 +186,15 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 	return q;
 }
 
-/* Copies the input to the device, and leaves the rest to a batch of several queues' tasks. */
+/* Copies the input to the device, if it is not there, and leaves the rest to a batch of several queues' tasks. */
 static int launch(kh_task_queue *l, struct kh_flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
-	int rc;
+	int rc = KH_OK;
 
-	if ((rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
-					 l->stream), err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
+	if (!f->task->job->there)
+		rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
+					    l->stream), err);
+	if (rc || (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
 	    (rc = KH_GPU(cudaEventRecord(f->staged, l->stream), err)))
 		return rc;
 	f->batch = (kh_batch_task) { .q = query_of(l, f, lay),
@@ -210,6 +214,11 @@ static int stage(kh_task_queue *l, struct kh_flight *f, struct need *need, bool 
 	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
 	int rc;
 
+	if (j->there) {
+		*need = (struct need) { .n = j->n, .lay.words = j->there->n_words };
+		*fits = true;
+		return KH_OK;
+	}
 	*need = need_of(l, f->task, s);
 	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
 	if (!*fits)
@@ -227,6 +236,11 @@ static int submit_device(kh_task_queue *l, struct kh_flight *f, const struct nee
 	const int rc = flight_room(l, f, need, err);
 
 	return rc ? rc : launch(l, f, &need->lay, err);
+}
+
+bool kh_cuda_takes_parsed(const kh_engine *e)
+{
+	return e->n == 1 && !e->by_host && e->translated == 0;
 }
 
 int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
