@@ -127,6 +127,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 /* The most features, for which the kernels set places aside. */
 static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
+	const kh_parsed_there *there = t->job->there;
 	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
 	uint64_t before = UINT64_MAX, each = 0;         /* most are as long as the one before */
 
@@ -139,6 +140,9 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 			before = len;
 			x.features += each;
 		}
+	/* mates have one more, at most, than one read of their bases */
+	for (uint32_t i = 0; there && i < there->n && x.found; i++)
+		x.features += kh_sampling_asked_bound(&l->e->rule.sampling, there->len[i]) + 1;
 	return x;
 }
 
@@ -214,14 +218,11 @@ static int stage(kh_task_queue *l, struct kh_flight *f, struct need *need, bool 
 	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
 	int rc;
 
-	if (j->there) {
-		*need = (struct need) { .n = j->n, .lay.words = j->there->n_words };
-		*fits = true;
-		return KH_OK;
-	}
 	*need = need_of(l, f->task, s);
 	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
-	if (!*fits)
+	if (j->there)
+		need->lay.words = j->there->n_words;
+	if (j->there || !*fits)
 		return KH_OK;
 	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, true);
 	rc = kh_gpu_host_room(&f->in, need->lay.bytes, err);

@@ -258,8 +258,7 @@ static bool wants_parsed(const kh_flow *f)
 
 	for (int k = 0; k < KH_N_TEXTS; k++)
 		texts = texts || f->results->out[k];
-	return !texts && !f->distinct && !c->translator && c->be->takes_parsed &&
-	       c->be->takes_parsed(c->engine);
+	return !texts && !c->translator && c->be->takes_parsed && c->be->takes_parsed(c->engine);
 }
 
 /* Takes jobs that a device has parsed until there are none. */

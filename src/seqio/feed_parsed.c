@@ -136,8 +136,9 @@ static void end(kh_feed *f)
 		st->n_rec = p->n_rec;
 		pthread_mutex_unlock(&f->lock);
 	}
-	kh_log(KH_DEBUG, "%s: %llu records were parsed on the device",
-	       feed_file_name(&f->st[0], 0), (unsigned long long)p->n_rec);
+	if (p->parser)
+		kh_log(KH_DEBUG, "%s: %llu records were parsed on the device",
+		       feed_file_name(&f->st[0], 0), (unsigned long long)p->n_rec);
 	tell(f);
 }
 
