@@ -3,8 +3,9 @@
 
 #include "cuda/inflate/parse.h"
 
-int kh_gpu_parse_prepare(uint64_t *n_scratch)
+int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
 {
+	(void)cap;
 	*n_scratch = 256;
 	return 0;
 }
@@ -17,7 +18,7 @@ static void find_lines(const kh_parse_batch *b, uint32_t t)
 	for (uint32_t i = x->from; i < x->to; i++) {
 		if (x->p[i] != '\n')
 			continue;
-		if (n < 4 * KH_PARSE_RECORDS)
+		if (n < 4 * b->cap)
 			x->line[n] = i;
 		n++;
 	}
@@ -47,7 +48,7 @@ int kh_gpu_parse(const kh_parse_batch *b, void *stream)
 	for (uint32_t t = 0; t < b->texts; t++)
 		find_lines(b, t);
 	whole = kh_parse_whole(b);
-	for (uint32_t i = 0; i <= KH_PARSE_RECORDS; i++) {
+	for (uint32_t i = 0; i <= b->cap; i++) {
 		b->words[i] = 0;
 		if (i < whole && !check(b, i) && b->result->odd == UINT32_MAX)
 			b->result->odd = i;

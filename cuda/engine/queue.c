@@ -190,7 +190,8 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 	return q;
 }
 
-/* Copies the input to the device, if it is not there, and leaves the rest to a batch of several queues' tasks. */
+/* Copies the input to the device, if it is not there, and leaves the rest to a batch of several
+ * queues' tasks. */
 static int launch(kh_task_queue *l, struct kh_flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
 	int rc = KH_OK;

@@ -132,7 +132,8 @@ static void file_free(kh_inflater_file *f)
 static int file_rooms(kh_inflater_file *f, kh_err *err)
 {
 	struct kh_inflate_device *d = f->d;
-	const size_t in = d->slot + FRONT + KH_INF_PAD, text = CARRY + kh_inflate_cap_text(d->slot) + 256;
+	const size_t in = d->slot + FRONT + KH_INF_PAD;
+	const size_t text = CARRY + kh_inflate_cap_text(d->slot) + 256;
 	const size_t bytes[] = { in, in, text, text, KH_INF_WINDOW, KH_INF_WINDOW };
 	int rc = KH_OK;
 

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(THREADS) lines_kernel(const __grid_constant__ 
 	uint32_t feeds = feeds_of(t, blockIdx.x, &at);
 	scan(room).ExclusiveSum((uint32_t)__popc(feeds), number);
 	number += t.tile[blockIdx.x];
-	for (; feeds && number < 4 * KH_PARSE_RECORDS; feeds &= feeds - 1)
+	for (; feeds && number < 4 * b.cap; feeds &= feeds - 1)
 		t.line[number++] = at + __ffs(feeds) - 1;
 }
 
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS) check_kernel(const __grid_constant__ 
 		good = kh_four_is_plain(b.in[t].p, &r, lane, LANES) && good;
 	}
 	good = !(__ballot_sync(ALL, !good) & mine);
-	if (lane != 0 || i > KH_PARSE_RECORDS)
+	if (lane != 0 || i > b.cap)
 		return;
 	if (i >= whole)
 		b.words[i] = 0;
@@ -146,13 +146,13 @@ __global__ void __launch_bounds__(THREADS) pack_kernel(const __grid_constant__ k
 
 } /* namespace */
 
-extern "C" int kh_gpu_parse_prepare(uint64_t *n_scratch)
+extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
 {
 	size_t bytes = 0;
 	const cudaError_t e = caught([&] {
 		return cub::DeviceScan::ExclusiveSum(nullptr, bytes, (uint32_t *)nullptr,
 						     (uint32_t *)nullptr,
-						     (int)KH_PARSE_RECORDS + 1);
+						     (int)cap + 1);
 	});
 
 	*n_scratch = bytes;
@@ -166,7 +166,7 @@ extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)
 					   : tiles_of(b->in[0]);
 	const dim3 tiles(most, b->texts);
 	/* one more, so that the last sum of words is known, too */
-	const uint32_t records = blocks_for((uint64_t)LANES * (KH_PARSE_RECORDS + 1));
+	const uint32_t records = blocks_for((uint64_t)LANES * (b->cap + 1));
 	size_t bytes = b->n_scratch;
 	cudaError_t e;
 
@@ -175,13 +175,13 @@ extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)
 	lines_kernel<<<tiles, THREADS, 0, stream>>>(*b);
 	check_kernel<<<records, THREADS, 0, stream>>>(*b);
 	if (b->texts > 1 && !b->any_names)
-		mates_kernel<<<blocks_for(KH_PARSE_RECORDS), THREADS, 0, stream>>>(*b);
+		mates_kernel<<<blocks_for(b->cap), THREADS, 0, stream>>>(*b);
 	e = cudaPeekAtLastError();
 	if (e == cudaSuccess)
 		e = caught([&] {
 			return cub::DeviceScan::ExclusiveSum(b->scratch, bytes,
 							     (const uint32_t *)b->words, b->word,
-							     (int)KH_PARSE_RECORDS + 1, stream);
+							     (int)b->cap + 1, stream);
 		});
 	if (e != cudaSuccess)
 		return e;

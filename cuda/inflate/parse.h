@@ -25,12 +25,8 @@ extern "C" {
 #endif
 
 enum {
-	KH_PARSE_RECORDS = KH_PARSER_TASK * KH_PARSER_TASKS,    /* of a text, and fragments */
 	KH_PARSE_TILE = 4096,           /* bytes, from a multiple of it on */
-	KH_PARSE_TILES = KH_PARSER_WINDOW / KH_PARSE_TILE + 1,
-	/* A record has as many qualities as bases, so a window has no more words, and the kernels
-	 * that compare read one behind the last. */
-	KH_PARSE_WORDS = KH_PARSER_WINDOW / 64 + KH_PARSE_RECORDS
+	KH_PARSE_TILES = KH_PARSER_WINDOW / KH_PARSE_TILE + 1
 };
 
 typedef struct kh_parse_text {
@@ -38,7 +34,7 @@ typedef struct kh_parse_text {
 					 * `from` to one behind `to` are readable */
 	uint32_t from, to;              /* KH_PARSER_WINDOW bytes at most */
 	uint32_t *tile;                 /* KH_PARSE_TILES: line feeds in front of each */
-	uint32_t *line;                 /* 4 KH_PARSE_RECORDS: the first line feeds */
+	uint32_t *line;                 /* 4 cap: the first line feeds */
 } kh_parse_text;
 
 typedef struct kh_parse_result {
@@ -54,11 +50,12 @@ typedef struct kh_parse_batch {
 	kh_parse_text in[2];
 	uint32_t texts;                 /* 1 or 2 */
 	bool any_names;
+	uint32_t cap;                   /* fragments */
 	kh_parse_result *result;
-	uint32_t *words, *word;         /* KH_PARSE_RECORDS + 1: of each fragment, and in front */
-	uint32_t *len;                  /* KH_PARSE_RECORDS: bases of each */
-	/* of `texts` times KH_PARSE_WORDS, and one more; of texts times KH_PARSE_RECORDS; words
-	 * of a record are counted from those of its task */
+	uint32_t *words, *word;         /* cap + 1: of each fragment, and in front */
+	uint32_t *len;                  /* cap: bases of each */
+	/* Of `texts` times kh_parse_words(), and one more; of texts times cap.  Words of a record
+	 * are counted from those of its task. */
 	uint64_t *bases;
 	uint32_t *amb;
 	kh_gpu_record *record;
@@ -67,12 +64,18 @@ typedef struct kh_parse_batch {
 } kh_parse_batch;
 
 /* Launchers; they return a cudaError_t.  Bytes of scratch: */
-int kh_gpu_parse_prepare(uint64_t *n_scratch);
+int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch);
 int kh_gpu_parse(const kh_parse_batch *b, void *stream);
 
 #ifdef __cplusplus
 }
 #endif
+
+/* A record has as many qualities as bases, so a window has no more words. */
+static inline uint32_t kh_parse_words(uint32_t window, uint32_t cap)
+{
+	return window / 64 + cap;
+}
 
 static KH_HD kh_four_lines kh_parse_lines(const kh_parse_text *t, uint32_t i)
 {
@@ -86,7 +89,7 @@ static KH_HD kh_four_lines kh_parse_lines(const kh_parse_text *t, uint32_t i)
 /* Fragments that both windows have whole. */
 static KH_HD uint32_t kh_parse_whole(const kh_parse_batch *b)
 {
-	uint32_t n = KH_PARSE_RECORDS;
+	uint32_t n = b->cap;
 
 	for (uint32_t t = 0; t < b->texts; t++)
 		n = b->result->lines[t] / 4 < n ? b->result->lines[t] / 4 : n;

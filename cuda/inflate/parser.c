@@ -7,13 +7,15 @@
 #include "cuda/inflate/inflater_in.h"
 #include "cuda/inflate/parse.h"
 
-enum { BUFFERS = KH_PARSER_BUFFERS, RECORDS = KH_PARSE_RECORDS };
+enum { BUFFERS = KH_PARSER_BUFFERS };
 
 struct kh_inflater_parser {
 	int device;
 	cudaStream_t stream;
+	uint32_t cap;           /* fragments of a buffer */
+	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
-	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, words, word, len, sort, host);
+	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, host);
 	/* of each buffer */
 	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
 	kh_gpu_buf lens[BUFFERS];       /* on the host */
@@ -36,6 +38,7 @@ void kh_inflate_parser_close(kh_inflater_parser *p)
 
 static int rooms(kh_inflater_parser *p, kh_err *err)
 {
+	const size_t cap = p->cap, words = 2 * (size_t)p->words + 1;
 	const struct {
 		kh_gpu_buf *b;
 		size_t bytes;
@@ -43,39 +46,40 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 		{ &p->result, sizeof(kh_parse_result) },
 		{ &p->tile0, KH_PARSE_TILES * 4 },
 		{ &p->tile1, KH_PARSE_TILES * 4 },
-		{ &p->line0, 4 * (size_t)RECORDS * 4 },
-		{ &p->line1, 4 * (size_t)RECORDS * 4 },
-		{ &p->words, ((size_t)RECORDS + 1) * 4 },
-		{ &p->word, ((size_t)RECORDS + 1) * 4 },
-		{ &p->len, (size_t)RECORDS * 4 },
+		{ &p->line0, 4 * cap * 4 },
+		{ &p->line1, 4 * cap * 4 },
+		{ &p->each, (cap + 1) * 4 },
+		{ &p->word, (cap + 1) * 4 },
+		{ &p->len, cap * 4 },
 		{ &p->sort, p->scratch },
 	};
 	int rc = kh_gpu_host_room(&p->host, sizeof(kh_parse_result), err);
 
 	for (size_t i = 0; i < sizeof room / sizeof *room && !rc; i++)
 		rc = kh_gpu_room_exact(room[i].b, room[i].bytes, err);
-	for (int i = 0; i < BUFFERS && !rc; i++)
-		if ((rc = kh_gpu_room_exact(&p->bases[i], (2 * KH_PARSE_WORDS + 1) * 8ul, err)) ||
-		    (rc = kh_gpu_room_exact(&p->amb[i], (2 * KH_PARSE_WORDS + 1) * 4ul, err)) ||
-		    (rc = kh_gpu_room_exact(&p->record[i], 2 * RECORDS * sizeof(kh_gpu_record),
-					    err)))
-			break;
-		else
-			rc = kh_gpu_host_room(&p->lens[i], (size_t)RECORDS * 4, err);
+	for (int i = 0; i < BUFFERS && !rc; i++) {
+		rc = kh_gpu_room_exact(&p->bases[i], words * 8, err);
+		if (!rc)
+			rc = kh_gpu_room_exact(&p->amb[i], words * 4, err);
+		if (!rc)
+			rc = kh_gpu_room_exact(&p->record[i], 2 * cap * sizeof(kh_gpu_record), err);
+		if (!rc)
+			rc = kh_gpu_host_room(&p->lens[i], cap * 4, err);
+	}
 	return rc;
 }
 
 /* Bytes of device memory, with some to spare. */
-static uint64_t needed(void)
+static uint64_t needed(const kh_inflater_parser *p)
 {
-	const uint64_t buffer = 2 * (KH_PARSE_WORDS * 12ul + RECORDS * sizeof(kh_gpu_record));
+	const uint64_t buffer = 2 * (p->words * 12ul + p->cap * sizeof(kh_gpu_record));
 
-	return BUFFERS * buffer + RECORDS * 48ul + ((uint64_t)16 << 20);
+	return BUFFERS * buffer + p->cap * 48ul + ((uint64_t)8 << 20);
 }
 
 static int make(kh_inflater_parser *p, kh_err *err)
 {
-	int rc = KH_GPU(kh_gpu_parse_prepare(&p->scratch), err);
+	int rc = KH_GPU(kh_gpu_parse_prepare(p->cap, &p->scratch), err);
 
 	if (!rc)
 		rc = kh_gpu_first_stream(&p->stream, err);
@@ -84,24 +88,25 @@ static int make(kh_inflater_parser *p, kh_err *err)
 
 int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err *err)
 {
-	kh_inflater_parser *p;
+	const uint32_t text = CARRY + kh_inflate_cap_text(f->d->slot);
+	const uint32_t window = text < KH_PARSER_WINDOW ? text : KH_PARSER_WINDOW;
+	kh_inflater_parser *p = kh_array(1, sizeof *p, err);
 	uint64_t bytes = 0;
-	int rc = kh_gpu_use(f->d->number, err);
+	int rc;
 
 	*out = NULL;
-	if (!rc)
-		rc = kh_inflate_left(f->z, &bytes, err);
-	if (rc || bytes < needed())
-		return rc;
-	p = kh_array(1, sizeof *p, err);
 	if (!p)
 		return KH_ENOMEM;
 	p->device = f->d->number;
-	rc = make(p, err);
-	if (rc)
-		kh_inflate_parser_close(p);
-	else
+	p->cap = window / 128;
+	p->words = kh_parse_words(window, p->cap);
+	rc = kh_gpu_use(p->device, err);
+	if (!rc)
+		rc = kh_inflate_left(f->z, &bytes, err);
+	if (!rc && bytes >= needed(p) && !(rc = make(p, err)))
 		*out = p;
+	else
+		kh_inflate_parser_close(p);
 	return rc;
 }
 
@@ -113,7 +118,8 @@ static kh_parse_batch batch_of(kh_inflater_parser *p, const kh_inflater_parse *x
 		.texts = x->file[1] ? 2 : 1,
 		.any_names = x->any_names,
 		.result = p->result.p,
-		.words = p->words.p,
+		.cap = p->cap,
+		.words = p->each.p,
 		.word = p->word.p,
 		.len = p->len.p,
 		.bases = p->bases[x->buffer].p,

@@ -1,6 +1,6 @@
 /*
- * feed_parsed.c - four-line FASTQ that the device parses which inflates it: from compressed files to
- * jobs whose records never were on the host
+ * feed_parsed.c - four-line FASTQ that the device parses which inflates it: from compressed files
+ * to jobs whose records never were on the host
  *
  * It comes before blocks.  Of each file the device has a text (io/gzdev.h); a window of it, or
  * windows of both mates' texts, which begin at records of one number, become as many fragments as
@@ -37,7 +37,8 @@ struct buffer {
 };
 
 struct feed_parsed {
-	pthread_mutex_t mu;             /* guards all below but waiters, and the sources meanwhile */
+	/* guards all below but waiters, and the sources meanwhile */
+	pthread_mutex_t mu;
 	enum { NEW, ON, OFF } state;
 	kh_inflater_parser *parser;
 	bool parsing;
