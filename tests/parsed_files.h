@@ -131,6 +131,8 @@ static struct parsed_got parsed_text(const kh_feed_options *o)
 	struct parsed_run x = { .n = 0 };
 	struct parsed_got g = { .rc = 0, .err = { 0, "" } };
 
+	/* small files, too */
+	setenv("KH_GZ_TOGETHER", "1", 1);
 	pthread_mutex_init(&x.lock, NULL);
 	assert_int_equal(kh_monitor_new(&x.m, &g.err), 0);
 	g.rc = kh_feed_open(&x.f, o, x.m, &g.err);

@@ -168,8 +168,10 @@ extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)
 	/* one more, so that the last sum of words is known, too */
 	const uint32_t records = blocks_for((uint64_t)LANES * (b->cap + 1));
 	size_t bytes = b->n_scratch;
-	cudaError_t e;
+	cudaError_t e = cudaMemsetAsync(b->result, 0, sizeof *b->result, stream);
 
+	if (e != cudaSuccess)
+		return e;
 	count_kernel<<<tiles, THREADS, 0, stream>>>(*b);
 	sum_kernel<<<b->texts, 1024, 0, stream>>>(*b);
 	lines_kernel<<<tiles, THREADS, 0, stream>>>(*b);

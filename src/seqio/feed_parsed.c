@@ -156,6 +156,8 @@ static bool begin(kh_feed *f)
 
 		if (!st->in && feed_open_next(f, st, &err))
 			return false;
+		if (kh_source_size(st->in->src) == 0)
+			return false;
 		const int rc = feed_ask(f, st, &job, &err);
 		if (rc > 0)
 			kh_gz_do(&job);
