@@ -57,4 +57,5 @@ const kh_backend kh_backend_cuda = {
 	.depth = KH_CUDA_DEPTH,
 	.submit = kh_cuda_submit,
 	.collect = kh_cuda_collect,
+	.takes_parsed = kh_cuda_takes_parsed,
 };

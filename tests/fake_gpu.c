@@ -173,6 +173,18 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 	return refused();
 }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority)
+{
+	(void)priority;
+	return cudaStreamCreateWithFlags(s, flags);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *first)
+{
+	*least = *first = 0;
+	return refused();
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
 	(void)s;

@@ -7,6 +7,7 @@
 #include <config.h>
 #include "fuzz.h"
 #include "feed_harness.h"
+#include "four_lines.h"
 #include "reader_compare.h"
 
 static void check(const char *what, const char *path, size_t block_size, const char *why)
@@ -96,5 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ref_free(&r);
 	close(fd);
+	size_t n_plain;
+	char *text = calloc(size + KH_SCAN_PAD, 1);
+	memcpy(text, data, size);
+	check("four lines", "", size, four_lines_differ(text, size, &n_plain));
+	free(text);
 	return 0;
 }

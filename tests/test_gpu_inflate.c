@@ -1,5 +1,5 @@
 /* test_gpu_inflate.c - gzip files of all kinds, inflated by a GPU that is there, and by the host */
-#include "inflate_files.h"
+#include "parsed_files.h"
 
 #include "cuda/gpu/gpu.h"
 
@@ -32,7 +32,7 @@ static void large(void **state)
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { INFLATE_FILES, cmocka_unit_test(large) };
+	const struct CMUnitTest tests[] = { INFLATE_FILES, PARSED_FILES, cmocka_unit_test(large) };
 	const char *wish = getenv("KH_REQUIRE");
 	kh_err why = { 0, "" };
 

@@ -1,9 +1,8 @@
 /* test_inflater.c - the inflater's host side, and the functions of its kernels, on GPUs that are
  * made up */
-#include "inflate_files.h"
-
+#include "test.h"
 #include "fake_gpu.h"
-#include "feed_harness.h"
+#include "parsed_files.h"
 
 static int set_up(void **state)
 {
@@ -55,6 +54,45 @@ static void faults(void **state)
 	close(fd);
 	free(file.p);
 	free(text.p);
+}
+
+/* The same where it parses, too. */
+static void parsed_faults(void **state)
+{
+	struct bytes text[2] = { mates(1, 700, NULL, 0), mates(2, 700, NULL, 0) };
+	struct bytes file[2] = { { NULL, 0 }, { NULL, 0 } };
+	long calls = 1, gone = 0, there = 0;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		add_pieces(&file[i], &text[i], 50000);
+	struct parsed_got want = parsed_by(file, 1, false);
+	for (long n = 0; n <= calls; n++) {
+		fake_reset(UINT64_C(8) << 30);
+		fake.fails_at = n;
+		fake.lost = n % 2;
+		open_inflater(9000);
+		struct parsed_got got = parsed_by(file, 1, true);
+		kh_cuda_inflater_close(inflater);
+		calls = n ? calls : fake_calls();
+		gone += got.rc == KH_EDEVICE;
+		there += got.n_there > 0 && got.n_there < 700;
+		assert_true(got.rc == 0 || got.rc == KH_EDEVICE);
+		if (!got.rc)
+			assert_int_equal(got.text.n, want.text.n);
+		assert_true(got.text.n <= want.text.n);
+		assert_memory_equal(got.text.p, want.text.p, got.text.n);
+		for (int i = 0; i < FAKE_DEVICES; i++)
+			assert_int_equal(fake.taken[i], 0);
+		free(got.text.p);
+	}
+	assert_true(calls > 100 && gone > 0 && there > 0);
+	fake_reset(UINT64_C(8) << 30);
+	free(want.text.p);
+	for (int i = 0; i < 2; i++) {
+		free(text[i].p);
+		free(file[i].p);
+	}
 }
 
 /* Without room, the host does it. */
@@ -137,7 +175,8 @@ static void feed(void **state)
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { INFLATE_FILES, cmocka_unit_test(faults),
+	const struct CMUnitTest tests[] = { INFLATE_FILES, PARSED_FILES, cmocka_unit_test(faults),
+					    cmocka_unit_test(parsed_faults),
 					    cmocka_unit_test(feed), cmocka_unit_test(room) };
 
 	if (argc > 1)

@@ -5,6 +5,7 @@
 #include "test.h"
 #include <dirent.h>
 #include <string.h>
+#include "four_lines.h"
 #include "seqio/feed.h"
 #include "seqio/reader.h"
 #include "reader_reference.h"
@@ -376,6 +377,93 @@ static void test_errors(void **state)
 	assert_int_equal(errors_told(KH_LONG_READ - 1, 'I', '+', "\n"), 0);
 }
 
+/* --- four lines -------------------------------------------------------------------- */
+/* Puts one odd thing into a text, or takes one out; returns how long it is then. */
+static size_t damage(char *s, size_t n)
+{
+	static const char any[] = "\r\n\n\n@+>UuNnX-*. \t\0\x7f\x80~!;aRj";
+	const size_t at = test_rand() % n;
+
+	switch (test_rand() % 4) {
+	case 0:
+		memmove(s + at, s + at + 1, n - at);
+		return n - 1;
+	case 1:
+		memmove(s + at + 1, s + at, n - at);
+		n++;
+		break;
+	case 2:
+		return at;
+	}
+	s[at] = test_rand() % 8 ? any[test_rand() % (sizeof any - 1)] : (char)test_rand();
+	return n;
+}
+
+/* Records of four lines, most of them plain, and cut anywhere. */
+static size_t four_line_text(char *s)
+{
+	size_t n = 0;
+
+	for (size_t k = test_rand() % 5 + 1; k > 0; k--) {
+		const size_t len = test_rand() % 70;
+
+		n += (size_t)sprintf(s + n, "@r%u%s\n", (unsigned)test_rand() % 99,
+				     test_rand() % 2 ? "/1 x" : "");
+		for (size_t i = 0; i < len; i++)
+			s[n++] = alphabet[2][test_rand() % (test_rand() % 4 ? 4 : 35)];
+		n += (size_t)sprintf(s + n, "\n+%s\n", test_rand() % 4 ? "" : "r \t\1");
+		for (size_t i = 0; i < len; i++)
+			s[n++] = (char)('!' + test_rand() % 94);
+		s[n++] = '\n';
+	}
+	return n;
+}
+
+static void test_four_lines(void **state)
+{
+	static char s[4096];
+	size_t plain = 0, n_plain, odd = 0;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		size_t n = four_line_text(s);
+
+		for (size_t k = test_rand() % 3; k > 0 && n > 0; k--)
+			n = damage(s, n);
+		const char *why = four_lines_differ(s, n, &n_plain);
+
+		if (why)
+			fail_msg("%s in '%.*s'", why, (int)n, s);
+		plain += n_plain;
+		odd += n_plain == 0;
+	}
+	assert_true(plain > 100000 && odd > 10000);
+}
+
+/* Names as mates have them, or not. */
+static void test_mates(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool are;
+	} v[] = { { "x/1", "x/2", true }, { "x/2", "x/1", false }, { "x/1", "x/1", false },
+		  { "x", "x", true }, { "x", "y", false }, { "x.1", "x.2", true },
+		  { "x 1:N:0", "x 2:N:0", true }, { "x 2:N:0", "x 1:N:0", false },
+		  { "x 1:N:0", "x 1:Y:0", false }, { "x/1 a", "x/2\tb", true },
+		  { "xy/1", "x/2", false }, { "x_1", "x_3", false }, { "x", "x/2", true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+		char a[64], b[64];
+		kh_four_lines x, y;
+		const size_t na = (size_t)sprintf(a, "@%s\nA\n+\nI\n", v[i].a);
+		const size_t nb = (size_t)sprintf(b, "@%s\nA\n+\nI\n", v[i].b);
+
+		assert_true(four_lines_at(a, na, 0, &x) && four_lines_at(b, nb, 0, &y));
+		assert_int_equal(kh_four_are_mates(a, &x, b, &y), v[i].are);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +474,8 @@ int main(void)
 		cmocka_unit_test(test_boundary),
 		cmocka_unit_test(test_long_header),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_four_lines),
+		cmocka_unit_test(test_mates),
 	};
 
 	test_seed();

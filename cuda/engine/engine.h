@@ -15,6 +15,7 @@ int kh_cuda_queue_open(kh_task_queue **l, kh_engine *e, unsigned worker, size_t 
 void kh_cuda_queue_close(kh_task_queue *l);
 int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err);
 int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err);
+bool kh_cuda_takes_parsed(const kh_engine *e);
 int kh_cuda_census_open(kh_census **c, kh_engine *e, const kh_census_options *o, kh_err *err);
 int kh_cuda_census_read(kh_census *c, unsigned part, kh_census_part *p, kh_err *err);
 int kh_cuda_census_search(kh_census *c, const kh_census_search *s, kh_err *err);

@@ -127,6 +127,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 /* The most features, for which the kernels set places aside. */
 static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
+	const kh_parsed_there *there = t->job->there;
 	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
 	uint64_t before = UINT64_MAX, each = 0;         /* most are as long as the one before */
 
@@ -139,6 +140,9 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 			before = len;
 			x.features += each;
 		}
+	/* mates have one more, at most, than one read of their bases */
+	for (uint32_t i = 0; there && i < there->n && x.found; i++)
+		x.features += kh_sampling_asked_bound(&l->e->rule.sampling, there->len[i]) + 1;
 	return x;
 }
 
@@ -162,7 +166,10 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 			   .again = f->fragments.p,
 			   .part = f->part.p };
 
-	kh_cuda_query_input(&q, t->job, lay, f->din.p);
+	if (t->job->there)
+		kh_cuda_query_parsed(&q, t->job->there);
+	else
+		kh_cuda_query_input(&q, t->job, lay, f->din.p);
 	q.rest = q.again + q.n;
 	if (t->candidates)
 		q.candidates = (kh_candidates *)(out + r.candidates);
@@ -183,14 +190,16 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 	return q;
 }
 
-/* Copies the input to the device, and leaves the rest to a batch of several queues' tasks. */
+/* Copies the input to the device, if it is not there, and leaves the rest to a batch of several
+ * queues' tasks. */
 static int launch(kh_task_queue *l, struct kh_flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
-	int rc;
+	int rc = KH_OK;
 
-	if ((rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
-					 l->stream), err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
+	if (!f->task->job->there)
+		rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
+					    l->stream), err);
+	if (rc || (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
 	    (rc = KH_GPU(cudaEventRecord(f->staged, l->stream), err)))
 		return rc;
 	f->batch = (kh_batch_task) { .q = query_of(l, f, lay),
@@ -212,7 +221,9 @@ static int stage(kh_task_queue *l, struct kh_flight *f, struct need *need, bool 
 
 	*need = need_of(l, f->task, s);
 	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
-	if (!*fits)
+	if (j->there)
+		need->lay.words = j->there->n_words;
+	if (j->there || !*fits)
 		return KH_OK;
 	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, true);
 	rc = kh_gpu_host_room(&f->in, need->lay.bytes, err);
@@ -227,6 +238,11 @@ static int submit_device(kh_task_queue *l, struct kh_flight *f, const struct nee
 	const int rc = flight_room(l, f, need, err);
 
 	return rc ? rc : launch(l, f, &need->lay, err);
+}
+
+bool kh_cuda_takes_parsed(const kh_engine *e)
+{
+	return e->n == 1 && !e->by_host && e->translated == 0;
 }
 
 int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)

@@ -108,3 +108,13 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 	q->n_longs = (uint32_t)l->n_longs;
 	q->n_slices = (uint32_t)l->n_slices;
 }
+
+void kh_cuda_query_parsed(kh_gpu_query *q, const kh_parsed_there *t)
+{
+	q->bases = t->bases;
+	q->amb = t->amb;
+	q->record = t->record;
+	q->n = t->n;
+	q->n_words = t->n_words;
+	q->mates = t->mates ? UINT32_MAX : 0;
+}

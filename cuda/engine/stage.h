@@ -23,5 +23,7 @@ bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_pa
  * device. */
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
 			 const void *in);
+/* The same for what was parsed there. */
+void kh_cuda_query_parsed(kh_gpu_query *q, const kh_parsed_there *t);
 
 #endif

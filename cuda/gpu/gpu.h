@@ -28,6 +28,9 @@ int kh_gpu_use(int device, kh_err *err);
 int kh_gpu_current(void);
 /* Bytes free on the current device. */
 int kh_gpu_free(uint64_t *bytes, kh_err *err);
+/* A stream of the current device whose kernels go before those of others, for short ones that
+ * others wait for. */
+int kh_gpu_first_stream(cudaStream_t *s, kh_err *err);
 /* Lets devices read and write each other's memory, as far as they can.  *all: all of them can.
  * The device of this thread is another one afterwards. */
 int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err);

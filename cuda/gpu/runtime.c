@@ -85,6 +85,14 @@ int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size
 	return KH_GPU(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), err);
 }
 
+int kh_gpu_first_stream(cudaStream_t *s, kh_err *err)
+{
+	int least, first;
+	int rc = KH_GPU(cudaDeviceGetStreamPriorityRange(&least, &first), err);
+
+	return rc ? rc : KH_GPU(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, first), err);
+}
+
 int kh_gpu_free(uint64_t *bytes, kh_err *err)
 {
 	size_t free_bytes, total;

@@ -31,7 +31,7 @@ static kh_inf_batch batch_of(const kh_inflater_file *f, const kh_inflater_run *r
 		.member = d->member.p,
 		.token = d->token.p,
 		.symbol = d->symbol.p,
-		.text = (uint8_t *)kh_inflate_text_of(f, r->text),
+		.text = (uint8_t *)kh_inflate_text_of(f, r->text) + CARRY,
 		.map = d->map.p,
 		.windows = d->windows.p,
 		.window = window[f->window],

@@ -55,7 +55,7 @@ static int device_rooms(struct kh_inflate_device *d, kh_err *err)
 /* Bytes of device memory; `first`: of the device, too. */
 static uint64_t needed(const struct kh_inflate_device *d, size_t slot, bool first)
 {
-	const uint64_t file = SLOTS * ((uint64_t)slot + FRONT + kh_inflate_cap_text(slot));
+	const uint64_t file = SLOTS * ((uint64_t)slot + FRONT + CARRY + kh_inflate_cap_text(slot));
 	const uint64_t device = (uint64_t)kh_inflate_cap_row(slot) * KH_INF_LANES * 4 +
 				2 * (uint64_t)kh_inflate_cap_text(slot) +
 				d->groups * 3 * KH_INF_WINDOW + (UINT64_C(64) << 20);
@@ -63,7 +63,7 @@ static uint64_t needed(const struct kh_inflate_device *d, size_t slot, bool firs
 	return file + (first ? device : 0);
 }
 
-static int left(const kh_inflater *z, uint64_t *bytes, kh_err *err)
+int kh_inflate_left(const kh_inflater *z, uint64_t *bytes, kh_err *err)
 {
 	size_t all = 0, is_free = 0;
 	int rc = KH_GPU(cudaMemGetInfo(&is_free, &all), err);
@@ -96,7 +96,7 @@ static int device_open(kh_inflater *z, struct kh_inflate_device *d, kh_err *err)
 
 	d->state = NEVER;
 	if (!rc)
-		rc = left(z, &bytes, err);
+		rc = kh_inflate_left(z, &bytes, err);
 	if (rc || !fits)
 		return rc;
 	for (int i = 0; i < N_SIZES && !d->slot; i++) {
@@ -109,7 +109,7 @@ static int device_open(kh_inflater *z, struct kh_inflate_device *d, kh_err *err)
 		return KH_OK;
 	rc = device_rooms(d, err);
 	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), err);
+		rc = kh_gpu_first_stream(&d->stream, err);
 	if (!rc)
 		rc = KH_GPU(cudaEventCreateWithFlags(&d->done, cudaEventDisableTiming |
 							       cudaEventBlockingSync), err);
@@ -132,7 +132,8 @@ static void file_free(kh_inflater_file *f)
 static int file_rooms(kh_inflater_file *f, kh_err *err)
 {
 	struct kh_inflate_device *d = f->d;
-	const size_t in = d->slot + FRONT + KH_INF_PAD, text = kh_inflate_cap_text(d->slot) + 256;
+	const size_t in = d->slot + FRONT + KH_INF_PAD;
+	const size_t text = CARRY + kh_inflate_cap_text(d->slot) + 256;
 	const size_t bytes[] = { in, in, text, text, KH_INF_WINDOW, KH_INF_WINDOW };
 	int rc = KH_OK;
 
@@ -149,7 +150,7 @@ static int file_new(kh_inflater *z, struct kh_inflate_device *d, kh_inflater_fil
 {
 	kh_inflater_file *f;
 	uint64_t bytes = 0;
-	int rc = left(z, &bytes, err);
+	int rc = kh_inflate_left(z, &bytes, err);
 
 	if (rc || needed(d, d->slot, false) > bytes)
 		return rc;
@@ -253,7 +254,7 @@ static int piece_take(kh_inflater_file *f, struct kh_inflate_piece **out, kh_err
 	p = kh_array(1, sizeof *p, err);
 	if (!p)
 		return KH_ENOMEM;
-	rc = KH_GPU(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), err);
+	rc = kh_gpu_first_stream(&p->stream, err);
 	if (!rc)
 		rc = kh_gpu_host_room(&p->host, PIECE, err);
 	if (rc)
@@ -313,6 +314,19 @@ static int get(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *
 	return rc;
 }
 
+static int carry(kh_inflater_file *f, unsigned text, size_t from, size_t n, kh_err *err)
+{
+	struct kh_inflate_piece *p = NULL;
+	int rc = piece_take(f, &p, err);
+
+	assert(n <= CARRY);
+	if (!rc)
+		rc = copy(p, kh_inflate_text_of(f, !text) + CARRY - n,
+			  kh_inflate_text_of(f, text) + from, n, cudaMemcpyDeviceToDevice, err);
+	piece_give_back(f, p);
+	return rc;
+}
+
 const kh_inflater_functions kh_cuda_inflater = {
 	.file_open = file_open,
 	.file_close = file_close,
@@ -321,6 +335,10 @@ const kh_inflater_functions kh_cuda_inflater = {
 	.put = put,
 	.run = kh_inflate_run,
 	.get = get,
+	.carry = carry,
+	.parser_open = kh_inflate_parser_open,
+	.parser_close = kh_inflate_parser_close,
+	.parse = kh_inflate_parse,
 };
 
 /* --- all ------------------------------------------------------------------------------------ */

@@ -8,7 +8,8 @@
 #include "io/inflater.h"
 
 enum {
-	SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, PIECE = 4 << 20,
+	SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY,
+	PIECE = 4 << 20,
 	/* text of a compressed byte, in a slot: more than gzip -9 makes of FASTQ */
 	RATIO = 7
 };
@@ -72,7 +73,15 @@ static inline char *kh_inflate_text_of(const kh_inflater_file *f, unsigned slot)
 	return slot ? f->text1.p : f->text0.p;
 }
 
+/* inflater.c: bytes of this thread's device that may be taken. */
+int kh_inflate_left(const kh_inflater *z, uint64_t *bytes, kh_err *err);
+
 /* batch.c */
 int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
+
+/* parser.c */
+int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
+void kh_inflate_parser_close(kh_inflater_parser *p);
+int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err);
 
 #endif

@@ -106,6 +106,9 @@ struct kh_backend {
 	unsigned depth;
 	int (*submit)(kh_task_queue *q, kh_task *t, kh_err *err);
 	int (*collect)(kh_task_queue *q, kh_task **t, kh_err *err);
+	/* NULL, or whether tasks of calls alone may have jobs that the inflater's device has
+	 * parsed (kh_job.there). */
+	bool (*takes_parsed)(const kh_engine *e);
 };
 
 extern const kh_backend kh_backend_cpu;

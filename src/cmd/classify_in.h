@@ -22,7 +22,7 @@
 /* The options as they were given. */
 struct classify_values {
 	kh_words db, extract, exclude;
-	const char *device, *placement, *inflate;
+	const char *device, *placement, *inflate, *parse;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
 	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;

@@ -98,6 +98,8 @@ const kh_opt kh_classify_settings[] = {
 		"use at most this much of a GPU's memory"),
 	KH_TEXT("inflate", 0, AT(inflate), "WHO",
 		"who inflates large gzip files: device, where it can, or host [device]"),
+	KH_TEXT("parse", 0, AT(parse), "WHO",
+		"who parses what a device inflates, for a report: the same [device]"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_UINT("minimum-hit-groups", 0, AT(min_groups), 0, INT32_MAX, "N",
@@ -133,11 +135,11 @@ static int set_placement(struct classify *j, kh_err *err)
 	return KH_OK;
 }
 
-static int check_inflate(const char *who, kh_err *err)
+static int check_who(const char *what, const char *who, kh_err *err)
 {
 	if (!who || strcmp(who, "host") == 0 || strcmp(who, "device") == 0)
 		return KH_OK;
-	return kh_fail(err, KH_EUSAGE, "--set inflate: '%s' is neither device nor host", who);
+	return kh_fail(err, KH_EUSAGE, "--set %s: '%s' is neither device nor host", what, who);
 }
 
 /* What the environment names, if no option does. */
@@ -215,7 +217,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	if ((rc = default_database(v, err)) || (rc = check_database(v, err)) ||
 	    (rc = kh_classify_check_samples(j, n, err)) ||
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
-	    (rc = set_placement(j, err)) || (rc = check_inflate(v->inflate, err)))
+	    (rc = set_placement(j, err)) || (rc = check_who("inflate", v->inflate, err)) ||
+	    (rc = check_who("parse", v->parse, err)))
 		return rc;
 	j->kraken = v->db.n == 1 && kh_db_is_kraken(v->db.v[0]);
 	check_kraken(j);
@@ -256,5 +259,6 @@ void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 				      .held = be->depth,
 				      .threads = j->on.threads,
 				      .inflate = j->inflater ? by : (kh_inflate_by) { NULL, NULL },
+				      .parse = !j->v.parse || strcmp(j->v.parse, "host") != 0,
 				      .digests = j->v.samples != NULL };
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-enum { SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT };
+enum { SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY };
 
 struct slot {                   /* of compressed bytes */
 	bool used;
@@ -25,7 +25,7 @@ struct slot {                   /* of compressed bytes */
 
 struct text {
 	bool ready;             /* there is some that was not given out */
-	size_t n, given;
+	size_t n, given;        /* bytes of the slot: where it ends, and what was given out */
 	unsigned refs;          /* parts that are not finished */
 };
 
@@ -230,7 +230,8 @@ static void take_result(kh_gzdev *g, const kh_inflater_run *r)
 	if (r->last_n != KH_INFLATER_NONE)
 		g->last_n = r->last_n;
 	if (r->n_text > 0) {
-		g->text[r->text] = (struct text) { .ready = true, .n = r->n_text };
+		g->text[r->text] = (struct text) { .ready = true, .n = CARRY + r->n_text,
+						     .given = CARRY };
 		g->n_runs++;
 	}
 	g->stop = r->stop;
@@ -283,6 +284,16 @@ void kh_gzdev_do(const kh_gzdev_job *job)
 }
 
 /* --- text --------------------------------------------------------------------------------- */
+/* Gives out so many bytes of the next text, which has them. */
+static void give(kh_gzdev *g, struct text *t, size_t n)
+{
+	t->given += n;
+	if (t->given < t->n)
+		return;
+	t->ready = false;
+	g->n_given++;
+}
+
 /* Cuts off the next part; the parts of a text have about the same size. */
 static void cut(kh_gzdev *g, struct text *t, kh_gzdev_part *part)
 {
@@ -290,12 +301,8 @@ static void cut(kh_gzdev *g, struct text *t, kh_gzdev_part *part)
 
 	*part = (kh_gzdev_part) { .g = g, .text = (unsigned)(g->n_given % SLOTS),
 				  .from = t->given, .n = left / n };
-	t->given += part->n;
 	t->refs++;
-	if (t->given < t->n)
-		return;
-	t->ready = false;
-	g->n_given++;
+	give(g, t, part->n);
 }
 
 void kh_gzdev_take(kh_gzdev *g, kh_gzdev_part *part, bool *leave)
@@ -321,6 +328,53 @@ int kh_gzdev_finish(kh_gzdev_part *part, char *out, kh_err *err)
 	pthread_mutex_unlock(&g->mu);
 	part->g = NULL;
 	return rc;
+}
+
+/* --- text that stays on the device ------------------------------------------------------- */
+void kh_gzdev_look(kh_gzdev *g, kh_gzdev_part *part)
+{
+	pthread_mutex_lock(&g->mu);
+	const struct text *t = &g->text[g->n_given % SLOTS];
+	*part = (kh_gzdev_part) { .g = t->ready ? g : NULL,
+				  .text = (unsigned)(g->n_given % SLOTS),
+				  .from = t->given, .n = t->n - t->given };
+	pthread_mutex_unlock(&g->mu);
+}
+
+void kh_gzdev_use(kh_gzdev *g, size_t n)
+{
+	pthread_mutex_lock(&g->mu);
+	give(g, &g->text[g->n_given % SLOTS], n);
+	has_changed(g);
+	pthread_mutex_unlock(&g->mu);
+}
+
+int kh_gzdev_join(kh_gzdev *g)
+{
+	kh_gzdev_part rest;
+	kh_err err = { 0, "" };
+
+	kh_gzdev_look(g, &rest);
+	pthread_mutex_lock(&g->mu);
+	struct text *next = &g->text[(g->n_given + 1) % SLOTS];
+	const bool there = next->ready, over = g->ended && !g->running;
+	pthread_mutex_unlock(&g->mu);
+	if (!there)
+		return over ? KH_ECANCEL : 0;
+	/* nobody but the caller gives out text, and nothing is run into a slot that has some */
+	const int rc = rest.n > CARRY ? KH_ECANCEL
+		       : rest.n > 0   ? g->o.by.f->carry(g->f, rest.text, rest.from, rest.n, &err)
+				      : KH_OK;
+	if (rc)
+		return rc;
+	next->given -= rest.n;
+	kh_gzdev_use(g, rest.n);
+	return 1;
+}
+
+kh_inflater_file *kh_gzdev_file(const kh_gzdev *g)
+{
+	return g->f;
 }
 
 /* --- leave ---------------------------------------------------------------------------------- */

@@ -64,6 +64,15 @@ void kh_gzdev_take(kh_gzdev *g, kh_gzdev_part *part, bool *leave);
 /* `out` has room for part->n, or is NULL: drops it. */
 int kh_gzdev_finish(kh_gzdev_part *part, char *out, kh_err *err);
 
+/* --- in place of taking text: it is parsed where it is.  All in order. */
+/* What is there of the text and was not used; part->g NULL: nothing. */
+void kh_gzdev_look(kh_gzdev *g, kh_gzdev_part *part);
+void kh_gzdev_use(kh_gzdev *g, size_t n);
+/* Puts the rest of the text, which no record ends in, in front of the next one.  1; 0: that is not
+ * there yet; < 0: only by kh_gzdev_take can it be had. */
+int kh_gzdev_join(kh_gzdev *g);
+kh_inflater_file *kh_gzdev_file(const kh_gzdev *g);
+
 /* Where the sequential reader goes on. */
 typedef struct kh_gzdev_rest {
 	uint64_t at;            /* byte of the file */

@@ -24,7 +24,10 @@ enum {
 	/* Bytes at the beginning of a slot for what is left of the batch before. */
 	KH_INFLATER_FRONT = 1 << 22,
 	/* Bytes of the header of a file's first member, at most. */
-	KH_INFLATER_HEAD = 1 << 10
+	KH_INFLATER_HEAD = 1 << 10,
+	/* Bytes of a slot for text in front of that of a run, for what is left of the one
+	 * before. */
+	KH_INFLATER_CARRY = 1 << 16
 };
 #define KH_INFLATER_NONE UINT32_MAX
 
@@ -65,6 +68,44 @@ typedef struct kh_inflater_run {
 /* Reads n bytes of the file's compressed bytes, number `at` and those that follow. */
 typedef int kh_inflater_fill(void *arg, void *to, uint64_t at, size_t n, kh_err *err);
 
+/* --- text that is parsed where it is ------------------------------------------------------ */
+/* Four-line FASTQ of one text, or of two with mates, is parsed in windows of these, and becomes
+ * fragments in one of the parser's buffers, which go round. */
+typedef struct kh_inflater_parser kh_inflater_parser;
+enum {
+	KH_PARSER_WINDOW = 1 << 26,     /* bytes of a text, at most */
+	KH_PARSER_BUFFERS = 4,
+	/* fragments of a task, and tasks of a buffer, at most */
+	KH_PARSER_TASK = 1 << 14,
+	KH_PARSER_TASKS = KH_PARSER_WINDOW / 128 / KH_PARSER_TASK
+};
+
+/* The fragments of a task.  What lies on the device is as its kernels read it. */
+typedef struct kh_parsed_there {
+	uint32_t n, n_words;
+	bool mates;                     /* a fragment has two records, side by side */
+	const uint32_t *len;            /* bases of each fragment, on the host */
+	const uint64_t *bases;          /* the rest is there */
+	const uint32_t *amb;
+	const void *record;
+	unsigned buffer;
+} kh_parsed_there;
+
+typedef struct kh_inflater_parse {
+	kh_inflater_file *file[2];      /* [1] NULL: no mates */
+	unsigned text[2];               /* slots */
+	size_t from[2], to[2];          /* of what a record begins at; counted as for `get` */
+	bool any_names;                 /* those of mates need not agree */
+	unsigned buffer;
+	/* result: whole fragments, up to the end of one of the texts, or of the buffer, or up to
+	 * one that is not plain (seqio/four_lines.h), or too long for a task */
+	size_t used[2];                 /* where they end */
+	bool all[2];                    /* no whole record is left */
+	bool odd;                       /* the next one is not plain */
+	uint32_t n_tasks;
+	kh_parsed_there task[KH_PARSER_TASKS];
+} kh_inflater_parse;
+
 typedef struct kh_inflater_functions {
 	/* *f becomes NULL where there is no room; then the host inflates. */
 	int (*file_open)(kh_inflater *z, kh_inflater_file **f, kh_err *err);
@@ -77,9 +118,19 @@ typedef struct kh_inflater_functions {
 		   kh_inflater_fill *fill, void *arg, uint64_t at, kh_err *err);
 	/* One thread at a time for a file.  The first run of a file begins at a member. */
 	int (*run)(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
-	/* Any thread: text [from, from + n) of a slot. */
+	/* Any thread: text [from, from + n) of a slot; that of a run is from KH_INFLATER_CARRY
+	 * on. */
 	int (*get)(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *to,
 		   kh_err *err);
+	/* The same text is copied in front of that of the other slot. */
+	int (*carry)(kh_inflater_file *f, unsigned text, size_t from, size_t n, kh_err *err);
+	/* For text of this file, and others on its device.  *p becomes NULL where there is no
+	 * room. */
+	int (*parser_open)(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
+	/* When no task reads what it parsed. */
+	void (*parser_close)(kh_inflater_parser *p);
+	/* One thread at a time. */
+	int (*parse)(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err);
 } kh_inflater_functions;
 
 /* Who inflates; f NULL: the host. */

@@ -74,6 +74,11 @@ int kh_source_work(kh_source *s, kh_gz_job *job, kh_err *err)
 	return rc;
 }
 
+kh_gzdev *kh_source_gzdev(const kh_source *s)
+{
+	return s->together == KH_GZ_BY_DEVICE ? s->device : NULL;
+}
+
 void kh_gz_do(const kh_gz_job *job)
 {
 	if (job->by_device.g)

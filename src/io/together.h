@@ -7,6 +7,7 @@
 
 #include "io/gzdev.h"
 #include "io/pgzip.h"
+#include "io/source.h"
 
 /* One of the two. */
 typedef struct kh_gz_job {
@@ -14,6 +15,8 @@ typedef struct kh_gz_job {
 	kh_gzdev_job by_device;         /* g NULL: by threads */
 } kh_gz_job;
 
+/* What inflates a source at present, if it is a device; else NULL. */
+kh_gzdev *kh_source_gzdev(const kh_source *s);
 /* Any thread, outside the lock. */
 void kh_gz_do(const kh_gz_job *job);
 

@@ -250,6 +250,35 @@ static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block **block, kh_err 
 	return rc;
 }
 
+/* Are calls all that is wanted of reads that a device has parsed, and can it do them? */
+static bool wants_parsed(const kh_flow *f)
+{
+	const kh_compute *c = f->compute;
+	bool texts = f->style->identity || f->style->second;
+
+	for (int k = 0; k < KH_N_TEXTS; k++)
+		texts = texts || f->results->out[k];
+	return !texts && !c->translator && c->be->takes_parsed && c->be->takes_parsed(c->engine);
+}
+
+/* Takes jobs that a device has parsed until there are none. */
+static int take_parsed(kh_flow *f, kh_flow_worker *self, kh_err *err)
+{
+	kh_job job;
+	int more = wants_parsed(f), rc = KH_OK;
+
+	while (!rc && more > 0) {
+		more = kh_feed_parsed(f->feed, self->tasks.under_way == 0, &job, err);
+		kh_timer_mark(&self->timer, READ);
+		if (more == KH_FEED_LATER)
+			rc = kh_tasks_finish(&self->tasks, err);
+		else if (more > 0 && !(rc = submit(f, self, &job, err)))
+			rc = kh_tasks_make_way(&self->tasks, err);
+		kh_timer_mark(&self->timer, SUBMIT);
+	}
+	return rc ? rc : more;
+}
+
 /* Takes blocks until there are none. */
 static int take_blocks(kh_flow *f, unsigned id, kh_err *err)
 {
@@ -262,6 +291,8 @@ static int take_blocks(kh_flow *f, unsigned id, kh_err *err)
 		rc = kh_tally_init(&self->tally, f->results->tally.n, f->distinct, err);
 	if (!rc && f->results->tally.bases && !self->tally.bases)
 		rc = kh_tally_want_bases(&self->tally, err);
+	if (!rc)
+		rc = take_parsed(f, self, err);
 	while (!rc) {
 		/* rather than wait until `held` is committed, another block, if one is free */
 		more = held ? kh_feed_try(f->feed, &b, err) : 0;

@@ -118,6 +118,8 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 		rc = stream_open(f, s, err);
 	if (!rc)
 		rc = check_paths(f, err);
+	if (!rc)
+		rc = feed_parsed_open(f, err);
 	if (rc) {
 		kh_feed_close(f);
 		return rc;
@@ -148,6 +150,7 @@ void kh_feed_close(kh_feed *f)
 {
 	if (!f)
 		return;
+	feed_parsed_close(f);
 	for (unsigned s = 0; s < f->n_streams; s++)
 		stream_close(f, &f->st[s]);
 	while (f->n_spare > 0)
@@ -333,6 +336,10 @@ void kh_feed_release(kh_feed *f, kh_block *b)
 
 void kh_feed_release_job(kh_feed *f, const kh_job *j)
 {
+	if (j->there) {
+		feed_parsed_release(f, j->there);
+		return;
+	}
 	feed_unref(f, j->block[0]->priv);
 	if (j->block[1])
 		feed_unref(f, j->block[1]->priv);

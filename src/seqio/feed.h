@@ -79,6 +79,8 @@ typedef struct kh_job {
 	kh_block *block[2];     /* [1] NULL unless two files */
 	size_t from[2];
 	bool interleaved;
+	/* or: fragments that a device has parsed, and no blocks (kh_feed_parsed) */
+	const kh_parsed_there *there;
 } kh_job;
 
 /* Records of fragment i and the blocks they lie in; [1] is NULL without a mate. */
@@ -97,6 +99,8 @@ static inline uint64_t kh_job_fragment(const kh_job *j, size_t i)
 	const kh_block *b[2];
 	const kh_record *r[2];
 
+	if (j->there)
+		return j->there->len[i];
 	kh_job_records(j, i, b, r);
 	return r[0]->len + (r[1] ? r[1]->len : 0);
 }
@@ -105,6 +109,8 @@ static inline uint64_t kh_job_bases(const kh_job *j)
 {
 	uint64_t bases = 0;
 
+	for (size_t i = 0; j->there && i < j->n; i++)
+		bases += j->there->len[i];
 	for (int mate = 0; mate < 2 && j->block[mate]; mate++) {
 		const kh_record *r = j->block[mate]->rec + j->from[mate];
 		const size_t n = j->interleaved ? 2 * j->n : j->n;
@@ -164,6 +170,7 @@ typedef struct kh_feed_options {
 	/* workers that may inflate a gzip stream together; 0: one at a time */
 	unsigned threads;
 	kh_inflate_by inflate;          /* a device that inflates large gzip files */
+	bool parse;                     /* it may parse them, too: kh_feed_parsed */
 	bool digests;                   /* kh_feed_digest will be asked */
 	/* pieces: read the first file from this byte on, where a record must begin, and the last
 	 * one up to the other (0: all); only of plain files */
@@ -187,6 +194,12 @@ typedef struct kh_feed kh_feed;
 int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *err);
 void kh_feed_close(kh_feed *f);
 
+/* To be called by each worker before kh_feed_next, until it returns 0; or by none.  Where a device
+ * inflates the files, and their records are plain, it gives jobs whose records lie on that device:
+ * 1: *job, which is to be released; KH_FEED_LATER: there is none at present, if `wait` is not set,
+ * which may only be if the worker holds no such job; 0: the rest is given as blocks; < 0. */
+#define KH_FEED_LATER 2
+int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err);
 int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
 /* The same, but 0 also if all blocks are in use. A caller that holds a block from kh_feed_put must
  * not wait for another one, for which that one may be what is missing. */

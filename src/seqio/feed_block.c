@@ -11,6 +11,7 @@
 #include <xxhash.h>
 #include "base/mem.h"
 #include "seqio/feed_in.h"
+#include "seqio/four_lines.h"
 #include "seqio/scan.h"
 
 const char *feed_file_name(const struct feed_stream *st, size_t file)
@@ -202,28 +203,6 @@ void feed_drop_text(kh_feed *f, struct feed_block *b)
 }
 
 /* --- names -------------------------------------------------------------------------- */
-/* The length of a name without the suffix that tells mates apart. */
-static size_t shared_len(const char *id, size_t n)
-{
-	if (n >= 2 && (id[n - 1] == '1' || id[n - 1] == '2') &&
-	    (id[n - 2] == '/' || id[n - 2] == '.' || id[n - 2] == '_'))
-		return n - 2;
-	return n;
-}
-
-/* Which mate a record says that it is: 1, 2, or 0 if it does not.  By its name (a/1) or by the word
- * of CASAVA behind it (1:N:0:ACGT).  Names of the SRA end with .N or _N in both files. */
-static unsigned mate_of(const char *id, const kh_record *r)
-{
-	const char *word = id + r->id_len + 1;
-	const char *digit = r->id_len >= 2 && id[r->id_len - 2] == '/' ? id + r->id_len - 1
-			    : r->name_len >= r->id_len + 4 && word[1] == ':' &&
-				      (word[2] == 'N' || word[2] == 'Y')
-				    ? word : "";
-
-	return *digit == '1' || *digit == '2' ? (unsigned)(*digit - '0') : 0;
-}
-
 int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	const kh_parsed *parsed = &b->parsed;
@@ -238,10 +217,11 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 			i += b->n_mate;
 		if (i >= parsed->n_rec)
 			break;
-		const char *id = parsed->text + parsed->rec[i].name;
+		const kh_record *r = &parsed->rec[i];
+		const char *id = parsed->text + r->name;
 
-		b->mate[i] = feed_mate(XXH3_64bits(id, shared_len(id, parsed->rec[i].id_len)),
-				       mate_of(id, &parsed->rec[i]));
+		b->mate[i] = feed_mate(XXH3_64bits(id, kh_mate_shared(id, r->id_len)),
+				       kh_mate_number(id, r->id_len, r->name_len));
 	}
 	b->n_mate = parsed->n_rec > FEED_FREE ? parsed->n_rec - FEED_FREE : 0;
 	return KH_OK;

@@ -150,6 +150,7 @@ struct kh_feed {
 	/* seconds that one mate file may keep the other waiting; 0: for ever */
 	double patience;
 	struct feed_stream st[2];
+	struct feed_parsed *parsed;     /* feed_parsed.c; NULL: no device may parse */
 	pthread_mutex_t lock;   /* held for a few instructions */
 	/* under the lock: */
 	/* buffers of texts that were dropped; the last of them was used last */
@@ -210,6 +211,12 @@ bool feed_in_slices(kh_feed *f, const struct feed_block *b);
 int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_read.c: gives the block its ticket and fills its raw bytes. */
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
+/* Opens the next file of a stream; asks its source what is to be done before text is taken, as
+ * kh_source_work.  The caller holds the lock of the stream. */
+int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err);
+int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err);
+/* Does what was asked for, outside the lock that the caller holds. */
+void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_job *job, pthread_mutex_t *held);
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_long.c: makes whole records of the pieces of a block, [from, to) of whose text they are
@@ -223,6 +230,11 @@ int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_e
 void feed_long_free(struct feed_long *l);
 /* feed_join.c: called in the order of blocks. Sets the records of the block, also on failure. */
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
+
+/* feed_parsed.c */
+int feed_parsed_open(kh_feed *f, kh_err *err);
+void feed_parsed_close(kh_feed *f);
+void feed_parsed_release(kh_feed *f, const kh_parsed_there *t);
 
 /* feed_pairs.c: for an interleaved block that ends in a failure: checks the pairs before that. */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);

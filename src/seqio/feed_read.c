@@ -18,10 +18,11 @@
 enum { WAIT_MS = 10 };
 /* Fewer threads for a gzip stream are not faster together than one of them with a library that goes
  * through it in order: decoding from a guessed place, and then the marks, cost twice as much.
- * Where the environment has KH_GZ_TOGETHER, any number will do (tests). */
+ * Where the environment has KH_GZ_TOGETHER, any number will do, and any size of file for a device
+ * (tests). */
 enum { THREADS_TOGETHER = 3 };
 
-static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
+int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 {
 	struct feed_input *in = kh_array(1, sizeof *in, err);
 
@@ -37,10 +38,11 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 	}
 	if (f->o.allow_no_eof)
 		kh_source_allow_no_eof(in->src);
-	const bool many = f->o.threads / f->n_streams >= THREADS_TOGETHER ||
-			  getenv("KH_GZ_TOGETHER");
+	const bool any = getenv("KH_GZ_TOGETHER");
+	const bool many = any || f->o.threads / f->n_streams >= THREADS_TOGETHER;
 	kh_source_together(in->src, &(kh_together) { .threads = many ? f->o.threads : 0,
 						     .by = f->o.inflate,
+						     .least = any,
 						     .part = f->o.block_size });
 	in->refs = 1;
 	st->in = in;
@@ -199,28 +201,38 @@ static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b
 	pthread_mutex_unlock(&f->lock);
 }
 
+int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err)
+{
+	kh_source *src = st->in->src;
+	const uint64_t before = kh_source_taken(src);
+	const int rc = kh_source_work(src, job, err);
+
+	if (kh_source_kind(src) == KH_SOURCE_GZIP)
+		count_read(f, kh_source_taken(src) - before);
+	return rc;
+}
+
+void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_job *job, pthread_mutex_t *held)
+{
+	feed_input_hold(f, in);
+	pthread_mutex_unlock(held);
+	kh_gz_do(job);
+	feed_input_drop(f, in);
+	pthread_mutex_lock(held);
+}
+
 /* Opens the next file if need be, and inflates while the next text waits for that. The caller
  * holds the lock of the stream, which is given up while something is inflated. A failure goes to
  * b->bad. */
 static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
-		kh_gz_job job;
+	kh_gz_job job;
 
-		if (!st->in && open_next(f, st, &b->bad))
+	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
+		if ((!st->in && feed_open_next(f, st, &b->bad)) ||
+		    feed_ask(f, st, &job, &b->bad) <= 0)
 			return;
-		struct feed_input *in = st->in;
-		const uint64_t before = kh_source_taken(in->src);
-		const int rc = kh_source_work(in->src, &job, &b->bad);
-		if (kh_source_kind(in->src) == KH_SOURCE_GZIP)
-			count_read(f, kh_source_taken(in->src) - before);
-		if (rc <= 0)
-			return;
-		feed_input_hold(f, in);
-		pthread_mutex_unlock(&st->reading);
-		kh_gz_do(&job);
-		feed_input_drop(f, in);
-		pthread_mutex_lock(&st->reading);
+		feed_do(f, st->in, &job, &st->reading);
 	}
 }
 

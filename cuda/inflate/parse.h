@@ -1,0 +1,153 @@
+/*
+ * parse.h - four-line FASTQ parsed by a GPU, where it was inflated: the launcher
+ *
+ * A window of a text, or of two texts with mates, begins at a record.  Four lines are one; what
+ * they must be to be plain is in seqio/four_lines.h.
+ *
+ *	count	line feeds of each tile of a window; their sums
+ *	lines	where the line feeds are
+ *	check	eight lanes a record: is it plain?  Fragments in front of the first that is not are
+ *		taken, as many as both texts have whole
+ *	mates	a thread a fragment: do its mates have one name?
+ *	settle	sums of words say where each fragment's are; where the texts go on
+ *	pack	eight lanes a record: bases to words, and records, as kernels/engine.h has them
+ */
+#ifndef KH_CUDA_INFLATE_PARSE_H
+#define KH_CUDA_INFLATE_PARSE_H
+
+#include "classify/match_small.h"
+#include "cuda/kernels/engine.h"
+#include "io/inflater.h"
+#include "seqio/four_lines.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	KH_PARSE_TILE = 4096,           /* bytes, from a multiple of it on */
+	KH_PARSE_TILES = KH_PARSER_WINDOW / KH_PARSE_TILE + 1
+};
+
+typedef struct kh_parse_text {
+	const char *p;                  /* of a slot, whose bytes from a multiple of 16 in front of
+					 * `from` to one behind `to` are readable */
+	uint32_t from, to;              /* KH_PARSER_WINDOW bytes at most */
+	uint32_t *tile;                 /* KH_PARSE_TILES: line feeds in front of each */
+	uint32_t *line;                 /* 4 cap: the first line feeds */
+} kh_parse_text;
+
+typedef struct kh_parse_result {
+	uint32_t lines[2];              /* line feeds of the windows */
+	uint32_t odd;                   /* the first fragment that is not plain, or UINT32_MAX */
+	uint32_t n;                     /* fragments */
+	uint32_t used[2];               /* where they end */
+	uint32_t word[KH_PARSER_TASKS + 1];     /* the first one of each task */
+} kh_parse_result;
+
+/* All that kernels get; memory of the device. */
+typedef struct kh_parse_batch {
+	kh_parse_text in[2];
+	uint32_t texts;                 /* 1 or 2 */
+	bool any_names;
+	uint32_t cap;                   /* fragments */
+	kh_parse_result *result;
+	uint32_t *words, *word;         /* cap + 1: of each fragment, and in front */
+	uint32_t *len;                  /* cap: bases of each */
+	/* Of `texts` times kh_parse_words(), and one more; of texts times cap.  Words of a record
+	 * are counted from those of its task. */
+	uint64_t *bases;
+	uint32_t *amb;
+	kh_gpu_record *record;
+	void *scratch;
+	uint64_t n_scratch;
+} kh_parse_batch;
+
+/* Launchers; they return a cudaError_t.  Bytes of scratch: */
+int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch);
+int kh_gpu_parse(const kh_parse_batch *b, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* A record has as many qualities as bases, so a window has no more words. */
+static inline uint32_t kh_parse_words(uint32_t window, uint32_t cap)
+{
+	return window / 64 + cap;
+}
+
+static KH_HD kh_four_lines kh_parse_lines(const kh_parse_text *t, uint32_t i)
+{
+	const uint32_t *line = t->line + 4 * i;
+	const kh_four_lines r = { i ? line[-1] + 1 : t->from,
+				  { line[0], line[1], line[2], line[3] } };
+
+	return r;
+}
+
+/* Fragments that both windows have whole. */
+static KH_HD uint32_t kh_parse_whole(const kh_parse_batch *b)
+{
+	uint32_t n = b->cap;
+
+	for (uint32_t t = 0; t < b->texts; t++)
+		n = b->result->lines[t] / 4 < n ? b->result->lines[t] / 4 : n;
+	return n;
+}
+
+/* Fragment i, whose records are plain if `good`: notes its words and bases; false: it is odd, also
+ * if it is too long for the kernels that compare without parts. */
+static KH_HD bool kh_parse_note(const kh_parse_batch *b, uint32_t i, bool good)
+{
+	uint32_t len[2] = { 0, 0 };
+
+	for (uint32_t t = 0; t < b->texts && good; t++) {
+		const kh_four_lines r = kh_parse_lines(&b->in[t], i);
+
+		len[t] = kh_four_bases(&r);
+	}
+	good = good && kh_small_fits(len[0], len[1]);
+	b->words[i] = good ? (len[0] + 31) / 32 + (len[1] + 31) / 32 : 0;
+	b->len[i] = len[0] + len[1];
+	return good;
+}
+
+/* Sums of words are known, and odd fragments. */
+static KH_HD void kh_parse_settle(const kh_parse_batch *b)
+{
+	kh_parse_result *r = b->result;
+	const uint32_t whole = kh_parse_whole(b);
+	uint32_t n = r->odd < whole ? r->odd : whole;
+
+	r->n = n;
+	for (uint32_t t = 0; t < b->texts; t++)
+		r->used[t] = n ? b->in[t].line[4 * n - 1] + 1 : b->in[t].from;
+	for (uint32_t k = 0; k <= KH_PARSER_TASKS; k++)
+		r->word[k] = b->word[k * KH_PARSER_TASK < n ? k * KH_PARSER_TASK : n];
+	/* a word without a known base, which is read behind the last one */
+	b->bases[b->word[n]] = 0;
+	b->amb[b->word[n]] = UINT32_MAX;
+}
+
+/* Packs the record of fragment i in text t: this lane's words. */
+static KH_HD void kh_parse_pack(const kh_parse_batch *b, uint32_t i, uint32_t t, uint32_t lane,
+				uint32_t lanes)
+{
+	const kh_four_lines r = kh_parse_lines(&b->in[t], i);
+	const uint32_t len = kh_four_bases(&r), words = (len + 31) / 32;
+	const uint32_t at = b->word[i] + (t ? b->words[i] - words : 0);
+	const char *seq = b->in[t].p + r.end[0] + 1;
+	const kh_gpu_record rec = { at - b->word[i / KH_PARSER_TASK * KH_PARSER_TASK], len };
+
+	for (uint32_t w = lane; w < words; w += lanes) {
+		const uint32_t left = len - 32 * w;
+
+		kh_four_pack(seq + 32 * w, left < 32 ? left : 32, &b->bases[at + w],
+			     &b->amb[at + w]);
+	}
+	if (lane == 0)
+		b->record[b->texts * i + t] = rec;
+}
+
+#endif

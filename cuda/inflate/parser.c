@@ -1,0 +1,188 @@
+/* parser.c - the memory of a device that parses what it has inflated, and windows of text */
+#include <config.h>
+#include "cuda/inflate/inflater.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+#include "cuda/inflate/inflater_in.h"
+#include "cuda/inflate/parse.h"
+
+enum { BUFFERS = KH_PARSER_BUFFERS };
+
+struct kh_inflater_parser {
+	int device;
+	cudaStream_t stream;
+	uint32_t cap;           /* fragments of a buffer */
+	uint32_t words;         /* of a mate's records */
+	uint64_t scratch;
+	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, host);
+	/* of each buffer */
+	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
+	kh_gpu_buf lens[BUFFERS];       /* on the host */
+};
+
+void kh_inflate_parser_close(kh_inflater_parser *p)
+{
+	if (!p)
+		return;
+	cudaSetDevice(p->device);
+	if (p->stream)
+		cudaStreamDestroy(p->stream);
+	KH_GPU_DROP(p->all);
+	KH_GPU_DROP(p->bases);
+	KH_GPU_DROP(p->amb);
+	KH_GPU_DROP(p->record);
+	KH_GPU_DROP(p->lens);
+	free(p);
+}
+
+static int rooms(kh_inflater_parser *p, kh_err *err)
+{
+	const size_t cap = p->cap, words = 2 * (size_t)p->words + 1;
+	const struct {
+		kh_gpu_buf *b;
+		size_t bytes;
+	} room[] = {
+		{ &p->result, sizeof(kh_parse_result) },
+		{ &p->tile0, KH_PARSE_TILES * 4 },
+		{ &p->tile1, KH_PARSE_TILES * 4 },
+		{ &p->line0, 4 * cap * 4 },
+		{ &p->line1, 4 * cap * 4 },
+		{ &p->each, (cap + 1) * 4 },
+		{ &p->word, (cap + 1) * 4 },
+		{ &p->len, cap * 4 },
+		{ &p->sort, p->scratch },
+	};
+	int rc = kh_gpu_host_room(&p->host, sizeof(kh_parse_result), err);
+
+	for (size_t i = 0; i < sizeof room / sizeof *room && !rc; i++)
+		rc = kh_gpu_room_exact(room[i].b, room[i].bytes, err);
+	for (int i = 0; i < BUFFERS && !rc; i++) {
+		rc = kh_gpu_room_exact(&p->bases[i], words * 8, err);
+		if (!rc)
+			rc = kh_gpu_room_exact(&p->amb[i], words * 4, err);
+		if (!rc)
+			rc = kh_gpu_room_exact(&p->record[i], 2 * cap * sizeof(kh_gpu_record), err);
+		if (!rc)
+			rc = kh_gpu_host_room(&p->lens[i], cap * 4, err);
+	}
+	return rc;
+}
+
+/* Bytes of device memory, with some to spare. */
+static uint64_t needed(const kh_inflater_parser *p)
+{
+	const uint64_t buffer = 2 * (p->words * 12ul + p->cap * sizeof(kh_gpu_record));
+
+	return BUFFERS * buffer + p->cap * 48ul + ((uint64_t)8 << 20);
+}
+
+static int make(kh_inflater_parser *p, kh_err *err)
+{
+	int rc = KH_GPU(kh_gpu_parse_prepare(p->cap, &p->scratch), err);
+
+	if (!rc)
+		rc = kh_gpu_first_stream(&p->stream, err);
+	return rc ? rc : rooms(p, err);
+}
+
+int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err *err)
+{
+	const uint32_t text = CARRY + kh_inflate_cap_text(f->d->slot);
+	const uint32_t window = text < KH_PARSER_WINDOW ? text : KH_PARSER_WINDOW;
+	kh_inflater_parser *p = kh_array(1, sizeof *p, err);
+	uint64_t bytes = 0;
+	int rc;
+
+	*out = NULL;
+	if (!p)
+		return KH_ENOMEM;
+	p->device = f->d->number;
+	p->cap = window / 128;
+	p->words = kh_parse_words(window, p->cap);
+	rc = kh_gpu_use(p->device, err);
+	if (!rc)
+		rc = kh_inflate_left(f->z, &bytes, err);
+	if (!rc && bytes >= needed(p) && !(rc = make(p, err)))
+		*out = p;
+	else
+		kh_inflate_parser_close(p);
+	return rc;
+}
+
+static kh_parse_batch batch_of(kh_inflater_parser *p, const kh_inflater_parse *x)
+{
+	uint32_t *const tile[2] = { p->tile0.p, p->tile1.p }, *const line[2] = { p->line0.p,
+										 p->line1.p };
+	kh_parse_batch b = {
+		.texts = x->file[1] ? 2 : 1,
+		.any_names = x->any_names,
+		.result = p->result.p,
+		.cap = p->cap,
+		.words = p->each.p,
+		.word = p->word.p,
+		.len = p->len.p,
+		.bases = p->bases[x->buffer].p,
+		.amb = p->amb[x->buffer].p,
+		.record = p->record[x->buffer].p,
+		.scratch = p->sort.p,
+		.n_scratch = p->scratch,
+	};
+
+	for (uint32_t t = 0; t < b.texts; t++)
+		b.in[t] = (kh_parse_text) { kh_inflate_text_of(x->file[t], x->text[t]),
+					    (uint32_t)x->from[t], (uint32_t)x->to[t], tile[t],
+					    line[t] };
+	return b;
+}
+
+/* Launches it, and waits for the result and the lengths. */
+static int launch(kh_inflater_parser *p, const kh_parse_batch *b, uint32_t *lens, kh_err *err)
+{
+	const kh_parse_result *r = p->host.p;
+	int rc = KH_GPU(kh_gpu_parse(b, p->stream), err);
+
+	if (!rc)
+		rc = KH_GPU(cudaMemcpyAsync(p->host.p, b->result, sizeof *r,
+					    cudaMemcpyDeviceToHost, p->stream), err);
+	if (!rc)
+		rc = KH_GPU(cudaStreamSynchronize(p->stream), err);
+	if (!rc && r->n > 0)
+		rc = KH_GPU(cudaMemcpyAsync(lens, b->len, r->n * sizeof *lens,
+					    cudaMemcpyDeviceToHost, p->stream), err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(p->stream), err);
+}
+
+int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
+{
+	const kh_parse_batch b = batch_of(p, x);
+	const kh_parse_result *r = p->host.p;
+	const uint32_t *lens = p->lens[x->buffer].p;
+	int rc = kh_gpu_use(p->device, err);
+
+	if (!rc)
+		rc = launch(p, &b, p->lens[x->buffer].p, err);
+	if (rc)
+		return rc;
+	x->n_tasks = (r->n + KH_PARSER_TASK - 1) / KH_PARSER_TASK;
+	for (uint32_t t = 0; t < b.texts; t++) {
+		x->used[t] = r->used[t];
+		x->all[t] = r->lines[t] / 4 == r->n;
+	}
+	x->odd = r->odd == r->n;
+	for (uint32_t k = 0; k < x->n_tasks; k++) {
+		const uint32_t from = k * KH_PARSER_TASK, left = r->n - from;
+
+		x->task[k] = (kh_parsed_there) {
+			.n = left < KH_PARSER_TASK ? left : KH_PARSER_TASK,
+			.n_words = r->word[k + 1] - r->word[k],
+			.mates = b.texts > 1,
+			.len = lens + from,
+			.bases = b.bases + r->word[k],
+			.amb = b.amb + r->word[k],
+			.record = b.record + (size_t)b.texts * from,
+			.buffer = x->buffer,
+		};
+	}
+	return KH_OK;
+}
