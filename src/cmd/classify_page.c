@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "merge/blanks.h"
 #include "merge/formats.h"
 #include "page/known.h"
 #include "page/species.h"
@@ -281,92 +280,24 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 }
 
 /* --- of a sheet of samples ------------------------------------------------------------ */
-/* Reads a result that was written, or was there already, into m. */
-static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result which, kh_err *err)
-{
-	kh_errs errs = { NULL, 0, 0, 0 };
-	int rc = kh_merge_read(m, x->name, x->path[which], &errs, err);
-
-	if (!rc && errs.n > 0) {
-		*err = errs.v[0];
-		rc = err->code;
-	}
-	kh_errs_clear(&errs);
-	return rc;
-}
-
-/* Reads the reports of the samples that are there, and their profiles if these say more. */
-static int read_results(const struct classify *j, kh_merge *reports, kh_merge *profiles,
-			kh_err *err)
-{
-	const bool more = j->v.profile;
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
-		if (!j->sample[i].there)
-			continue;
-		rc = read_result(reports, &j->sheet.v[i], KH_RESULT_REPORT, err);
-		if (!rc)
-			reports->sample[reports->n_samples - 1].control = j->sheet.v[i].control;
-		if (!rc && more)
-			rc = read_result(profiles, &j->sheet.v[i], KH_RESULT_PROFILE, err);
-	}
-	if (!rc && more)
-		rc = kh_merge_tell(reports, profiles, err);
-	if (!rc)
-		rc = kh_merge_finish(reports, err);
-	return rc || !kh_classify_has_controls(j) ? rc : kh_merge_blanks(reports, err);
-}
-
-bool kh_classify_has_controls(const struct classify *j)
-{
-	for (size_t i = 0; i < j->sheet.n; i++)
-		if (j->sheet.v[i].control)
-			return true;
-	return false;
-}
-
-int kh_classify_samples_blanks(const struct classify *j, kh_text *out, kh_err *err)
-{
-	kh_merge_sink sink = { .text = out, .err = err };
-	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
-	int rc = read_results(j, &reports, &profiles, err);
-
-	if (!rc) {
-		const kh_merge_options o = { .to = reports.n_samples };
-
-		kh_merge_blanks_table(&reports, &o, &sink);
-		rc = kh_merge_flush(&sink, true);
-	}
-	kh_merge_clear(&reports);
-	kh_merge_clear(&profiles);
-	free(sink.b.p);
-	return rc;
-}
-
-int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err)
+int kh_classify_samples_page(const struct classify *j, const kh_merge *reports, kh_err *err)
 {
 	struct facts f = { .n = 0 };
 	kh_buf command = { .n = 0 };
-	kh_merge_sink sink = { .text = out, .err = err };
-	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
+	kh_merge_sink sink = { .text = j->page, .err = err };
 	kh_page_known known = { .db = NULL };
 	char number[32];
-	int rc = read_results(j, &reports, &profiles, err);
+	int rc = kh_page_known_make(&known, j->db, err);
 
-	if (!rc)
-		rc = kh_page_known_make(&known, j->db, err);
 	if (!rc && !(rc = command_line(j, &command, err))) {
 		tell_run(j, &known, &f);
-		add(&f, "Samples", "%s", grouped(number, reports.n_samples));
+		add(&f, "Samples", "%s", grouped(number, reports->n_samples));
 		add_text(&f, "Command", command.p, true);
 		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .known = &known,
-					     .to = reports.n_samples };
-		kh_merge_page(&reports, &o, &sink);
+					     .to = reports->n_samples };
+		kh_merge_page(reports, &o, &sink);
 		rc = kh_merge_flush(&sink, true);
 	}
-	kh_merge_clear(&reports);
-	kh_merge_clear(&profiles);
 	kh_page_known_clear(&known);
 	free(command.p);
 	free(sink.b.p);

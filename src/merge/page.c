@@ -74,6 +74,7 @@ static void tell_blank(const kh_merge_blank *x, kh_page_row *row, kh_page_value 
 	v[KH_PAGE_BLANK].text = kh_merge_blank_name(x->verdict);
 	v[KH_PAGE_RATE].number = x->rate;
 	v[KH_PAGE_CONTROL].number = x->control_rate;
+	v[KH_PAGE_FREQUENCY].number = x->by_frequency;
 }
 
 /* Rows of one sample, which has told[0] to told[n_told - 1] and blank[0] to blank[n_blanks - 1];

@@ -30,6 +30,8 @@ const kh_page_column kh_page_species[KH_PAGE_COLUMNS] = {
 			   .digits = 2, .detail = true },
 	[KH_PAGE_CONTROL] = { .key = "control", .label = "Of a million of the controls",
 			      .kind = KH_PAGE_NUMBER, .digits = 2, .detail = true },
+	[KH_PAGE_FREQUENCY] = { .key = "frequency", .label = "p of its frequency by concentration",
+				.kind = KH_PAGE_NUMBER, .digits = 3, .detail = true },
 };
 
 int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err)

@@ -20,6 +20,7 @@ enum {
 	KH_PAGE_BLANK = KH_PAGE_PROFILE,
 	KH_PAGE_RATE,
 	KH_PAGE_CONTROL,
+	KH_PAGE_FREQUENCY,
 	KH_PAGE_COLUMNS
 };
 extern const kh_page_column kh_page_species[KH_PAGE_COLUMNS];
