@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include "cmd/record.h"
 #include "merge/blanks.h"
 #include "merge/formats.h"
@@ -156,6 +157,13 @@ static int replace_profile(const kh_sheet_sample *x, const kh_buf *b, kh_err *er
 	return rc;
 }
 
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Profiles get the column of verdicts, or lose that of an earlier run. */
 static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_err *err)
 {
@@ -170,9 +178,12 @@ static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_e
 
 		if (!j->sample[i].there)
 			continue;
+		const uint32_t sample = number++;
+		if (!is_file(x->path[KH_RESULT_PROFILE]))       /* what a FIFO gave is gone */
+			continue;
 		rc = kh_tsv_open(&tsv, x->path[KH_RESULT_PROFILE], err);
 		if (!rc)
-			rc = kh_merge_blanks_profile(reports, number++, &tsv, &b, &changed, err);
+			rc = kh_merge_blanks_profile(reports, sample, &tsv, &b, &changed, err);
 		kh_tsv_clear(&tsv);
 		if (!rc && changed)
 			rc = replace_profile(x, &b, err);

@@ -159,7 +159,6 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 /* classify_page.c: the page of one sample; */
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);
 /* of those samples of a table that are there, by their reports: puts it into j->page. */
-int kh_classify_samples_page(const struct classify *j, const struct kh_merge *reports,
-			     kh_err *err);
+int kh_classify_samples_page(const struct classify *j, struct kh_merge *reports, kh_err *err);
 
 #endif

@@ -48,7 +48,8 @@ static void fill(struct pages *p, const kh_merge *m, size_t from)
 		const kh_merge_sample *of = &m->sample[from + s];
 
 		p->sample[s] = (kh_page_sample) { .name = of->name, .direct = p->direct[s],
-						  .unclassified = of->unclassified };
+						  .unclassified = of->unclassified,
+						  .readout = of->readout };
 	}
 }
 
