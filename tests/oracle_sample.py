@@ -951,12 +951,12 @@ class Sample:
             first, final = self.clade(self.first, t), self.clade(self.final, t)
             if not first and not final and mine < 1:
                 continue
-            few = t in self.fits and self.verdict[t] == FEW
+            surest, deep = max((self.detected(s) for s in under), key=DETECTED.index), sum(depth[s] for s in under)
+            none = t in self.fits and self.verdict[t] == FEW or surest in ("low", "yes") and not deep
             row = [str(self.row_above(t)), str(first), str(final), mine,
                    self.distinct(t, mine) if tree.species[t] == t else "-", 100 * mine / total,
-                   100 * sum(weight[s] for s in under) / bases, "-" if t in part or few else
-                   100 * sum(depth[s] for s in under) / depths * whole if depths else 0.0,
-                   max((self.detected(s) for s in under), key=DETECTED.index)]
+                   100 * sum(weight[s] for s in under) / bases, "-" if none else
+                   100 * deep / depths * whole if depths else 0.0, surest]
             yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else
                                              self.above(row[-1], under, reads))
 
@@ -1065,7 +1065,7 @@ def check_sums(rows):
         if abs(sums["all"] - 100) > 1e-4:
             sys.exit("%s adds up to %f" % (column, sums["all"]))
         for r in rows[:-1]:
-            if r["rank"] != "species" and abs(sums[r["taxid"]] - float(r[column])) > 1e-4:
+            if r["rank"] != "species" and abs(sums[r["taxid"]] - float(r[column].replace("-", "0"))) > 1e-4:
                 sys.exit("children of %s add up to %f of %s" % (r["name"], sums[r["taxid"]], r[column]))
 
 

@@ -502,6 +502,37 @@ def test_refuted(t, driver, path):
     quiet(t, p, "refuted")
 
 
+def as_in_blank(data):
+    """The first sample's species beside controls: all but one are as in the blank."""
+    long_words(data)
+    data["columns"].append({"key": "blank", "label": "Blank", "kind": "text", "digits": 0})
+    for i, row in data["samples"][0]["values"].items():
+        row.append("more than in the blank" if int(i) == lonely(data) else "as in the blank")
+        row[[c["key"] for c in data["columns"]].index("detected")] = "yes"
+
+
+def test_blanks(t, driver, path):
+    """What is as in the blank is grey, and says so at any width; there is a command for each taxon."""
+    copy = changed(path, as_in_blank)
+    for width in (1400, 800, 400):
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        p = Page(driver, copy)
+        rows = p.js("return Array.from(document.querySelectorAll('#table tbody tr')).map(r => [r.className,"
+                    "Array.from(r.querySelectorAll('.blank, .reason')).filter(e => e.checkVisibility() &&"
+                    "e.getBoundingClientRect().right <= innerWidth).map(e => e.textContent).join()])")
+        t.ok(len(rows) > 1 and [r[0] for r in rows] == ["is-yes"] + ["is-blank"] * (len(rows) - 1) and
+             rows[0][1].startswith("more than in the blank") and all(r[1].startswith("as in the blank") for r in rows[1:]),
+             "%d pixels: verdicts beside the blanks are in sight" % width, rows)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    taxid = p.data["taxa"]["taxid"][lonely(p.data)]
+    p.js("location.hash = '#taxon=' + arguments[0]", taxid)
+    p.settle()
+    said = p.texts("#details code")
+    t.ok(len(said) == 1 and " --extract %d --sam %d.sam " % (taxid, taxid) in said[0], "a command takes its reads out", said)
+    quiet(t, p, "blanks")
+
+
 def test_known(t, driver, path, large):
     """"Not found" and "not in the database" are told apart."""
     p = Page(driver, path)
@@ -747,6 +778,7 @@ def tests(one, several, many, real, virus, large, shots):
         test_phone(t, driver, real)
         test_widths(t, driver, real)
         test_refuted(t, driver, real)
+        test_blanks(t, driver, real)
         test_sheets(t, driver, real)
         test_known(t, driver, virus, large)
         p = Page(driver, real)

@@ -104,12 +104,114 @@ check "the page of merge, too" python page.py page.html
 merge -f html --set controls=b1,b2 -o page.html out
 sed 's/^.*assert s\["name"\].*$//' page.py >reports.py
 check "and one of reports only" python reports.py page.html
+cat >profiles.py <<'EOF'
+import csv
+import sys
+
+rows = {(r["sample"], r["taxid"]): r["verdict"] for r in csv.DictReader(open(sys.argv[1] + "/samples.blanks.tsv"), delimiter="\t")}
+controls, seen = sys.argv[2].split(","), 0
+for name in ("b1", "b2", "s1", "s2", "s3", "s4"):
+    table = list(csv.reader(open(sys.argv[1] + "/" + name + ".profile.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert table[0][2:4] == ["detected", "blank"] and all(len(r) == len(table[0]) for r in table), table[0]
+    at = table[0].index("taxid")
+    for r in table[1:]:
+        want = rows.get((name, r[at])) if r[1] == "species" else None
+        assert r[3] == (want or "-") and (not want or name not in controls), (name, r, want)
+        seen += want is not None
+assert seen == len(rows) > 0, (seen, len(rows))
+EOF
+check "the profiles have the verdicts" python profiles.py out b1,b2
+pass() { "$kmerhash" classify --db db.khdb --sample-pass "$@"; }
+resume() { pass --outdir out --resume --html out/all.html --samples "$1" 2>err && test "$(grep -c "is there already" err)" = "$2"; }
+blanked() { ! grep blank "$1"/*.profile.tsv; }
+check "by one thread" pass --samples sheet --outdir one --html one/all.html -p 1
+for f in samples.blanks.tsv b1.profile.tsv s1.profile.tsv s3.profile.tsv; do same one/$f out/$f "$f is the same"; done
+ls -i out/*.profile.tsv out/*.json >before
+check "--resume does no sample again" resume sheet 6
+ls -i out/*.profile.tsv out/*.json >after
+same before after "and writes none of their files again"
+sed 's/Blank/no/' sheet >fewer
+check "nor with one control less" resume fewer 6
+check "the profiles have the new verdicts" python profiles.py out b1
+cut -f 1,2 sheet >plain
+check "nor without any" resume plain 6
+check "the profiles have no such column" blanked out
+cp out/s1.profile.tsv was
+check "with both again" resume sheet 6
+for s in b1 s1 s2; do same one/$s.profile.tsv out/$s.profile.tsv "$s has them as at first"; done
+cp was out/s1.profile.tsv
+check "a profile that its summary does not tell of: one sample is done again" resume sheet 5
+same one/s1.profile.tsv out/s1.profile.tsv "and has the verdicts"
+check "merge reads the profiles" merge --set profile=profile.tsv out
+check "compressed profiles without summaries" pass --samples sheet --outdir zip --profile profile.tsv.gz --write report
+gzip -dc zip/s1.profile.tsv.gz >got
+same one/s1.profile.tsv got "have them"
+
+# Of reagents a sample has the less, the more DNA it has: phiX174 and lambda in s1 to s3.
+printf 'sample\treads1\tcontrol\tconcentration\ns1\ts1.fq\t\t20.5\ns2\ts2.fq\t\t31\ns3\ts3.fq\t\t1.2e1\ns4\ts4.fq\t\t3\nb1\tb1.fq\tyes\ttoo low\nb2\tb2.fq\tyes\t0\n' >measured
+check "concentrations" pass --samples measured --outdir freq --html freq/all.html
+cat >freq.py <<'EOF'
+import csv
+import math
+import sys
+from page_data import page_data
+
+conc, points = {"s1": 20.5, "s2": 31, "s3": 12, "s4": 3}, {}
+out, blanks = sys.argv[1:3]
+rows = list(csv.DictReader(open(out + "/samples.blanks.tsv"), delimiter="\t"))
+for r in rows:
+    points.setdefault(r["taxid"], []).append((math.log(conc[r["sample"]]), math.log(int(r["reads"]) / 1000)))
+
+
+def squares(v):
+    return sum((x - sum(v) / len(v)) ** 2 for x in v)
+
+
+def area(d, to, n=2000):
+    """of (sin x cos x)^(d - 1) by Simpson's rule: with y = sin^2 x, of the beta distribution"""
+    f = [(math.sin(to * k / n) * math.cos(to * k / n)) ** (d - 1) for k in range(n + 1)]
+    return (f[0] + f[n] + 4 * sum(f[1:n:2]) + 2 * sum(f[2:n:2])) * to / n / 3
+
+
+seen = set()
+for r in rows:
+    v = points[r["taxid"]]
+    assert blanks == "yes" or (r["p"], r["q"], r["verdict"]) == ("-", "-", "no blank"), r
+    if len(v) == 1:
+        assert r["p_freq"] == "-", r
+        continue
+    one, none = squares([f + c for c, f in v]), squares([f for _, f in v])
+    want = area(len(v) - 1, math.asin((one / (one + none)) ** .5)) / area(len(v) - 1, math.pi / 2)
+    assert abs(float(r["p_freq"]) - want) <= .006 * want, (r, want)
+    seen.add(len(v))
+assert seen == {2, 3}, seen
+data = page_data(out + "/all.html")
+at = [c["key"] for c in data["columns"]].index("frequency")
+of = {(s["name"], str(data["taxa"]["taxid"][int(i)])): v[at] for s in data["samples"] for i, v in s["values"].items()}
+for r in rows:
+    x = of[r["sample"], r["taxid"]]
+    assert (x is None) == (r["p_freq"] == "-") and (x is None or abs(x - float(r["p_freq"])) <= .006 * x), (r, x)
+EOF
+check "as decontam's frequency method has it" python freq.py freq yes
+cut -f 1-10 freq/samples.blanks.tsv | sort >got
+sort out/samples.blanks.tsv >want
+same want got "all else is as without them"
+sed '/^b/d' measured >unblanked
+check "without blanks" pass --samples unblanked --outdir alone --html alone/all.html
+check "there is that method" python freq.py alone no
+check "and no verdict in profiles" blanked alone
+sed 's/3$/-3/' measured >bad
+expect 1 'bad:5: column 4: "-3" is no concentration' "one below 0" pass --samples bad --outdir bad.out
+sed 's/3$/3 ng/' measured >bad
+expect 1 '"3 ng" is no concentration' "one with a unit" pass --samples bad --outdir bad.out
+printf 's4\ts3.fq\t\t4\n' | cat measured - >bad
+expect 1 'bad:8: column 4: "4" is another concentration' "two of a sample" pass --samples bad --outdir bad.out
 merge -f html --set profile=profile.tsv -o page.html out
 check "without controls a page has no such column" sh -c '! grep -q "\"key\":\"blank\"" page.html'
 rm -r out
 check "without a page or the second pass" classify --db db.khdb --samples sheet --outdir out
 check "there is the table" python exact.py out/samples.blanks.tsv b1,b2 b1 b2 s1 s2 s3 s4
-cut -f 1,2 sheet >plain; rm -r out
+rm -r out
 check "a sheet without controls has none" sh -c '"$1" classify -q --db db.khdb --samples plain --outdir out && test ! -e out/samples.blanks.tsv' - "$kmerhash"
 sed 's/yes/perhaps/' sheet >bad
 expect 1 'bad:3: column 3: "perhaps" is neither yes nor no' "a control that is neither" classify --db db.khdb --samples bad --outdir bad.out

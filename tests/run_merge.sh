@@ -318,8 +318,8 @@ if reader biom "biom"; then
 fi
 if reader opal.py "OPAL"; then
 	merge -f cami-profile run/tiny_sim.kreport >one.profile
-	classify --db a.khdb --paired --output - --profile own.tsv "$data"/reads/tiny_sim_?.fq.gz
-	merge -f cami-profile own.tsv >own.cami
+	classify --db a.khdb --paired --output - --profile tiny_sim.profile.tsv "$data"/reads/tiny_sim_?.fq.gz
+	merge -f cami-profile tiny_sim.profile.tsv >own.cami
 	check "OPAL" opal.py -g one.profile -o opal one.profile own.cami
 	check "OPAL: a profile is what it is" awk -F '\t' '
 		$1 == "one.profile" && $3 == "L1 norm error" { n++; bad += $5 != 0 } END { exit !n || bad }' opal/results.tsv

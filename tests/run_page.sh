@@ -108,7 +108,7 @@ for mate in "12":
         all_bases += sum(len(line) - 1 for i, line in enumerate(lines) if i % 4 == 1)
 taxid, keys = data["taxa"]["taxid"], [c["key"] for c in data["columns"]]
 values = {int(i): dict(zip(keys, v)) for i, v in data["samples"][0]["values"].items()}
-assert keys == ["detected", "distinct", "abundance", "identity", "why", "evenness", "covered", "first"]
+assert keys == ["detected", "distinct", "abundance", "identity", "why", "evenness", "covered", "first", "next"]
 seen = present = above = 0
 for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
     if row["rank"] != "species" and int(row["taxid"]) in taxid:
@@ -166,6 +166,66 @@ for t, c in cover.items():
 EOF
 if [ -n "$PYTHON3" ]; then check "the page has what the profile has" python profile.py "$data" "$data"/genomes/*.gz
 else skip "the page has what the profile has" "no python3"; fi
+
+# Two species whose genomes are alike in one half, and differ in 1 base of 90 in the other.
+cat >alike.py <<'EOF'
+import random
+
+rng = random.Random(5)
+a = [rng.choice("ACGT") for _ in range(30000)]
+b = a[:15000] + [rng.choice("ACGT".replace(x, "")) if i % 90 == 0 else x for i, x in enumerate(a[15000:])]
+c = [rng.choice("ACGT") for _ in range(30000)]
+for name, genome in (("a", a), ("b", b), ("c", c)):
+    open(name + ".fa", "w").write(">%s1\n%s\n" % (name, "".join(genome)))
+with open("alike.fq", "w") as out:
+    for i in range(1200):
+        genome, at = (c if i % 3 == 0 else a), rng.randrange(29900)
+        out.write("@%s%d\n%s\n+\n%s\n" % ("c" if i % 3 == 0 else "a", i, "".join(genome[at:at + 100]), "I" * 100))
+with open("alike.tsv", "w") as out:
+    for name in "abc":
+        out.write("%s1\td__D;f__F;g__%s;s__%s %s\n" % (name, name.upper(), name.upper(), name))
+EOF
+cat >next.py <<'EOF'
+import re
+import subprocess
+import sys
+from page_data import page_data
+
+page, sample, sam = sys.argv[1:4]
+data = page_data(page)
+s = [s for s in data["samples"] if s["name"] == sample][0]
+taxa, clade, keys = data["taxa"], list(s["direct"]), [c["key"] for c in data["columns"]]
+for i in range(len(clade) - 1, 0, -1):
+    clade[taxa["parent"][i]] += clade[i]
+if keys and len(data["samples"]) == 1:
+    said = {taxa["name"][int(i)]: v[keys.index("next")] for i, v in s["values"].items()}
+    assert said["C c"] == "none is near any of its reads", said
+    name, near, same = re.fullmatch(r"(.*): near ([\d.]+) % of its reads, as good for ([\d.]+) %", said["A a"]).groups()
+    assert name == "B b" and float(near) == 100 and 45 < float(same) < 55, said
+for i in range(1, len(clade)):
+    if taxa["name"][i] not in ("A a", "C c"):
+        continue
+    want = s["values"][str(i)][keys.index("first")] if keys else clade[i]
+    command = s["readout"][0].replace("kmerhash", sys.argv[4], 1) + str(taxa["taxid"][i]).join(["", *s["readout"][1:]])
+    subprocess.run(command, shell=True, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with open(str(taxa["taxid"][i]) + sam) as lines:
+        reads = [x for x in lines if (x[0] != "@" if sam == ".sam" else x.startswith("@"))]
+    assert len({x.split()[0] for x in reads}) == want > 0, (taxa["name"][i], len(reads), want, command)
+    assert sam != ".sam" or all(int(x.split("\t")[1]) & 4 == 0 for x in reads), reads[:2]
+EOF
+if [ -n "$PYTHON3" ]; then
+	check "two species that are alike" python alike.py
+	check "their database" build --db alike.khdb --lineage alike.tsv a.fa b.fa c.fa
+	cp alike.fq "it's alike.fq"
+	check "their page" classify --db alike.khdb --sample-pass -o - --html alike.html "it's alike.fq"
+	check "it has the second-best species, and commands that take reads out" python next.py alike.html "it's alike" .sam "$kmerhash"
+	printf 'sample\treads1\nx\talike.fq\ny\tb.fa\n' >alike.sheet
+	check "a page of samples" classify --db alike.khdb --samples alike.sheet --outdir alike.out --html alike.html --set no-verify
+	check "it has the commands" python next.py alike.html x .sam "$kmerhash"
+	check "a small database" build --db thin.khdb --max-db-size 64K --lineage alike.tsv a.fa b.fa c.fa
+	check "its page" classify --db thin.khdb -o - --html alike.html alike.fq
+	check "its reads are taken out as they are" python next.py alike.html alike .fq "$kmerhash"
+else skip "the second-best species" "no python3"; fi
 
 # --- in a browser ------------------------------------------------------------------------------
 why=

@@ -317,8 +317,8 @@ if [ -n "${PYTHON3:-}" ] && [ -f "$tests_built/preload_fail.so" ]; then
 else skip "random histories" "no python3, or no preload_fail.so"; fi
 
 # --- a page of all samples ------------------------------------------------------------------
-# data_of PAGE: taxa and samples, without what the run says of itself
-data_of() { sed -n 's/.*id="data">\(.*\)"facts":.*/\1/p' "$1"; }
+# data_of PAGE: taxa and samples, without what the run says of itself, as in its commands
+data_of() { sed -n 's/,"readout":\["[^]]*\]//g; s/.*id="data">\(.*\)"facts":.*/\1/p' "$1"; }
 cp tsv sheet; rm -rf out
 gzip -dc "$r/tiny_sim_1.fq.gz" | gzip >"sim 1.fq.gz"
 expect 0 "" "a page" samples --html all.html --write report,json
@@ -335,7 +335,8 @@ data_of bad.html >got; same want got "a page beside a sample that fails: of the 
 expect 1 "stopped" "no page where all stops" samples --html none.html --write report,json --threads 1
 nothing_left "no page where all stops" none.html
 cat >told.py <<'EOF'
-# What profiles say in the page of all samples is what they say in the page of each, of more digits.
+# What profiles say in the page of all samples is what they say in the page of each, of more digits; but
+# for the last column, the second-best species.
 from page_data import page_data
 
 
@@ -354,7 +355,7 @@ for sample in every["samples"]:
     assert page["samples"][0]["name"] == sample["name"]
     assert have.keys() == want.keys(), (sample["name"], have.keys() ^ want.keys())
     for taxid, row in have.items():
-        assert all(map(same, row, want[taxid])), (sample["name"], row, want[taxid])
+        assert all(map(same, row[:-1], want[taxid])), (sample["name"], row, want[taxid])
         seen += row[0] == "yes"
 assert seen >= 4, seen
 EOF

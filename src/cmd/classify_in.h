@@ -5,7 +5,7 @@
  * checks the options and applies them, classify_sheet.c fills the sheet and names the results,
  * classify.c runs it, classify_results.c writes what is made of counts, classify_page.c the page,
  * with classify_coverage.c for a part of it.  classify_samples.c has what only tables of samples
- * have: what is there already, messages, a page of all.
+ * have: what is there already, messages; classify_all.c, what is made of all of them.
  */
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
@@ -18,6 +18,8 @@
 #include "run/profile.h"
 #include "run/run.h"
 #include "run/select.h"
+
+struct kh_merge;
 
 /* The options as they were given. */
 struct classify_values {
@@ -124,11 +126,13 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 /* how a sample begins and ends (run.h); */
 int kh_classify_begin(void *arg, size_t i, kh_err *err);
 void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err);
-/* the page of all samples of a table, and what they have beside controls: these are opened before
- * any of them; and what is said last. */
+/* what is said last. */
+int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err);
+
+/* classify_all.c: the page of all samples of a table, and what they have beside controls: these
+ * are opened before any of them. */
 int kh_classify_open_all(struct classify *j, kh_err *err);
 int kh_classify_write_all(struct classify *j, kh_err *err);
-int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err);
 
 /* classify_coverage.c: what the page says of where reads lie.  To be cleared even if it fails. */
 typedef struct kh_page_covered {
@@ -154,10 +158,7 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 
 /* classify_page.c: the page of one sample; */
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);
-/* of those samples of a table that are there, by their reports; at least one. */
-int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err);
-/* Beside their controls, as a table. */
-int kh_classify_samples_blanks(const struct classify *j, kh_text *out, kh_err *err);
-bool kh_classify_has_controls(const struct classify *j);
+/* of those samples of a table that are there, by their reports: puts it into j->page. */
+int kh_classify_samples_page(const struct classify *j, struct kh_merge *reports, kh_err *err);
 
 #endif

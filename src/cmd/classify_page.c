@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "merge/blanks.h"
 #include "merge/formats.h"
 #include "page/known.h"
 #include "page/species.h"
@@ -56,14 +55,13 @@ static void add_word(kh_buf *b, const char *word)
 	kh_buf_string(b, "'");
 }
 
-/* Appends words, each after a blank, and a NUL. */
+/* Appends words, each after a blank. */
 static void add_words(kh_buf *b, const char *const *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		kh_buf_string(b, b->n ? " " : "");
 		add_word(b, word[i]);
 	}
-	kh_buf_add(b, "", 1);
 }
 
 static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
@@ -74,6 +72,7 @@ static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
 	while (j->argv[n])
 		n++;
 	add_words(b, (const char *const *)j->argv, n);
+	kh_buf_add(b, "", 1);
 	return kh_buf_check(b, err);
 }
 
@@ -81,10 +80,9 @@ static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
 static int input_files(const kh_sheet_sample *x, kh_buf *b, kh_err *err)
 {
 	for (size_t i = 0; i < x->n_reads; i++)
-		for (int mate = 0; mate < 1 + x->reads[i].paired; mate++) {
-			b->n -= b->n > 0;       /* without the NUL */
+		for (int mate = 0; mate < 1 + x->reads[i].paired; mate++)
 			add_words(b, x->reads[i].path[mate], x->reads[i].n);
-		}
+	kh_buf_add(b, "", 1);
 	return kh_buf_check(b, err);
 }
 
@@ -96,6 +94,49 @@ static bool is_paired(const struct classify *j, const kh_sheet_sample *x)
 	for (size_t i = 0; i < x->n_reads; i++)
 		all &= x->reads[i].paired;
 	return all || j->paired;
+}
+
+/* The options that calls of the first pass depend on. */
+static void add_options(const struct classify *j, kh_buf *b)
+{
+	const struct classify_values *v = &j->v;
+	char confidence[32];
+
+	for (size_t i = 0; i < v->db.n; i++)
+		add_words(b, (const char *const[]) { "--db", v->db.v[i] }, 2);
+	snprintf(confidence, sizeof confidence, "%.15g", v->confidence);
+	if (v->confidence > 0)
+		add_words(b, (const char *const[]) { "--confidence", confidence }, 2);
+	if (v->bzip2)
+		add_words(b, (const char *const[]) { "--set", "bzip2" }, 2);
+	if (v->no_mate_check)
+		add_words(b, (const char *const[]) { "--set", "no-mate-check" }, 2);
+}
+
+/* The command that takes out the reads of a taxon by their first calls, which alignments have, and
+ * aligned where that can be: page.h.  Nothing for a sample of pairs and single reads, which only a
+ * sheet can name. */
+static int readout(const struct classify *j, size_t sample, kh_buf *b, kh_err *err)
+{
+	const kh_sheet_sample *x = &j->sheet.v[sample];
+	const bool aligned = !kh_db_is_thin(j->db->h);
+
+	if (x->n_reads != 1 || j->kraken)       /* Kraken 2's rule has more options */
+		return KH_OK;
+	kh_buf_string(b, "kmerhash classify");
+	add_options(j, b);
+	if (j->v.interleaved || is_paired(j, x))
+		kh_buf_string(b, j->v.interleaved ? " --interleaved" : " --paired");
+	kh_buf_string(b, " --output - --extract ");
+	kh_buf_add(b, "", 1);
+	kh_buf_string(b, aligned ? " --sam " : " --classified-out ");
+	kh_buf_add(b, "", 1);
+	kh_buf_string(b, aligned ? ".sam" : ".fq");
+	for (size_t i = 0; i < x->reads[0].n; i++)
+		for (int mate = 0; mate <= x->reads[0].paired; mate++)
+			add_words(b, &x->reads[0].path[mate][i], 1);
+	kh_buf_add(b, "", 1);
+	return kh_buf_check(b, err);
 }
 
 /* A number with its digits grouped by threes. */
@@ -182,7 +223,7 @@ struct parts {
 	kh_page_rows rows;
 	double unknown;                 /* abundance of what is unknown */
 	kh_page_covered covered;
-	kh_buf command, inputs;
+	kh_buf command, inputs, readout;
 	char *name;
 	kh_page_taxon *taxa;
 	kh_page_known known;
@@ -198,6 +239,8 @@ static int add_profile(struct parts *x, const struct classify *j, const kh_resul
 		return rc;
 	x->unknown = p.unknown_genomes;
 	rc = kh_page_rows_make(&x->rows, &p, err);
+	if (!rc)
+		rc = kh_page_rows_next(&x->rows, &p, kh_pass_result_of(r->pass)->classes, err);
 	kh_profile_clear(&p);
 	return rc ? rc : kh_classify_coverage(j, kh_pass_result_of(r->pass), &x->covered, err);
 }
@@ -215,6 +258,8 @@ static int make_parts(struct parts *x, const struct classify *j, size_t i, const
 		rc = add_profile(x, j, r, err);
 	if (!rc)
 		rc = input_files(&j->sheet.v[i], &x->inputs, err);
+	if (!rc)
+		rc = readout(j, i, &x->readout, err);
 	return rc ? rc : command_line(j, &x->command, err);
 }
 
@@ -224,6 +269,7 @@ static void clear_parts(struct parts *x)
 	kh_classify_coverage_clear(&x->covered);
 	free(x->command.p);
 	free(x->inputs.p);
+	free(x->readout.p);
 	free(x->taxa);
 	free(x->name);
 	kh_page_known_clear(&x->known);
@@ -259,6 +305,7 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 		const kh_page_sample sample = { .name = x.name,
 						.direct = r->tally.direct,
 						.unclassified = r->tally.unclassified,
+						.readout = x.readout.p,
 						.row = x.rows.row,
 						.n_rows = x.rows.n,
 						.coverage = x.covered.species,
@@ -281,93 +328,36 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 }
 
 /* --- of a sheet of samples ------------------------------------------------------------ */
-/* Reads a result that was written, or was there already, into m. */
-static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result which, kh_err *err)
+int kh_classify_samples_page(const struct classify *j, kh_merge *reports, kh_err *err)
 {
-	kh_errs errs = { NULL, 0, 0, 0 };
-	int rc = kh_merge_read(m, x->name, x->path[which], &errs, err);
-
-	if (!rc && errs.n > 0) {
-		*err = errs.v[0];
-		rc = err->code;
-	}
-	kh_errs_clear(&errs);
-	return rc;
-}
-
-/* Reads the reports of the samples that are there, and their profiles if these say more. */
-static int read_results(const struct classify *j, kh_merge *reports, kh_merge *profiles,
-			kh_err *err)
-{
-	const bool more = j->v.profile;
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
-		if (!j->sample[i].there)
-			continue;
-		rc = read_result(reports, &j->sheet.v[i], KH_RESULT_REPORT, err);
-		if (!rc)
-			reports->sample[reports->n_samples - 1].control = j->sheet.v[i].control;
-		if (!rc && more)
-			rc = read_result(profiles, &j->sheet.v[i], KH_RESULT_PROFILE, err);
-	}
-	if (!rc && more)
-		rc = kh_merge_tell(reports, profiles, err);
-	if (!rc)
-		rc = kh_merge_finish(reports, err);
-	return rc || !kh_classify_has_controls(j) ? rc : kh_merge_blanks(reports, err);
-}
-
-bool kh_classify_has_controls(const struct classify *j)
-{
-	for (size_t i = 0; i < j->sheet.n; i++)
-		if (j->sheet.v[i].control)
-			return true;
-	return false;
-}
-
-int kh_classify_samples_blanks(const struct classify *j, kh_text *out, kh_err *err)
-{
-	kh_merge_sink sink = { .text = out, .err = err };
-	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
-	int rc = read_results(j, &reports, &profiles, err);
-
-	if (!rc) {
-		const kh_merge_options o = { .to = reports.n_samples };
-
-		kh_merge_blanks_table(&reports, &o, &sink);
-		rc = kh_merge_flush(&sink, true);
-	}
-	kh_merge_clear(&reports);
-	kh_merge_clear(&profiles);
-	free(sink.b.p);
-	return rc;
-}
-
-int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err)
-{
+	kh_buf *line = kh_array(reports->n_samples, sizeof *line, err);
 	struct facts f = { .n = 0 };
 	kh_buf command = { .n = 0 };
-	kh_merge_sink sink = { .text = out, .err = err };
-	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
+	kh_merge_sink sink = { .text = j->page, .err = err };
 	kh_page_known known = { .db = NULL };
 	char number[32];
-	int rc = read_results(j, &reports, &profiles, err);
+	int rc = line ? kh_page_known_make(&known, j->db, err) : KH_ENOMEM;
 
-	if (!rc)
-		rc = kh_page_known_make(&known, j->db, err);
+	for (size_t i = 0, k = 0; i < j->sheet.n && !rc; i++)
+		if (j->sample[i].there && !(rc = readout(j, i, &line[k], err))) {
+			reports->sample[k].readout = line[k].p;
+			k++;
+		}
 	if (!rc && !(rc = command_line(j, &command, err))) {
 		tell_run(j, &known, &f);
-		add(&f, "Samples", "%s", grouped(number, reports.n_samples));
+		add(&f, "Samples", "%s", grouped(number, reports->n_samples));
 		add_text(&f, "Command", command.p, true);
 		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .known = &known,
-					     .to = reports.n_samples };
-		kh_merge_page(&reports, &o, &sink);
+					     .to = reports->n_samples };
+		kh_merge_page(reports, &o, &sink);
 		rc = kh_merge_flush(&sink, true);
 	}
-	kh_merge_clear(&reports);
-	kh_merge_clear(&profiles);
 	kh_page_known_clear(&known);
+	for (size_t k = 0; line && k < reports->n_samples; k++) {
+		reports->sample[k].readout = NULL;
+		free(line[k].p);
+	}
+	free(line);
 	free(command.p);
 	free(sink.b.p);
 	return rc;

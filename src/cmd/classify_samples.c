@@ -103,50 +103,6 @@ void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err
 }
 
 /* --- all of them ------------------------------------------------------------------ */
-static int open_one(kh_text **text, const char *path, kh_err *err)
-{
-	const kh_text_options o = { .path = path,
-				    .bgzf = kh_text_wants_bgzf(path),
-				    .threads = 1 };
-
-	return kh_text_open(text, &o, NULL, err);
-}
-
-int kh_classify_open_all(struct classify *j, kh_err *err)
-{
-	int rc = KH_OK;
-
-	if (kh_classify_has_controls(j)) {
-		if (j->v.mpa || !j->sheet.v[0].path[KH_RESULT_REPORT])
-			return kh_fail(err, KH_EUSAGE, "samples are compared with their controls "
-				       "by reports: report among --write, and no --set mpa-style");
-		if (asprintf(&j->blanks_path, "%s/samples.blanks.tsv", j->v.outdir) < 0) {
-			j->blanks_path = NULL;
-			return kh_fail_nomem(err);
-		}
-		rc = open_one(&j->blanks, j->blanks_path, err);
-	}
-	return rc || !j->v.html ? rc : open_one(&j->page, j->v.html, err);
-}
-
-int kh_classify_write_all(struct classify *j, kh_err *err)
-{
-	bool any = false;
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < j->sheet.n; i++)
-		any |= j->sample[i].there;
-	if (j->blanks && any)
-		rc = kh_classify_samples_blanks(j, j->blanks, err);
-	if (j->page && any && !rc)
-		rc = kh_classify_samples_page(j, j->page, err);
-	if (j->blanks && any && !rc)
-		rc = kh_text_commit(&j->blanks, 1, err);
-	if (j->page && any && !rc)
-		rc = kh_text_commit(&j->page, 1, err);
-	return rc;
-}
-
 int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 {
 	const kh_run_totals *t = &j->totals;

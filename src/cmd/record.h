@@ -18,7 +18,8 @@
 json_t *kh_record_path(const char *path);
 
 /* Appends a JSON text with a newline behind it; the root is taken over (NULL: no memory).  flags:
- * jansson's, besides the indentation. */
+ * jansson's, besides the indentation; of a summary: */
+#define KH_RECORD_REALS JSON_REAL_PRECISION(6)
 int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err);
 
 /* The files of a sample: path, size, time of change; which mates they have, of pairs. */

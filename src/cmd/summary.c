@@ -79,5 +79,5 @@ static json_t *summary(const kh_summary *s)
 
 int kh_summary_text(kh_buf *b, const kh_summary *s, kh_err *err)
 {
-	return kh_record_text(b, summary(s), JSON_REAL_PRECISION(6), err);
+	return kh_record_text(b, summary(s), KH_RECORD_REALS, err);
 }

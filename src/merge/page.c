@@ -48,7 +48,8 @@ static void fill(struct pages *p, const kh_merge *m, size_t from)
 		const kh_merge_sample *of = &m->sample[from + s];
 
 		p->sample[s] = (kh_page_sample) { .name = of->name, .direct = p->direct[s],
-						  .unclassified = of->unclassified };
+						  .unclassified = of->unclassified,
+						  .readout = of->readout };
 	}
 }
 
@@ -74,6 +75,7 @@ static void tell_blank(const kh_merge_blank *x, kh_page_row *row, kh_page_value 
 	v[KH_PAGE_BLANK].text = kh_merge_blank_name(x->verdict);
 	v[KH_PAGE_RATE].number = x->rate;
 	v[KH_PAGE_CONTROL].number = x->control_rate;
+	v[KH_PAGE_FREQUENCY].number = x->by_frequency;
 }
 
 /* Rows of one sample, which has told[0] to told[n_told - 1] and blank[0] to blank[n_blanks - 1];

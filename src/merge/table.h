@@ -59,9 +59,12 @@ typedef struct kh_merge_told {
 
 typedef struct kh_merge_sample {
 	const char *name, *path;        /* borrowed */
+	const char *readout;            /* of a page: page.h; borrowed, or NULL */
 	uint64_t unclassified, classified;      /* reads; of all samples at most KH_MERGE_MOST */
 	kh_merge_cell unknown;          /* of a profile: what no species explains */
-	bool control;                   /* to be set by whoever knows: see blanks.h */
+	/* to be set by whoever knows: see blanks.h; concentration: 0: not known */
+	bool control;
+	double concentration;
 } kh_merge_sample;
 
 typedef struct kh_merge {

@@ -228,6 +228,14 @@ function fillPlots(box, i, s) {
 		fillIdentity(box, cover.identity, data.identities);
 }
 
+// The command that takes the reads of a taxon out.
+function fillReadout(box, i, s) {
+	if (s.readout && i > 0 && (s.clade[i] > 0 || valueOf("first")(i, s) > 0))
+		box.append(make("h4", "", "To take out the " + unit + " that " + (hasValues(s) ? "the first pass called" :
+			"are called") + " it" + (s.readout[1].includes("--sam") ? ", aligned, for a viewer" : "")),
+		make("code", "", s.readout.join(taxa.taxid[i])));
+}
+
 function fillDetails() {
 	const box = get("details"), i = state.focus, s = samples[state.sample], list = make("dl");
 
@@ -247,6 +255,7 @@ function fillDetails() {
 	box.appendChild(list);
 	fillPlots(box, i, s);
 	fillTop(box, i, s);
+	fillReadout(box, i, s);
 	if (samples.length > 1)
 		fillOver(box, i);
 }

@@ -179,6 +179,15 @@ static json_t *identities(const kh_page *p)
 	return all;
 }
 
+static json_t *readout(const char *text)
+{
+	json_t *all = json_array();
+
+	for (int i = 0; i < 3; i++, text += strlen(text) + 1)
+		push(&all, text_of(text));
+	return all;
+}
+
 static json_t *sample(const struct chosen *c, const kh_page_sample *s)
 {
 	json_t *direct = json_array(), *of = json_object();
@@ -195,6 +204,8 @@ static json_t *sample(const struct chosen *c, const kh_page_sample *s)
 	}
 	json_t *o = json_pack("{s:o, s:I, s:o, s:o}", "name", text_of(s->name), "unclassified",
 			      (json_int_t)s->unclassified, "direct", direct, "values", of);
+	if (s->readout)
+		set(&o, "readout", readout(s->readout));
 	if (s->n_coverage > 0)
 		set(&o, "coverage", coverage(c, s));
 	return o;

@@ -62,6 +62,9 @@ typedef struct kh_page_sample {
 	const char *name;
 	const uint64_t *direct;         /* for each taxon: reads called just that */
 	uint64_t unclassified;
+	/* NULL, or a command that takes out the reads that the first pass called a taxon: three
+	 * texts, each ended by a NUL; between them stands its taxid */
+	const char *readout;
 	const kh_page_row *row;         /* of taxa of which something is known */
 	size_t n_rows;
 	const kh_page_coverage *coverage;

@@ -24,12 +24,16 @@ const kh_page_column kh_page_species[KH_PAGE_COLUMNS] = {
 			      .kind = KH_PAGE_PERCENT, .digits = 2, .detail = true },
 	[KH_PAGE_FIRST] = { .key = "first", .label = "Called in the first pass",
 			    .kind = KH_PAGE_NUMBER, .detail = true },
+	[KH_PAGE_NEXT] = { .key = "next", .label = "Second-best species", .kind = KH_PAGE_TEXT,
+			   .detail = true },
 	[KH_PAGE_BLANK] = { .key = "blank", .label = "Blank", .kind = KH_PAGE_TEXT,
 			    .help = "whether it is more than in the negative controls" },
 	[KH_PAGE_RATE] = { .key = "rate", .label = "Of a million reads", .kind = KH_PAGE_NUMBER,
 			   .digits = 2, .detail = true },
 	[KH_PAGE_CONTROL] = { .key = "control", .label = "Of a million of the controls",
 			      .kind = KH_PAGE_NUMBER, .digits = 2, .detail = true },
+	[KH_PAGE_FREQUENCY] = { .key = "frequency", .label = "p of its frequency by concentration",
+				.kind = KH_PAGE_NUMBER, .digits = 3, .detail = true },
 };
 
 int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err)
@@ -57,6 +61,7 @@ void kh_page_rows_clear(kh_page_rows *x)
 	free(x->row);
 	free(x->value);
 	free(x->why);
+	free(x->next);
 	*x = (kh_page_rows) { .n = 0 };
 }
 

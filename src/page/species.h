@@ -16,10 +16,12 @@ enum {
 	KH_PAGE_EVENNESS,
 	KH_PAGE_COVERED,
 	KH_PAGE_FIRST,
+	KH_PAGE_NEXT,
 	KH_PAGE_PROFILE,                /* so many of a profile; then those of controls: */
 	KH_PAGE_BLANK = KH_PAGE_PROFILE,
 	KH_PAGE_RATE,
 	KH_PAGE_CONTROL,
+	KH_PAGE_FREQUENCY,
 	KH_PAGE_COLUMNS
 };
 extern const kh_page_column kh_page_species[KH_PAGE_COLUMNS];
@@ -29,11 +31,13 @@ typedef struct kh_page_rows {
 	kh_page_row *row;
 	size_t n;
 	kh_page_value *value;           /* KH_PAGE_COLUMNS a row */
-	char (*why)[KH_PROFILE_WHY];
+	char (*why)[KH_PROFILE_WHY], (*next)[KH_PROFILE_WHY];
 } kh_page_rows;
 
 /* Makes rows of a profile, whose taxa the page numbers alike.  To be cleared even if it fails. */
 int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err);
+/* next.c: says of species which other one is nearest to their reads, whose classes these are. */
+int kh_page_rows_next(kh_page_rows *x, const kh_profile *p, const kh_classes *c, kh_err *err);
 /* n of them, of which nothing is known. */
 int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err);
 void kh_page_rows_clear(kh_page_rows *x);

@@ -107,10 +107,11 @@ function cell(f, i, s, most) {
 	const value = f.of(i, s), td = make("td", kind(f));
 
 	if (f.key === "name") {
-		const reason = fields.find((g) => g.key === "why" && inTable().includes(g));
+		const reason = ["blank", "why"].flatMap((key) => inTable().filter((g) => g.key === key))
+			.map((g) => g.of(i, s)).filter((text) => text).join("; ");
 		td.appendChild(nameButton(i));
-		if (reason && reason.of(i, s))
-			td.appendChild(make("p", "reason", reason.of(i, s)));
+		if (reason)
+			td.appendChild(make("p", "reason", reason));
 	} else if (f.key === "share") {
 		const box = make("div"), bar = make("s"), mark = make("i");
 		mark.style.width = (most > 0 ? 100 * value / most : 0) + "%";
@@ -125,10 +126,10 @@ function cell(f, i, s, most) {
 	return td;
 }
 
-// A row has the class of what is detected: "is-yes", "is-low", "is-no", and "is-not-judged" of a species
-// that only has a reason.
+// A row has the class of what is detected: "is-yes", "is-low", "is-no", "is-not-judged" of a species
+// that only has a reason, and "is-blank" of one that the sample has as its controls do.
 function tableRow(i, s) {
-	const tr = make("tr", isRefuted(i, s) ? "is-no" : detected(i, s) ? "is-" + detected(i, s) :
+	const tr = make("tr", isRefuted(i, s) ? "is-no" : valueOf("blank")(i, s) === "as in the blank" ? "is-blank" : detected(i, s) ? "is-" + detected(i, s) :
 		rankName(i) === "species" && valueOf("why")(i, s) ? "is-not-judged" : "");
 	tr.dataset.taxid = taxa.taxid[i];
 	return tr;

@@ -287,7 +287,8 @@ bool kh_profile_has_abundance(const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
 
-	return !p || (p->verdict != KH_TOO_FEW && !(r->part && is_there(p)));
+	return !(p && p->verdict == KH_TOO_FEW) &&
+	       !(r->detected >= KH_DETECTED_LOW && r->genomes <= 0);
 }
 
 double kh_profile_unknown(const kh_profile *p)

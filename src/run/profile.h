@@ -63,7 +63,7 @@ void kh_profile_clear(kh_profile *p);
 /* The share of `reads` in all fragments. */
 double kh_profile_share(const kh_profile *p, double reads);
 /* Has it an abundance by genomes?  None has a species with too few reads, nor one that is there and
- * whose references are part of a genome. */
+ * whose references are part of a genome, nor what has no other species than these. */
 bool kh_profile_has_abundance(const kh_profile_row *r);
 /* The reads of no species that was judged to be there. */
 double kh_profile_unknown(const kh_profile *p);

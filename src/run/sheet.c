@@ -1,6 +1,7 @@
 #include <config.h>
 #include "run/sheet.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "io/source.h"
 #include "taxonomy/columns.h"
 
-enum { SAMPLE, READS1, READS2, FASTA, LONG, N_FILES, INTERLEAVED = N_FILES, CONTROL, N_ROLES };
+enum { SAMPLE, READS1, READS2, FASTA, LONG, N_FILES, INTERLEAVED = N_FILES, CONTROL,
+       CONCENTRATION, N_ROLES };
 
 void kh_sheet_clear(kh_sheet *s)
 {
@@ -117,6 +119,7 @@ static int role_of(kh_span name)
 		[LONG] = { "long_reads" },
 		[INTERLEAVED] = { "interleaved" },
 		[CONTROL] = { "control" },
+		[CONCENTRATION] = { "concentration" },
 	};
 
 	for (int i = 0; i < N_ROLES; i++)
@@ -270,6 +273,33 @@ static int parse_control(struct reader *r, kh_span word, bool *control)
 		     line_of(r), r->column[CONTROL] + 1, kh_span_show(word).s);
 }
 
+/* Of a control nothing is asked, as there is too little to be measured. */
+static int parse_concentration(struct reader *r, kh_span word, kh_sheet_sample *x)
+{
+	char text[32], *end = text;
+	double c = 0;
+
+	if (x->control)
+		x->concentration = 0;
+	if (x->control || word.n == 0)
+		return KH_OK;
+	if (word.n < sizeof text) {
+		memcpy(text, word.p, word.n);
+		text[word.n] = '\0';
+		c = strtod(text, &end);
+	}
+	if (end != text + word.n || !isfinite(c) || c < 0)
+		return BAD(r, "%s:%llu: column %d: \"%s\" is no concentration; expected a number, "
+			      "or nothing", r->tsv->name, line_of(r),
+			   r->column[CONCENTRATION] + 1, kh_span_show(word).s);
+	if (x->concentration > 0 && (c < x->concentration || c > x->concentration))
+		return BAD(r, "%s:%llu: column %d: \"%s\" is another concentration than in a row "
+			      "of this sample above", r->tsv->name, line_of(r),
+			   r->column[CONCENTRATION] + 1, kh_span_show(word).s);
+	x->concentration = c;
+	return KH_OK;
+}
+
 /* Adds the reads of a row: pairs, or a file of single reads, from the column of that role. */
 static int add_reads(struct reader *r, kh_sheet_sample *x, const kh_span path[2], int role)
 {
@@ -304,6 +334,8 @@ static int parse_row(struct reader *r, kh_span row)
 	if (!x)
 		return KH_ENOMEM;
 	rc = parse_control(r, path[CONTROL], &x->control);
+	if (!rc)
+		rc = parse_concentration(r, path[CONCENTRATION], x);
 	if (!rc)
 		rc = add_reads(r, x, &path[READS1], READS1);
 	for (int role = FASTA; role <= LONG && !rc; role++)

@@ -9,8 +9,8 @@
  * column is known by its name: `sample`; `reads1`, `fq1`, `fastq_1`, `short_reads_1`;
  * `reads2`, `fq2`, `fastq_2`, `short_reads_2`; `fasta` and `long_reads`, which have single reads
  * beside these, or in their place; `interleaved`, yes or no; `control`, which says whether it is a
- * negative control; others are passed over.  A row without a second file has single reads.  A
- * sample may have several rows; its reads are those of its rows in order.
+ * negative control; `concentration`, of its DNA; others are passed over.  A row without a second
+ * file has single reads.  A sample may have several rows; its reads are those of its rows in order.
  */
 #ifndef KH_RUN_SHEET_H
 #define KH_RUN_SHEET_H
@@ -60,6 +60,7 @@ typedef struct kh_sheet_sample {
 	char *name;                     /* owned; NULL: of operands */
 	unsigned long long line;        /* its first row */
 	bool control;                   /* a negative control, as one of its rows says */
+	double concentration;           /* of DNA, in any unit; 0: not known, or a control */
 	kh_sheet_reads *reads;          /* pairs, single reads, ... as rows change between them */
 	size_t n_reads, cap;
 	char *path[KH_N_RESULTS];       /* owned; NULL: this result is not wanted */

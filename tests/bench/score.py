@@ -101,6 +101,13 @@ def merged(scores):
     return total
 
 
+def wilson(many, of):
+    """The 95 % interval of a share (Wilson)."""
+    z2, p = 1.959964**2, many / of
+    half = (z2 * (p * (1 - p) / of + z2 / (4 * of * of))) ** 0.5
+    return [max(0.0, (p + z2 / (2 * of) + sign * half) / (1 + z2 / of)) for sign in (-1, 1)]
+
+
 def read_calls(path):
     """(read name, taxid or 0) of each line of Kraken-style output."""
     with open(path) as lines:

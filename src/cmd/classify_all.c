@@ -1,0 +1,217 @@
+/* classify_all.c - what is made of all samples of a table when the last one is done: a page, and
+ * what they have beside controls */
+#include <config.h>
+#include "cmd/classify_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include "cmd/record.h"
+#include "merge/blanks.h"
+#include "merge/formats.h"
+#include "run/recorded.h"
+
+static bool has_controls(const struct classify *j)
+{
+	for (size_t i = 0; i < j->sheet.n; i++)
+		if (j->sheet.v[i].control)
+			return true;
+	return false;
+}
+
+static bool has_concentrations(const struct classify *j)
+{
+	for (size_t i = 0; i < j->sheet.n; i++)
+		if (j->sheet.v[i].concentration > 0)
+			return true;
+	return false;
+}
+
+static int open_one(kh_text **text, const char *path, bool digest, kh_err *err)
+{
+	const kh_text_options o = { .path = path,
+				    .bgzf = kh_text_wants_bgzf(path),
+				    .digest = digest,
+				    .threads = 1 };
+
+	return kh_text_open(text, &o, NULL, err);
+}
+
+int kh_classify_open_all(struct classify *j, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (has_controls(j) || has_concentrations(j)) {
+		if (j->v.mpa || !j->sheet.v[0].path[KH_RESULT_REPORT])
+			return kh_fail(err, KH_EUSAGE, "samples are compared with their controls "
+				       "by reports: report among --write, and no --set mpa-style");
+		if (asprintf(&j->blanks_path, "%s/samples.blanks.tsv", j->v.outdir) < 0) {
+			j->blanks_path = NULL;
+			return kh_fail_nomem(err);
+		}
+		rc = open_one(&j->blanks, j->blanks_path, false, err);
+	}
+	return rc || !j->v.html ? rc : open_one(&j->page, j->v.html, false, err);
+}
+
+/* --- reports and profiles ----------------------------------------------------------- */
+/* Reads a result that was written, or was there already, into m. */
+static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result which, kh_err *err)
+{
+	kh_errs errs = { NULL, 0, 0, 0 };
+	int rc = kh_merge_read(m, x->name, x->path[which], &errs, err);
+
+	if (!rc && errs.n > 0) {
+		*err = errs.v[0];
+		rc = err->code;
+	}
+	kh_errs_clear(&errs);
+	return rc;
+}
+
+/* Reads the reports of the samples that are there, and for a page their profiles. */
+static int read_results(const struct classify *j, kh_merge *reports, kh_merge *profiles,
+			kh_err *err)
+{
+	const bool more = j->v.profile && j->page;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
+		if (!j->sample[i].there)
+			continue;
+		rc = read_result(reports, &j->sheet.v[i], KH_RESULT_REPORT, err);
+		if (rc)
+			return rc;
+		kh_merge_sample *s = &reports->sample[reports->n_samples - 1];
+		s->control = j->sheet.v[i].control;
+		s->concentration = j->sheet.v[i].concentration;
+		if (more)
+			rc = read_result(profiles, &j->sheet.v[i], KH_RESULT_PROFILE, err);
+	}
+	if (!rc && more)
+		rc = kh_merge_tell(reports, profiles, err);
+	if (!rc)
+		rc = kh_merge_finish(reports, err);
+	return rc || !j->blanks ? rc : kh_merge_blanks(reports, err);
+}
+
+static int write_table(const struct classify *j, const kh_merge *reports, kh_err *err)
+{
+	const kh_merge_options o = { .to = reports->n_samples };
+	kh_merge_sink sink = { .text = j->blanks, .err = err };
+
+	kh_merge_blanks_table(reports, &o, &sink);
+	const int rc = kh_merge_flush(&sink, true);
+	free(sink.b.p);
+	return rc;
+}
+
+/* --- profiles ----------------------------------------------------------------------- */
+/* The summary of a sample, which tells another size and digest of its profile. */
+static int tell_summary(const kh_sheet_sample *x, const kh_text *profile, kh_text *summary,
+			kh_err *err)
+{
+	json_t *root = kh_recorded_load(x->path[KH_RESULT_SUMMARY]), *of;
+	kh_buf b = { .n = 0 };
+	uint64_t bytes, xxh3;
+	size_t at = 0;
+	int rc;
+
+	for (int k = 0; k < KH_RESULT_PROFILE; k++)
+		at += x->path[k] != NULL;
+	of = json_array_get(json_object_get(json_object_get(root, "run"), "outputs"), at);
+	if (!of)
+		rc = kh_fail(err, KH_EFORMAT, "%s: was changed while it was used",
+			     x->path[KH_RESULT_SUMMARY]);
+	else if (kh_text_digest(profile, &bytes, &xxh3) &&
+		 (json_object_set_new(of, "size", json_integer((json_int_t)bytes)) ||
+		  json_object_set_new(of, "xxh3", kh_recorded_hex(xxh3))))
+		rc = kh_fail_nomem(err);
+	else
+		rc = kh_record_text(&b, json_incref(root), KH_RECORD_REALS, err);
+	if (!rc)
+		rc = kh_text_put(summary, b.p, b.n, NULL, err);
+	free(b.p);
+	json_decref(root);
+	return rc;
+}
+
+static int replace_profile(const kh_sheet_sample *x, const kh_buf *b, kh_err *err)
+{
+	kh_text *text[2] = { NULL, NULL };
+	const bool summary = x->path[KH_RESULT_SUMMARY];
+	int rc = open_one(&text[0], x->path[KH_RESULT_PROFILE], summary, err);
+
+	if (!rc)
+		rc = kh_text_put(text[0], b->p, b->n, NULL, err);
+	if (!rc)
+		rc = kh_text_finish(text[0], err);
+	if (!rc && summary)
+		rc = open_one(&text[1], x->path[KH_RESULT_SUMMARY], false, err);
+	if (!rc && summary)
+		rc = tell_summary(x, text[0], text[1], err);
+	if (!rc)
+		rc = kh_text_commit(text, 2, err);
+	kh_text_close(text[0]);
+	kh_text_close(text[1]);
+	return rc;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Profiles get the column of verdicts, or lose that of an earlier run. */
+static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_err *err)
+{
+	uint32_t number = 0;            /* in the reports */
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
+		const kh_sheet_sample *x = &j->sheet.v[i];
+		kh_buf b = { .n = 0 };
+		bool changed = false;
+		kh_tsv tsv;
+
+		if (!j->sample[i].there)
+			continue;
+		const uint32_t sample = number++;
+		if (!is_file(x->path[KH_RESULT_PROFILE]))       /* what a FIFO gave is gone */
+			continue;
+		rc = kh_tsv_open(&tsv, x->path[KH_RESULT_PROFILE], err);
+		if (!rc)
+			rc = kh_merge_blanks_profile(reports, sample, &tsv, &b, &changed, err);
+		kh_tsv_clear(&tsv);
+		if (!rc && changed)
+			rc = replace_profile(x, &b, err);
+		free(b.p);
+	}
+	return rc;
+}
+
+/* The table and the page get their names last: where they are, the profiles tell the same. */
+int kh_classify_write_all(struct classify *j, kh_err *err)
+{
+	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
+	bool any = false;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->sheet.n; i++)
+		any |= j->sample[i].there;
+	if (any && (j->blanks || j->page))
+		rc = read_results(j, &reports, &profiles, err);
+	if (!rc && any && j->blanks)
+		rc = write_table(j, &reports, err);
+	if (!rc && any && j->page)
+		rc = kh_classify_samples_page(j, &reports, err);
+	if (!rc && j->v.profile && (has_controls(j) || j->v.resume))
+		rc = tell_profiles(j, has_controls(j) ? &reports : NULL, err);
+	if (!rc && any)
+		rc = kh_text_commit((kh_text *[]) { j->blanks, j->page }, 2, err);
+	kh_merge_clear(&reports);
+	kh_merge_clear(&profiles);
+	return rc;
+}
