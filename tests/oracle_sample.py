@@ -554,7 +554,7 @@ class Sample:
                     at, which = at - sizes[which], which + 1
                 places.append((lie[s][which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)))
             alone, told, sole = [], 0, 0
-            if fit.short >= 1280:
+            if fit.short >= 1280 and self.lone_ones[s] >= 40:
                 many = [sum(self.cells[s].get(32 * size + j, 0) for j in range(32)) for size in range(4)]
                 block, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
                 for place in places:

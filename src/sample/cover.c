@@ -32,7 +32,6 @@
 /* In 1/1024, but for fragments. */
 enum {
 	CLEAR = 6,              /* of 32 k-mers so many must be found */
-	READS_LEAST = 40,       /* fragments that tell something */
 	SOME = 52,              /* of perfect reads so many must be alone: .05 */
 	MOST = 4 * KH_COVER_ONE,
 	OFF = 686,              /* .67: the standard error, times the root of the fragments */
@@ -247,13 +246,13 @@ static bool is_even(const kh_presence *p)
 {
 	const kh_cover *c = &p->cover;
 
-	return !p->by_long && c->n >= READS_LEAST && p->fit.one_weight >= EVEN &&
+	return !p->by_long && c->n >= KH_COVER_LEAST && p->fit.one_weight >= EVEN &&
 	       2 * c->share + 3 * c->off >= 2 * AS_GOOD_AS_ALL;
 }
 
 static bool is_far(const kh_presence *p)
 {
-	return p->cover.n >= READS_LEAST && kh_divergence[p->fit.one_shape] >= LACKING;
+	return p->cover.n >= KH_COVER_LEAST && kh_divergence[p->fit.one_shape] >= LACKING;
 }
 
 /* Does it lack genes that all strains have?  The least of these has but part of the longest genome,
@@ -276,7 +275,7 @@ static bool is_refuted(const kh_presence *p)
 	const uint32_t share = least(c->share + c->off, KH_COVER_ONE);
 	const bool there = share * least(c->part, KH_COVER_ONE) >= THERE * KH_COVER_ONE;
 
-	return c->n >= READS_LEAST && c->alone >= SOME && !as_it_is &&
+	return c->n >= KH_COVER_LEAST && c->alone >= SOME && !as_it_is &&
 	       p->fit.kind != KH_FIT_PAIR && (!there || lacks_genes(p) || c->lead < LEAD);
 }
 
@@ -285,19 +284,21 @@ static int search(kh_work *w, uint64_t *found, uint64_t *found_genes, kh_err *er
 {
 	uint32_t *own = kh_array(w->m->n, sizeof *own, err);
 	uint8_t *shift = kh_array(w->m->n, sizeof *shift, err);
+	bool any = false;
 	int rc = own && shift ? KH_OK : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < w->m->n && !rc; i++) {
-		own[i] = UINT32_MAX << CLEAR;
+		own[i] = w->m->at[i].cover.n >= KH_COVER_LEAST ? UINT32_MAX << CLEAR : 0;
 		shift[i] = w->m->at[i].cover.shift;
 	}
 	if (!rc)
 		rc = kh_search(w, own, shift, found, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++) {
+		any = any || is_far(&w->m->at[i]);
 		own[i] = is_far(&w->m->at[i]) ? own[i] : 0;
 		shift[i] = w->m->at[i].cover.shift_genes;
 	}
-	if (!rc)
+	if (!rc && any)
 		rc = kh_search(w, own, shift, found_genes, err);
 	free(own);
 	free(shift);
@@ -338,7 +339,8 @@ int kh_cover_make(kh_work *w, kh_err *err)
 /* Does it lie over so much at least? */
 static bool lies_over(const kh_presence *p, uint32_t share)
 {
-	return !p->by_long && p->cover.n >= READS_LEAST && p->cover.share >= share + p->cover.off;
+	return !p->by_long && p->cover.n >= KH_COVER_LEAST &&
+	       p->cover.share >= share + p->cover.off;
 }
 
 void kh_cover_rescue(kh_presence *p)

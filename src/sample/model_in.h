@@ -140,6 +140,8 @@ void kh_count_near(kh_work *w);
 void kh_keep_near(kh_presence *p);
 /* Sets its confidence, and the doubt. */
 void kh_judge_confidence(kh_presence *p);
+/* Fragments of cover.n that tell something. */
+enum { KH_COVER_LEAST = 40 };
 /* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 /* Finds out, when all are decided, which calls the sample does not support, and changes them. */

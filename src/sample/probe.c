@@ -19,6 +19,7 @@
 #include "classify/match.h"
 #include "db/join.h"
 #include "sample/logs.h"
+#include "text/fit.h"
 
 enum {
 	BASES = 4096,                   /* of a long read, before errors */
@@ -110,9 +111,16 @@ static void add_long_read(made *m, const kh_db *db, uint64_t at, uint32_t n, uin
 static void put_mate(made *m, const kh_db *db, uint64_t at, uint32_t n, bool back)
 {
 	kh_record *r = add_read(m);
+	uint64_t text[(INSERT + 31) / 32];
+	const uint32_t words = (n + 31) / 32;
 
-	for (uint32_t i = 0; i < n; i++)
-		put_base(m, r, back ? 3 ^ text_base(db, at + n - 1 - i) : text_base(db, at + i));
+	for (uint32_t i = 0; i < words; i++)
+		text[i] = kh_text_bases(db->text, at + 32 * i);
+	for (uint32_t i = 0; i < words; i++)
+		m->bases[m->block.n_words++] =
+			(back ? ~kh_text_reverse_word(text, n, i) : text[i]) &
+			kh_text_first(n - 32 * i < 32 ? n - 32 * i : 32);
+	r->len = n;
 }
 
 /* Where read j of a place begins, behind the place: evenly over one block, where blocks are longer
@@ -219,7 +227,7 @@ static int ask_about(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_er
 
 	if (w->probe[i].bases[KH_PROBES - 1] == 0)
 		return KH_OK;
-	if (kh_fit_short(fit) >= KH_FEW)
+	if (kh_fit_short(fit) >= KH_FEW && w->m->at[i].cover.n >= KH_COVER_LEAST)
 		rc = ask_short(w, matcher, m, i, err);
 	return rc || fit->many_long < KH_FEW ? rc : ask_long(w, matcher, m, i, err);
 }
