@@ -209,7 +209,7 @@ int kh_classify_write_all(struct classify *j, kh_err *err)
 		rc = kh_classify_samples_page(j, &reports, err);
 	if (!rc && j->v.profile && (has_controls(j) || j->v.resume))
 		rc = tell_profiles(j, has_controls(j) ? &reports : NULL, err);
-	if (!rc && any)
+	if (!rc && any && (j->blanks || j->page))
 		rc = kh_text_commit((kh_text *[]) { j->blanks, j->page }, 2, err);
 	kh_merge_clear(&reports);
 	kh_merge_clear(&profiles);
