@@ -378,7 +378,7 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 	return kh_strain_of_place(db, &p, here->target, species);
 }
 
-/* The strain of a claim that may be of one, as kh_strain_of_claim; KH_NO_TAXON: a warp finds out. */
+/* The strain of a claim that may be of one, as kh_strain_of_claim; KH_NO_TAXON: a warp finds it. */
 static KH_HD uint32_t kh_short_strain_of(const kh_match_db *db, const kh_claim *c,
 					 const kh_short_found f[2])
 {
