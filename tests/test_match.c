@@ -117,6 +117,51 @@ static void make_pairs(struct made_block mate[2])
 	}
 }
 
+/* What was made is built and opened, and pairs of reads of it are compared by the CPU and a
+ * device, by the first mates alone, and by both. */
+struct compared {
+	kh_db *db;
+	kh_rule rule;
+	struct made_block mate[2];
+	struct answer cpu[2], device[2];
+};
+
+static void compare(struct compared *x, const kh_build_options *o, uint32_t candidates)
+{
+	x->db = open_built(o, &x->rule);
+	x->rule.candidates = candidates;
+	make_pairs(x->mate);
+	for (int mates = 0; mates < 2; mates++) {
+		const kh_job job = { .n = CROWD_READS,
+				     .block = { &x->mate[0].b, mates ? &x->mate[1].b : NULL } };
+		struct answer *const a[2] = { &x->cpu[mates], &x->device[mates] };
+
+		for (int i = 0; i < 2; i++) {
+			a[i]->call = calloc(CROWD_READS, sizeof *a[i]->call);
+			if (candidates)
+				a[i]->candidates = calloc(CROWD_READS, sizeof *a[i]->candidates);
+			run_jobs(i ? &way[0] : &cpu, x->db, &x->rule, &job, 1, a[i]);
+		}
+		same_answers(a[0], a[1], CROWD_READS, x->db->tax->n,
+			     mates ? "pairs" : "single reads");
+	}
+}
+
+static void clear_compared(struct compared *x)
+{
+	for (int i = 0; i < 2; i++) {
+		struct answer *const a[2] = { &x->cpu[i], &x->device[i] };
+
+		for (int k = 0; k < 2; k++) {
+			kh_distinct_clear(&a[k]->distinct);
+			free(a[k]->call);
+			free(a[k]->candidates);
+		}
+		free_block(&x->mate[i]);
+	}
+	kh_db_close(x->db);
+}
+
 /* Each seed stands in several places by chance, as in a very large database: many regions that
  * could be best, more than are compared, and places that are equal. */
 static void test_crowds(void **state)
@@ -125,36 +170,13 @@ static void test_crowds(void **state)
 				     .keep_all = true,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
-	static struct answer a, b;
+	struct compared x = { .db = NULL };
 	char *refs = malloc(MAX_TEXT);
-	struct made_block mate[2];
-	kh_rule rule;
-	kh_db *db;
 
 	(void)state;
 	make_random_references(refs);
-	db = open_built(&o, &rule);
-	make_pairs(mate);
-	const kh_job job[] = { { .n = CROWD_READS, .block = { &mate[0].b } },
-			       { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } } };
-
-	a.call = calloc(CROWD_READS, sizeof *a.call);
-	b.call = calloc(CROWD_READS, sizeof *b.call);
-	run_jobs(&cpu, db, &rule, &job[0], 1, &a);
-	run_jobs(&way[0], db, &rule, &job[0], 1, &b);
-	same_answers(&a, &b, CROWD_READS, db->tax->n, "single reads");
-	kh_distinct_clear(&a.distinct);
-	kh_distinct_clear(&b.distinct);
-	run_jobs(&cpu, db, &rule, &job[1], 1, &a);
-	run_jobs(&way[0], db, &rule, &job[1], 1, &b);
-	same_answers(&a, &b, CROWD_READS, db->tax->n, "pairs");
-	kh_distinct_clear(&a.distinct);
-	kh_distinct_clear(&b.distinct);
-	kh_db_close(db);
-	free(a.call);
-	free(b.call);
-	for (int i = 0; i < 2; i++)
-		free_block(&mate[i]);
+	compare(&x, &o, 0);
+	clear_compared(&x);
 	free(refs);
 }
 
@@ -178,46 +200,24 @@ static void make_close_references(char *refs)
 	put_file(REFS, refs, n);
 }
 
-/* What other species are nearly as good, by both mates. */
+/* What other species are nearly as good. */
 static void test_close(void **state)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
 				     .keep_all = true,
 				     .threads = 2,
 				     .block_size = 1 << 16 };
-	static struct answer a, b;
+	struct compared x = { .db = NULL };
 	char *refs = malloc(MAX_TEXT);
-	struct made_block mate[2];
 	size_t several = 0;
-	kh_rule rule;
-	kh_db *db;
 
 	(void)state;
 	make_close_references(refs);
-	db = open_built(&o, &rule);
-	rule.candidates = KH_WANT_CANDIDATES;
-	make_pairs(mate);
-	const kh_job job = { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } };
-
-	a.call = calloc(CROWD_READS, sizeof *a.call);
-	b.call = calloc(CROWD_READS, sizeof *b.call);
-	a.candidates = calloc(CROWD_READS, sizeof *a.candidates);
-	b.candidates = calloc(CROWD_READS, sizeof *b.candidates);
-	run_jobs(&cpu, db, &rule, &job, 1, &a);
-	run_jobs(&way[0], db, &rule, &job, 1, &b);
-	same_answers(&a, &b, CROWD_READS, db->tax->n, "close species");
+	compare(&x, &o, KH_WANT_CANDIDATES);
 	for (size_t i = 0; i < CROWD_READS; i++)
-		several += a.candidates[i].species[1] != KH_NO_TAXON;
+		several += x.cpu[1].candidates[i].species[1] != KH_NO_TAXON;
 	assert_true(several > CROWD_READS / 10);
-	kh_distinct_clear(&a.distinct);
-	kh_distinct_clear(&b.distinct);
-	kh_db_close(db);
-	free(a.call);
-	free(b.call);
-	free(a.candidates);
-	free(b.candidates);
-	for (int i = 0; i < 2; i++)
-		free_block(&mate[i]);
+	clear_compared(&x);
 	free(refs);
 }
 
@@ -253,38 +253,21 @@ static void test_strains(void **state)
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
 				     .threads = 2,
 				     .block_size = 1 << 16 };
-	static struct answer a, b;
+	struct compared x = { .db = NULL };
 	char *refs = malloc(MAX_TEXT);
-	struct made_block mate[2];
 	size_t below = 0;
-	kh_rule rule;
-	kh_db *db;
 
 	(void)state;
 	make_strain_references(refs);
-	db = open_built(&o, &rule);
-	make_pairs(mate);
-	const kh_job job[] = { { .n = CROWD_READS, .block = { &mate[0].b } },
-			       { .n = CROWD_READS, .block = { &mate[0].b, &mate[1].b } } };
+	compare(&x, &o, 0);
+	for (int mates = 0; mates < 2; mates++)
+		for (size_t i = 0; i < CROWD_READS; i++) {
+			const uint32_t taxon = x.cpu[mates].call[i].taxon;
 
-	a.call = calloc(CROWD_READS, sizeof *a.call);
-	b.call = calloc(CROWD_READS, sizeof *b.call);
-	for (size_t i = 0; i < 2; i++) {
-		run_jobs(&cpu, db, &rule, &job[i], 1, &a);
-		run_jobs(&way[0], db, &rule, &job[i], 1, &b);
-		same_answers(&a, &b, CROWD_READS, db->tax->n, "strains");
-		for (size_t k = 0; k < CROWD_READS; k++)
-			below += a.call[k].taxon != KH_NO_TAXON &&
-				 db->tax->species[a.call[k].taxon] != a.call[k].taxon;
-		kh_distinct_clear(&a.distinct);
-		kh_distinct_clear(&b.distinct);
-	}
+			below += taxon != KH_NO_TAXON && x.db->tax->species[taxon] != taxon;
+		}
 	assert_true(below > CROWD_READS / 10);
-	kh_db_close(db);
-	free(a.call);
-	free(b.call);
-	for (int i = 0; i < 2; i++)
-		free_block(&mate[i]);
+	clear_compared(&x);
 	free(refs);
 }
 
