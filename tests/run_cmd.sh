@@ -14,19 +14,11 @@ sed -i 's/^\(memory\t\)[0-9.]*/\1N/' all.2; sed 's/^\(memory\t\)[0-9.]*/\1N/' al
 same all.1 all.2 "--version -v: version --verbose"
 check "--version: one line" test "$(wc -l <one)" -eq 1
 head -n 1 all >first; same one first "--version -v begins with it"
-for line in 'build	.*(gcc|clang).*, with(out)? CUDA.*, with(out)? MPI' 'libraries	zlib [0-9.]+, jansson' 'cpu	[0-9]+ threads' \
+for line in 'build	.*(gcc|clang).*, with(out)? CUDA' 'libraries	zlib [0-9.]+, jansson' 'cpu	[0-9]+ threads' \
 	'memory	[0-9.]+ GB left ' 'devices	cpu; '; do
 	has "--version -v: ${line%%	*}" "^$line" all
 done
 expect 2 "takes no 'x'" "--version x" "$real" --version x
-
-# --- several processes, of which only build and classify know ------------------------------------
-for command in merge inspect verify bracken-distrib; do
-	expect 2 "^kmerhash $command: 3 copies of this program were started, and this command works in one process" "mpirun $command" \
-		env OMPI_COMM_WORLD_SIZE=3 "$real" $command x
-	env OMPI_COMM_WORLD_SIZE=3 KH_COMM=off "$real" $command x 2>said
-	check "mpirun $command, KH_COMM=off" sh -c '! grep -q "copies" said'
-done
 
 # --- a folder that cannot be made ----------------------------------------------------------------
 check "a database" build --db made.khdb "$data"/genomes/*.gz

@@ -13,7 +13,7 @@ X
 # flags LIST: those that nvcc gets
 flags() {
 	rm -rf made; mkdir made
-	(cd made && unset NVCC NVCCFLAGS && "$KH_SRCDIR/configure" -q --without-nccl --without-mpi --with-cuda="$t/cuda" \
+	(cd made && unset NVCC NVCCFLAGS && "$KH_SRCDIR/configure" -q --without-nccl --with-cuda="$t/cuda" \
 		--with-cuda-arch="$1") >.err 2>&1 || return
 	sed -n 's/^CUDA_ARCH_FLAGS = *//p' made/Makefile
 }

@@ -292,7 +292,7 @@ static void test_no_room(void **state)
 	eo.on = devices_of(&way[0]);
 	eo.on.placement = KH_PLACE_REPLICATE;
 	fake_reset(UINT64_C(512) << 20);
-	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
+	assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why),
 			 KH_ENOMEM);
 	assert_non_null(strstr(why.msg, "the index does not fit: of "));
 	assert_null(e);
@@ -412,7 +412,7 @@ static void test_failing_queue(void **state)
 	add_record(&reads, random_text, CROWD_LEN);
 	const kh_job job = { .n = 1, .block = { &reads.b } };
 
-	ok(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, err));
+	ok(kh_backend_cuda.engine_open(&e, db, &eo, err));
 	for (unsigned i = 0; i < QUEUES; i++) {
 		ok(kh_backend_cuda.queue_open(&queue[i], e, i, 0, err));
 		task[i] = (kh_task) { .job = &job, .call = call[i] };

@@ -168,13 +168,12 @@ void kh_cuda_engine_close(kh_engine *e)
 	free(e);
 }
 
-int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
-			const kh_engine_options *o, kh_err *err)
+int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
-	(void)be;
 	if (!e)
 		return KH_ENOMEM;
 	e->db = db;

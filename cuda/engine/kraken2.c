@@ -274,13 +274,12 @@ static int choose(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	return rc;
 }
 
-int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
-			   const kh_engine_options *o, kh_err *err)
+int kh_cuda_k2_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			   kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc = KH_ENOMEM;
 
-	(void)be;
 	if (!e)
 		return rc;
 	e->db = db;

@@ -192,7 +192,7 @@ static uint64_t index_bytes(const kh_db *db)
  * for a byte of reads; the copy takes no more than half of the memory that is left. */
 static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 {
-	if (db->fd < 0 || !o->alone)
+	if (db->fd < 0)
 		return false;
 	if (o->on.placement != KH_PLACE_AUTO)
 		return o->on.placement == KH_PLACE_REPLICATE;
@@ -226,13 +226,12 @@ static void cpu_engine_close(kh_engine *e)
 	free(e);
 }
 
-static int cpu_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
-			   const kh_engine_options *o, kh_err *err)
+static int cpu_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			   kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
-	(void)be;
 	if (!e)
 		return KH_ENOMEM;
 	*e = (kh_engine) { .db = *db, .rule = o->rule };

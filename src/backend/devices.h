@@ -1,8 +1,10 @@
-/* devices.h - which devices do the work of a command, and who takes part */
+/* devices.h - which devices do the work of a command */
 #ifndef KH_BACKEND_DEVICES_H
 #define KH_BACKEND_DEVICES_H
 
-#include "comm/comm.h"
+#include <stddef.h>
+#include <stdint.h>
+#include "base/msg.h"
 
 typedef struct kh_backend kh_backend;
 
@@ -31,13 +33,12 @@ int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
 /* The same for a database of Kraken 2. */
 int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err);
 
-/* What a command works with: the devices, where the index lies on them, and who takes part. */
+/* What a command works with. */
 typedef struct kh_devices {
 	kh_choice choice;
 	enum kh_placement placement;
 	uint64_t memory;                /* bytes of each GPU that may be taken; 0: all free */
-	kh_comm *comm;                  /* NULL: one process */
-	unsigned threads;               /* workers of this process; 0: all CPUs */
+	unsigned threads;               /* workers; 0: all CPUs */
 } kh_devices;
 
 #endif

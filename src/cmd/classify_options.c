@@ -243,10 +243,11 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	return rc || !v->bzip2 ? rc : kh_classify_decompress(j, err);
 }
 
-void kh_classify_feed_options(struct classify *j, const kh_backend *be)
+void kh_classify_feed_options(struct classify *j)
 {
+	const kh_backend *be = j->on.choice.backend;
 	const size_t suits = be->read_block_size;
-	const kh_inflate_by by = { j->on.choice.backend->inflate, j->inflater };
+	const kh_inflate_by by = { be->inflate, j->inflater };
 	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,

@@ -213,16 +213,6 @@ static bool hint_at_swapped(const kh_sheet *s)
 	return false;
 }
 
-/* Of several processes only one has the standard input. */
-static int check_operands(const struct classify *j, int n, char **path, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (int i = 0; i < n && !rc; i++)
-		rc = kh_comm_check_input(j->on.comm, kh_is_standard_input(path[i]), err);
-	return rc;
-}
-
 /* Tells all errors of the sheet; the error that is left is about all of them. */
 static int tell_errors(const struct classify *j, const char *sheet, kh_err *err)
 {
@@ -273,9 +263,7 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 
 	if (!j->paired)
 		hint_at_mates(n, path);
-	rc = check_operands(j, n, path, err);
-	if (!rc)
-		rc = kh_open_sheet(&j->sheet, &o, &j->errs, err);
+	rc = kh_open_sheet(&j->sheet, &o, &j->errs, err);
 	if (!rc && j->errs.found == 0)
 		j->said_swapped = hint_at_swapped(&j->sheet);
 	if (!rc && !(j->sample = kh_array(j->sheet.n, sizeof *j->sample, err)))

@@ -315,16 +315,10 @@ static int work(kh_run *r, kh_slot *t, unsigned worker)
 }
 
 /* All reads of a sample have been read. 1: its texts are written anew; 0: it is done. */
-static int all_read(kh_run *r, kh_slot *t, kh_err *err)
+static int all_read(kh_slot *t, kh_err *err)
 {
-	const kh_backend *be = r->compute->be;
-	int rc = KH_OK;
+	int rc = t->results.pass ? kh_flow_decide(&t->flow, err) : KH_OK;
 
-	if (be->engine_end)
-		rc = be->engine_end(r->compute->engine,
-				    r->o.distinct ? &t->results.tally.distinct : NULL, err);
-	if (!rc && t->results.pass)
-		rc = kh_flow_decide(&t->flow, err);
 	if (rc || !t->results.pass || !kh_pass_writes(t->results.pass))
 		return rc;
 	t->work = kh_flow_rewrite;
@@ -350,7 +344,7 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 			return rc ? rc : 1;
 		}
 		if (!rc)
-			rc = all_read(r, t, err);
+			rc = all_read(t, err);
 	}
 	if (rc == 1)
 		return 1;
