@@ -193,8 +193,7 @@ int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_option
 		rc = put_small(e, &e->copy[i], err);
 	/* the host checks what is mapped there */
 	if (!rc && db->unchecked)
-		rc = kh_db_check(db, 0, KH_RANGES,
-				 o->on.threads ? o->on.threads : kh_cpus(), err);
+		rc = kh_db_check(db, o->on.threads ? o->on.threads : kh_cpus(), err);
 	if (rc) {
 		kh_cuda_engine_close(e);
 		return rc;

@@ -232,8 +232,7 @@ static int open_base(struct job *j, kh_err *err)
 	if (!j->v.base)
 		return KH_OK;
 	if ((rc = kh_db_open(&j->base, j->v.base, &dbo, err)) ||
-	    (j->base->unchecked &&
-	     (rc = kh_db_check_sums(j->base, 0, KH_RANGES, o->threads, err))))
+	    (j->base->unchecked && (rc = kh_db_check_sums(j->base, o->threads, err))))
 		return rc;
 	o->keep_all = j->v.keep_all;
 	if (j->base->translated.head)
