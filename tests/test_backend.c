@@ -150,8 +150,8 @@ static struct way way[] = {
 	{ "on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_HOST, false },
 	{ "text on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS, false },
 	{ "partly on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
-	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER, false },
-	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER, false },
+	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD, false },
+	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD, false },
 };
 
 static void only_devices_there(void)

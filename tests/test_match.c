@@ -13,7 +13,7 @@ static struct way way[] = {
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
 	{ "replicated", &kh_backend_cuda, 3, { 0, 1, 3 }, KH_PLACE_REPLICATE, false },
 	{ "sharded", &kh_backend_cuda, 3, { 0, 1, 3 }, KH_PLACE_SHARD, false },
-	{ "sharded, on one device", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_SHARD_PEER, false },
+	{ "sharded, on one device", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_SHARD, false },
 	{ "on the host", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_HOST, false },
 	{ "text on the host", &kh_backend_cuda, 1, { 2 }, KH_PLACE_HOST_LISTS, false },
 	{ "part of it on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },

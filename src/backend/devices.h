@@ -15,9 +15,7 @@ enum kh_placement {
 	KH_PLACE_REPLICATE,     /* all of it on each device */
 	KH_PLACE_HOST,          /* in the host's memory, read over the bus */
 	KH_PLACE_HOST_LISTS,    /* the buckets on each device, the lists in the host's memory */
-	KH_PLACE_SHARD,         /* a run of ranges on each; the faster of the two ways below */
-	KH_PLACE_SHARD_PEER,    /* read directly from the memory of its owner */
-	KH_PLACE_SHARD_EXCHANGE /* features are sent to the owner, lists come back */
+	KH_PLACE_SHARD          /* a run of ranges on each, read from the memory of its owner */
 };
 
 /* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */

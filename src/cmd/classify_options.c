@@ -119,9 +119,7 @@ static int set_placement(struct classify *j, kh_err *err)
 					    [KH_PLACE_REPLICATE] = "replicate",
 					    [KH_PLACE_HOST] = "host",
 					    [KH_PLACE_HOST_LISTS] = "host-lists",
-					    [KH_PLACE_SHARD] = "shard",
-					    [KH_PLACE_SHARD_PEER] = "shard-peer",
-					    [KH_PLACE_SHARD_EXCHANGE] = "shard-exchange" };
+					    [KH_PLACE_SHARD] = "shard" };
 	enum { N = sizeof name / sizeof *name };
 	unsigned i = KH_PLACE_AUTO;
 
