@@ -208,6 +208,19 @@ if [ -x "$built/tests/make_kraken" ]; then
 	cp config.kept small/config/config.yaml
 else skip "a database of Kraken 2" "no tests/make_kraken"; fi
 
+# Several databases: one answer, as of the command, by a job for each sample and by one for all.
+made() { name=$1; shift; "$kmerhash" build -q --device cpu --db small/data/"$name".khdb --taxonomy "$data/taxonomy" \
+	--accession2taxid "$data/taxonomy/accession2taxid.tsv" --set total-bases=200000 "$@"; }
+made a "$data"/genomes/E*.gz; made b "$data"/genomes/[MS]*.gz
+cp small/config/config.yaml config.kept
+{ sed '/^references:/,/accession2taxid.tsv/d' config.kept; echo 'database: [a.khdb, b.khdb]'; } >small/config/config.yaml
+of_both() { "$kmerhash" classify -q --device cpu --db small/data/a.khdb --db small/data/b.khdb --sample-pass --report want \
+	"$data/reads/tiny_sim_1.fq.gz" && [ "$(cut -f 5 want | grep -cx '10847\|694002')" = 2 ] && cmp want small/results/a.report; }
+check "two databases" snake; check "two databases: one answer" of_both; check "then nothing, with two" nothing
+made b "$data"/genomes/M*.gz
+check "one of two is replaced" snake; check "one of two is replaced: seen" of_both
+cp config.kept small/config/config.yaml
+
 # Sheets as other pipelines write them, and the program's.
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" | awk 'NR % 4 == 1 { sub(/^@/, ">"); print } NR % 4 == 2' >small/data/reads/a.fa
 fragments() { awk -F '\t' 'NR > 1 { printf "%s %s ", $1, $2 }' small/results/summary.tsv; }
