@@ -106,7 +106,7 @@ expect 1 "none.fa: No such file" "build --dry-run: a reference that is not there
 
 r1=$data/reads/tiny_sim_1.fq.gz
 "$kmerhash" classify -h >help
-check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 9 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 8
+check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 10 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 9
 grep '^    kmerhash' help | grep -o -e '--[a-z-]*' | sort -u >shown; grep -o '^  .. *--[a-z-]*\|^  -., --[a-z-]*' help | grep -o -e '--[a-z-]*' | sort -u >known
 check "classify -h: the examples' options are its options" test -z "$(comm -23 shown known)" -a -s shown
 "$real" classify --device cpu --db a.khdb --output - "$r1" >/dev/null 2>said

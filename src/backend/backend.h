@@ -12,6 +12,7 @@
 #include "backend/census.h"
 #include "backend/devices.h"
 #include "classify/align.h"
+#include "classify/answer.h"
 #include "classify/distinct.h"
 #include "classify/kraken.h"
 #include "io/inflater.h"
@@ -46,6 +47,8 @@ typedef struct kh_task {
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
 	/* on the CPU: where fragments lie, or NULL: not wanted */
 	kh_alignments *aligned;
+	kh_answer *answers;             /* alike: what the database says, for others */
+	const kh_answer *known;         /* alike: what is known, by parts of the database */
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host */
 	kh_census *census;

@@ -231,7 +231,7 @@ static const uint64_t *from_bin(const kh_seeds_found *found, size_t i)
 	return found->n > 0 ? found->bin + i : NULL;
 }
 
-void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
+bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
 	struct kh_asking_mate *a = &x->first[mate];
 	const kh_seeds_found *found = &w->first.found;
@@ -246,9 +246,10 @@ void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	b[0].n = a->bins;
 	kh_places_begin(f, from_seed(w->first.seeds.pos, a->seed), a->seeds);
 	add(f, b);
+	return b[0].n > 0;
 }
 
-void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
+bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
 	const struct kh_asking_mate *a = &x->first[mate];
 	const kh_mate *m = &x->s.mate[mate];
@@ -265,4 +266,5 @@ void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 
 	kh_places_begin(f, from_seed(w->all.pos, m->first), m->seeds);
 	add(f, b);
+	return b[0].n + b[1].n > 0;
 }

@@ -55,9 +55,16 @@ static int load_db(struct classify *j, kh_err *err)
 
 	if (rc)
 		return rc;
+	const kh_parts_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
+				     .n = j->v.join.n,
+				     .compared = kh_classify_aligns(&j->v) || j->v.distinct ||
+						 j->v.profile };
+
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
 	j->style.quality = j->feed.mask.quality;
+	if (j->v.join.n > 0 && kh_parts_open(&j->parts, &p, err))
+		return err->code;
 	if (j->v.json && kh_record_database(&j->database, j->db, j->v.samples != NULL, err))
 		return err->code;
 	return select_reads(j, err);
@@ -131,7 +138,8 @@ static int classify_all(struct classify *j, kh_err *err)
 				   .feed = j->feed,
 				   .threads = j->on.threads,
 				   .distinct = v->distinct || v->profile,
-				   .pass = v->sample_pass || v->profile,
+				   .pass = (v->sample_pass || v->profile) && !v->candidates,
+				   .parts = v->join.n > 0 ? &j->parts : NULL,
 				   .change = v->sample_pass,
 				   .keep_going = v->keep_going,
 				   .write = kh_classify_write,
@@ -238,6 +246,8 @@ static int classify(struct classify *j, kh_err *err)
 	if ((j->v.sample_pass || j->v.profile || j->v.second_best) && !be->candidates)
 		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
 			       "need --device cpu, not %s", be->name);
+	if (j->v.candidates && !be->on_host)
+		return kh_fail(err, KH_EUSAGE, "--candidates needs --device cpu");
 	if ((rc = open_inflater(j, err)))
 		return rc;
 	kh_classify_feed_options(j);
@@ -260,7 +270,7 @@ static int classify(struct classify *j, kh_err *err)
 static int choose_device(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v, .n = j->v.db.n,
-				    .aligned = kh_classify_aligns(&j->v) };
+				    .aligned = kh_classify_aligns(&j->v) || j->v.candidates };
 
 	return kh_load_devices(&j->on.choice, j->v.device, &o, err);
 }
@@ -275,6 +285,7 @@ static void clear(struct classify *j)
 	kh_text_close(j->blanks);
 	free(j->blanks_path);
 	json_decref(j->database);
+	kh_parts_close(j->parts);
 	kh_db_close(j->db);
 	kh_sheet_clear(&j->sheet);
 	kh_classify_end_decompress(j);
@@ -285,6 +296,7 @@ static void clear(struct classify *j)
 		free((char *)j->made.v[i]);
 	free(j->made.v);
 	free(j->v.db.v);
+	free(j->v.join.v);
 	free(j->v.extract.v);
 	free(j->v.exclude.v);
 }

@@ -22,7 +22,7 @@ struct kh_merge;
 
 /* The options as they were given. */
 struct classify_values {
-	kh_words db, extract, exclude;
+	kh_words db, extract, exclude, join;
 	const char *device, *placement, *inflate, *parse;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
 	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
@@ -32,7 +32,7 @@ struct classify_values {
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
 	bool bzip2;                     /* reads are decompressed by bzip2(1) */
 	bool no_mate_check, allow_no_eof, no_verify, verify, keep_going, resume;
-	const char *profile, *paf, *sam;
+	const char *profile, *paf, *sam, *candidates;
 	bool sample_pass, lineage_column, second_best, identity;
 };
 
@@ -78,6 +78,7 @@ struct classify {
 	kh_select select;
 	kh_db *db;
 	struct json_t *database;        /* the same as the summaries tell of it */
+	kh_parts *parts;                /* what --join has, or NULL */
 	kh_compute compute;
 	kh_run *run;
 	kh_run_totals totals;

@@ -170,6 +170,8 @@ static int name_results(void *arg, kh_sheet_sample *x, kh_err *err)
 			rc = set_name(&x->path[names[k].result], v->outdir, x->name, value, err);
 	}
 	if (!rc)
+		rc = set_name(&x->path[KH_RESULT_CANDIDATES], NULL, NULL, v->candidates, err);
+	if (!rc)
 		rc = name_reads(j, x, v->classified, KH_RESULT_CLASSIFIED,
 				KH_RESULT_CLASSIFIED_SINGLE, err);
 	return rc ? rc : name_reads(j, x, v->unclassified, KH_RESULT_UNCLASSIFIED,
@@ -252,6 +254,8 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 {
 	const kh_open_options o = { .db = j->v.db.v,
 				    .n_db = j->v.db.n,
+				    .join = j->v.join.v,
+				    .n_join = j->v.join.n,
 				    .table = j->v.samples,
 				    .reads = (const char *const *)path,
 				    .n_reads = (size_t)n,
