@@ -219,6 +219,31 @@ of_both() { "$kmerhash" classify -q --device cpu --db small/data/a.khdb --db sma
 check "two databases" snake; check "two databases: one answer" of_both; check "then nothing, with two" nothing
 made b "$data"/genomes/M*.gz
 check "one of two is replaced" snake; check "one of two is replaced: seen" of_both
+
+# A job for each sample and database, and one that joins them; then on two hosts, each with one of the databases,
+# from which the candidates are copied to a third.
+printf 'classify:\n  parts: true\n' >local/parts.yaml
+sheet 'a\treads/tiny_sim_1.fq.gz\t\nb\treads/tiny_sim_1.fq.gz\treads/tiny_sim_2.fq.gz\n'
+check "two samples" snake; mv small/results listed
+parts() { snake --configfile "$t/$dir/config/config.yaml" "$t/local/parts.yaml" "$@"; }
+like_listed() { for f in listed/*.report listed/*.tsv.gz listed/*.profile.tsv listed/taxa.tsv; do cmp "$f" "$dir/results/${f##*/}" || return; done; }
+check "lint, with jobs for each" parts --lint
+check "jobs for samples and databases" parts; check "jobs for samples and databases: joined" like_listed
+nothing_left "when they are joined" small/resources/candidates/*
+nothing_more() { parts && says 'Nothing to be done'; }
+asks() { memory=$1; shift; parts "$@" && says "mem_mb=$memory,"; }
+only_joined() { parts && says 'rule kmerhash_classify:' && ! says 'rule kmerhash_candidates:'; }
+check "then nothing, with jobs for each" nothing_more
+for dir in host0 host1 joined; do mkdir -p $dir/data $dir/resources/candidates; cp -R small/config $dir/; ln -s "$data/reads" $dir/data/reads; done
+mv small/data/a.khdb host0/data/; mv small/data/b.khdb host1/data/
+for part in 0 1; do
+	dir=host$part
+	check "$dir: candidates by its database, in memory for it" asks 2000 --notemp -- resources/candidates/a.$part.cand resources/candidates/b.$part.cand
+	cp $dir/resources/candidates/* joined/resources/candidates/; cp $dir/data/*.khdb joined/data/
+done
+dir=joined; touch joined/resources/candidates/*
+check "candidates of two hosts, and none that is made anew" only_joined; check "candidates of two hosts: joined" like_listed
+dir=small
 cp config.kept small/config/config.yaml
 
 # Sheets as other pipelines write them, and the program's.

@@ -212,6 +212,11 @@ if BRACKEN and "references" not in config:
 # The rest needs Python or MultiQC, which an image of kmerhash has not.
 CONTAINER = config["container"] or None
 
+
+def options_of(option, paths):
+    return [word for path in paths for word in (option, path)]
+
+
 # One database, or several that are used as one.
 DATABASES = (
     [data_path(path) for path in listed(config["database"])]
@@ -219,7 +224,24 @@ DATABASES = (
     else ["resources/refs.khdb"]
 )
 DATABASE_FILES = [file for path in DATABASES for file in files_of(path)]
-DATABASE_OPTIONS = [word for path in DATABASES for word in ("--db", path)]
+DATABASE_OPTIONS = options_of("--db", DATABASES)
+
+# Whether each database is searched by a job of its own, which then are joined.
+PARTS = config["classify"]["parts"]
+if PARTS and (config["classify"]["batch"] or len(DATABASES) == 1):
+    raise ValueError("`parts: true` is for several databases, and a job for each sample")
+
+
+def candidates_of(wildcards):
+    """What each database says of a sample, in files that know whose they are."""
+    parts = range(len(DATABASES)) if PARTS else []
+    return [f"resources/candidates/{wildcards.sample}.{part}.cand" for part in parts]
+
+
+def memory_of(path):
+    """Megabytes: the database, as `inspect` tells its bytes, and what the reads need."""
+    files = [file for file in files_of(path) if os.path.exists(file)]
+    return sum(map(os.path.getsize, files)) // 10**6 + 2000
 
 
 REFERENCES = config.get("references", {})
