@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "fuzz_reads.h"
+#include "given.h"
 #include "run/sheet.h"
 
 static void check_sheet(const kh_sheet *s)
@@ -47,7 +47,7 @@ static void sheet(const char *p, const char *end)
 	int rc[2];
 
 	for (int i = 0; i < 2; i++) {
-		reader r = { p, end, (size_t)i };
+		given r = { p, (size_t)(end - p), (size_t)i, i > 0, 0 };
 		kh_tsv tsv;
 
 		kh_tsv_init(&tsv, "sheet", give, &r);

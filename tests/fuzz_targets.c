@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "fuzz_reads.h"
+#include "given.h"
 #include "taxonomy/seqid.h"
 
 static size_t want(kh_idmap *m, const char *p, const char *end)
@@ -39,14 +39,15 @@ static int parse(kh_idmap *m, const char *p, const char *end, size_t step, kh_er
 	int rc = KH_OK;
 
 	for (int file = 0; p < end && !rc; file++) {
-		const char *stop = memchr(p, '\f', (size_t)(end - p));
-		reader r = { p, stop ? stop : end, step };
+		const char *form_feed = memchr(p, '\f', (size_t)(end - p));
+		const char *stop = form_feed ? form_feed : end;
+		given r = { p, (size_t)(stop - p), step, step > 0, 0 };
 		kh_tsv tsv;
 
 		kh_tsv_init(&tsv, "table", give, &r);
 		rc = kh_idmap_parse(m, &tsv, err);
 		kh_tsv_clear(&tsv);
-		p = r.end + (r.end < end);
+		p = stop + (stop < end);
 	}
 	return rc;
 }

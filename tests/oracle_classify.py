@@ -5,6 +5,7 @@
 
 exits 0 if every line of CALLS.tsv is what this says; else shows the first that is not.
 """
+import re
 import sys
 from collections import Counter
 
@@ -95,11 +96,11 @@ class Rule:
 
 
 def reverse_complement(seq):
-    return "".join({"A": "T", "C": "G", "G": "C", "T": "A"}.get(c, "N") for c in reversed(seq))
+    return re.sub("[^ACGT]", "N", seq)[::-1].translate(str.maketrans("ACGT", "TGCA"))
 
 
 def plain(seq):
-    return "".join(c if c in "ACGT" else "N" for c in seq.upper().replace("U", "T"))
+    return re.sub("[^ACGT]", "N", seq.upper().replace("U", "T"))
 
 
 class Classifier:
@@ -130,10 +131,12 @@ class Classifier:
     def stretch(self, target, read, at, start, stop):
         """(score, matches, bases, from, to) of the best stretch of read[start:stop] that lies at `at`"""
         text, best, total, begin, wrong = self.texts[target], (0, 0, 0, start, start), 0, None, 0
-        for i in range(max(start, -at), min(stop, len(text) - at)):
+        start, stop = max(start, -at), min(stop, len(text) - at)
+        here = zip(read[start:stop], text[at + start:at + stop], self.others[target][at + start:at + stop])
+        for i, (base, *alleles) in zip(range(start, stop), here):
             if total == 0:
                 begin, wrong = i, 0
-            if self.matches(target, at + i, read[i]):
+            if base in alleles:
                 total += 1
             else:
                 total, wrong = max(0, total - 1), wrong + 1
@@ -309,7 +312,8 @@ class Classifier:
     def crowd(self, mate, seq, seeds, regions, beside, places, room, slack, part, some):
         """compares the heaviest regions"""
         while not some and self.count(places, mate) < room:
-            may = [r for r in regions if r[0] >= self.best_place(places, mate) - slack]
+            least = self.best_place(places, mate) - slack
+            may = [r for r in regions if r[0] >= least]
             if not may:
                 break
             heaviest = max(may, key=lambda r: self.weight(r[1], beside))
@@ -428,8 +432,8 @@ class Classifier:
         return hits
 
     def kmers(self, seq):
-        k = self.rule.KMER
-        return sum("N" not in plain(seq)[i:i + k] for i in range(0, len(seq) - k + 1, self.rule.STEP))
+        k, seq = self.rule.KMER, plain(seq)
+        return sum("N" not in seq[i:i + k] for i in range(0, len(seq) - k + 1, self.rule.STEP))
 
     def rescue(self, places, mates, claims):
         rule, best = self.rule, self.best(claims)[0]

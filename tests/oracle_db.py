@@ -12,6 +12,8 @@ checks what can be without the genomes.
 import random
 import struct
 import sys
+from bisect import bisect_right
+from collections import Counter
 from itertools import accumulate
 
 from oracle_sampling import CODE, M64, features, fmix64, key_of, records
@@ -54,6 +56,7 @@ class Database:
         self.own = {}
         self.stretches = [(first, self.targets[target][1], min(n * self.stride, self.targets[target][2] - at * self.stride))
                           for target, at, first, n, _ in self.kept]
+        self.firsts = [first for first, *_ in self.stretches]
         each = self.stride // 16
         # by stretch: the words where its text begins, and its alleles, if it has some; and its bases
         self.placed = [(each * first, each * (self.bins + has - 1) + 64 if has else None, bases)
@@ -136,7 +139,7 @@ class Database:
         return low
 
     def stretch_of(self, number):
-        return max(i for i, s in enumerate(self.stretches) if s[0] <= number)
+        return bisect_right(self.firsts, number) - 1
 
     def target_of(self, number):
         return self.kept[self.stretch_of(number)][0]
@@ -388,6 +391,10 @@ def check_left_out(db, refs):
     differs there is an allele: but for third bases, which are few, and for what 16 species have."""
     texts, lots, differ, unknown, few = {}, {}, 0, 0, db.few()
     has, size = species_of_kmers(db), max(128, db.stride)
+    there = Counter()
+    for target, _, _, bins, _ in db.kept:
+        there[target] += db.stride * bins
+    lack = {db.own[db.targets[target][1]] for target, (_, seq) in enumerate(refs) if there[target] < len(seq)}
 
     def common(tile):
         """The share of its k-mers that are in so many species"""
@@ -408,6 +415,8 @@ def check_left_out(db, refs):
         back = ["".join("TGCA"[a] for a in reversed(bases)) for bases in (text, other)]
         for turned, (text, other) in enumerate((lies, back)):
             species = db.own[db.targets[target][1]]
+            if species not in lack:
+                break
             texts.setdefault(species, []).append((text, other, stretch, turned))
             for i in range(len(text) - 11):
                 lots.setdefault((species, text[i:i + 12]), []).append((len(texts[species]) - 1, i))

@@ -13,6 +13,7 @@ import json
 import math
 import sys
 from collections import Counter, defaultdict
+from operator import mul
 
 from oracle_classify import Classifier, Rule, line_of, reverse_complement
 from oracle_db import PLACES, Database
@@ -140,22 +141,20 @@ class Mixture:
     def __init__(self, shapes, weights):
         self.shapes, self.weights = list(shapes), list(weights)
 
-    def density(self, f, cell):
-        return sum(w * f[x][cell] for x, w in zip(self.shapes, self.weights))
-
     def run(self, f, cells, rounds):
         total = sum(cells.values())
+        columns = [([f[x][cell] for x in self.shapes], many) for cell, many in cells.items()]
         for _ in range(rounds):
             sums = [0] * len(self.shapes)
-            for cell, many in cells.items():
-                inverse = 2 ** 63 // self.density(f, cell)
-                for i, x in enumerate(self.shapes):
-                    sums[i] += (self.weights[i] * f[x][cell] * inverse >> 47) * many
+            for column, many in columns:
+                inverse = 2 ** 63 // sum(map(mul, self.weights, column))
+                for i, density in enumerate(column):
+                    sums[i] += (self.weights[i] * density * inverse >> 47) * many
             new = [max(1, 16 * s // total) for s in sums]
             if new == self.weights:
                 break
             self.weights = new
-        self.like = sum(many * (lb(self.density(f, cell)) - (36 << 16)) for cell, many in cells.items())
+        self.like = sum(many * (lb(sum(map(mul, self.weights, column))) - (36 << 16)) for column, many in columns)
         return self
 
 

@@ -9,6 +9,7 @@ import gzip
 import random
 import subprocess
 import sys
+from functools import lru_cache
 
 CODE = {c: i for i, pair in enumerate(("Aa", "Cc", "Gg", "TtUu")) for c in pair}
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
@@ -26,6 +27,7 @@ def key_of(canonical):
     return fmix64(canonical ^ INDEX_SEED) >> 16
 
 
+@lru_cache(16)
 def canonicals(seq, k):
     """The canonical k-mer at each position, None where a base is not one."""
     out, fwd, rev, run = [], 0, 0, 0

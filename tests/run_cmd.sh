@@ -20,6 +20,19 @@ for line in 'build	.*(gcc|clang).*, with(out)? CUDA' 'libraries	zlib [0-9.]+, ja
 done
 expect 2 "takes no 'x'" "--version x" "$real" --version x
 
+# --- configure --with-cuda-arch, with a compiler that only looks like nvcc ----------------------------
+mkdir -p cuda/bin cuda/lib64 made; ar cr cuda/lib64/libcudart_static.a
+cat >cuda/bin/nvcc <<'X' && chmod +x cuda/bin/nvcc
+#!/bin/sh
+while [ $# -gt 1 ]; do [ "$1" != -o ] || o=$2; shift; done
+echo 'int f(int *p); int f(int *p) { return p != 0; }' | ${CC:-cc} -x c -c -o "$o" -
+X
+name="machine code of each architecture, and PTX of the newest"
+if [ -e "$KH_SRCDIR/config.status" ]; then skip "$name" "the source folder is configured itself"; else
+	(cd made && unset NVCC NVCCFLAGS && "$KH_SRCDIR/configure" -q --without-nccl --with-cuda="$t/cuda" --with-cuda-arch="100 80,90") >.err 2>&1
+	has "$name" '^CUDA_ARCH_FLAGS = .*,code=sm_100 .*,code=sm_80 .*,code=sm_90 .*_100,code=compute_100$' made/Makefile
+fi
+
 # --- a folder that cannot be made ----------------------------------------------------------------
 check "a database" build --db made.khdb "$data"/genomes/*.gz
 check "a report" classify --db made.khdb --report s.report --output - "$data/reads/tiny_sim_1.fq.gz"

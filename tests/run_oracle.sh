@@ -28,7 +28,7 @@ calls() {
 	for a; do case $a in -*|0*) opts="$opts $a" ;; *) files="$files $a" ;; esac; done
 	set -- $files
 	classify --db "$db" --output calls.tsv $opts ${2:+--paired} $files &&
-	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv $opts $files
+	oracle oracle_classify.py "$db" calls.tsv $opts $files
 }
 
 # aligned [--paired] READS [MATES]: alignments beside the bases, and lines as without them
@@ -37,20 +37,24 @@ aligned() {
 	classify --db syncmer.khdb --output lines.tsv --set identity --paf a.paf "$@" &&
 	cut -f 1-5 lines.tsv | cmp - plain.tsv || return
 	[ "$1" != --paired ] || shift
-	"$PYTHON3" "$tests/check_paf.py" a.paf "$1${2:+,$2}" $genomes lines.tsv
+	oracle check_paf.py a.paf "$1${2:+,$2}" $genomes lines.tsv
 }
 
 # second DATABASE READS [MATES]: the same with the column of the second-best taxon
 second() {
 	db=$1; shift
 	classify --db "$db" --output calls.tsv --set second-best ${2:+--paired} "$@" &&
-	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv --second-best "$@"
+	oracle oracle_classify.py "$db" calls.tsv --second-best "$@"
 }
 
 # inspected DATABASE: what it has, by the program and by the other reader
 inspected() {
-	"$kmerhash" inspect "$1" >inspected.txt && "$kmerhash" inspect --json "$1" | "$PYTHON3" "$tests/check_inspect.py" "$1" inspected.txt
+	"$kmerhash" inspect "$1" >inspected.txt && "$kmerhash" inspect --json "$1" >inspected.json &&
+	oracle check_inspect.py "$1" inspected.txt <inspected.json
 }
+
+# index DATABASE REFERENCE...: all of it
+index() { [ "${KH_ORACLES:-}" = no ] || include "$PYTHON3" "$tests/oracle_db.py" "$@"; }
 
 if [ -x "$here/tests/dump_features" ]; then
 	include "$PYTHON3" "$tests/oracle_sampling.py" "$here/tests/dump_features" "$data"/genomes/*.gz
@@ -68,7 +72,7 @@ check "120 species" "$PYTHON3" "$tests/make_world.py" strains 120 crowd "$data" 
 
 for scheme in syncmer minhash; do
 	check "$scheme: build" build --db $scheme.khdb --set scheme=$scheme $genomes
-	include "$PYTHON3" "$tests/oracle_db.py" $scheme.khdb $genomes
+	index $scheme.khdb $genomes
 	check "$scheme: inspect" inspected $scheme.khdb
 	check "$scheme: pairs" calls $scheme.khdb $sim
 	check "$scheme: real reads" calls $scheme.khdb ${real% *}
@@ -96,7 +100,7 @@ fi
 check "strains: references and reads" "$PYTHON3" "$tests/make_world.py" below below "$data"
 for keep in "" "--set keep-all"; do
 	check "strains$keep: build" "$kmerhash" build -q --db text.khdb $keep --taxonomy below/taxonomy below/refs.fa
-	include "$PYTHON3" "$tests/oracle_db.py" text.khdb below/refs.fa
+	index text.khdb below/refs.fa
 	check "strains$keep: reads" calls text.khdb below/reads.fq
 	check "strains$keep: long reads" calls text.khdb below/long.fq
 	check "strains$keep: pairs" calls text.khdb below/pairs_1.fq below/pairs_2.fq
@@ -112,27 +116,27 @@ done
 check "strains, at once: build" "$kmerhash" build -q --db text.khdb --set total-bases=60K --taxonomy below/taxonomy below/1.fa below/2.fa below/3.fa
 same text.khdb 3.khdb "strains: the same"
 check "minhash, other windows: build" build --db odd.khdb --set scheme=minhash --set stride=128 --set features=3 $genomes
-include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
+index odd.khdb $genomes
 check "minhash, other windows: pairs" calls odd.khdb made_1.fq made_2.fq
 for stride in 64 512; do
 	check "other k, bins of $stride: build" build --db odd.khdb -k 21 --set smer-len=11 --set stride=$stride $genomes
-	include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
+	index odd.khdb $genomes
 	check "other k, bins of $stride: reads" calls odd.khdb made.fq
 	check "other k, bins of $stride: pairs" calls odd.khdb made_1.fq made_2.fq
 done
 check "small k: build" build --db dense.khdb -k 9 $genomes
-include "$PYTHON3" "$tests/oracle_db.py" dense.khdb $genomes
+index dense.khdb $genomes
 check "small k: pairs" calls dense.khdb made_1.fq made_2.fq
 for scheme in syncmer minhash; do
 	check "$scheme, some of the features: build" build --db some.khdb --set scheme=$scheme --max-db-size 150K $genomes
-	include "$PYTHON3" "$tests/oracle_db.py" some.khdb $genomes
+	index some.khdb $genomes
 	check "$scheme, some of the features: pairs" calls some.khdb made_1.fq made_2.fq
 done
 
 # Where there is no room for text.
 for scheme in syncmer minhash; do
 	check "$scheme, without text: build" build --db thin.khdb --set scheme=$scheme --max-db-size 80K $genomes
-	include "$PYTHON3" "$tests/oracle_db.py" thin.khdb $genomes
+	index thin.khdb $genomes
 	check "$scheme, without text: there is none" sh -c '"$1" inspect thin.khdb | grep -qx "bases of text	0"' - "$kmerhash"
 	check "$scheme, without text: inspect" inspected thin.khdb
 	check "$scheme, without text: pairs" calls thin.khdb made_1.fq made_2.fq
@@ -152,7 +156,7 @@ expect 2 "targets, taxa and an empty index take" "translated seeds: no room" bui
 check "elements: references" "$PYTHON3" "$tests/make_world.py" elements elements "$data"
 check "elements: build" "$kmerhash" build -q --db elements.khdb --taxonomy elements/taxonomy elements/first.fa elements/second.fa
 cat elements/first.fa elements/second.fa >elements.fa
-include "$PYTHON3" "$tests/oracle_db.py" elements.khdb elements.fa
+index elements.khdb elements.fa
 check "elements: reads" calls elements.khdb elements/reads.fq
 classify --db elements.khdb --output o.tsv elements/reads.fq
 check "elements: no read is called a species" sh -c '! cut -f 3 o.tsv | grep -q "^80000"'
@@ -188,7 +192,7 @@ for scheme in syncmer minhash; do
 	check "repeats, $scheme: build" build --db without.khdb --set scheme=$scheme -k 18 tail.fa
 	check "repeats, $scheme: build with them" build --db with.khdb --set scheme=$scheme -k 18 --set keep-repeats tail.fa
 	for them in without with; do
-		include "$PYTHON3" "$tests/oracle_db.py" $them.khdb tail.fa
+		index $them.khdb tail.fa
 		check "repeats, $scheme, $them: reads" calls $them.khdb tail.fq
 		check "repeats, $scheme, $them: other reads" calls $them.khdb made.fq
 	done
@@ -200,13 +204,13 @@ done
 
 gzip -dc "$data"/genomes/*phiX174*.gz | head -n 5 >tiny.fa
 check "few bases: build" build --db tiny.khdb -k 9 tiny.fa
-include "$PYTHON3" "$tests/oracle_db.py" tiny.khdb tiny.fa
+index tiny.khdb tiny.fa
 
 # world DIR OPTION...: a database of DIR, DIR.khdb, and the calls of its reads
 world() {
 	dir=$1; shift
 	check "$dir $*: build" "$kmerhash" build -q --db "$dir.khdb" --taxonomy "$dir/taxonomy" "$@" "$dir/refs.fa"
-	include "$PYTHON3" "$tests/oracle_db.py" "$dir.khdb" "$dir/refs.fa"
+	index "$dir.khdb" "$dir/refs.fa"
 	check "$dir $*: inspect" inspected "$dir.khdb"
 	check "$dir $*: reads" calls "$dir.khdb" "$dir/reads.fq"
 	cp calls.tsv $dir.tsv

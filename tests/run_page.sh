@@ -229,6 +229,7 @@ else skip "the second-best species" "no python3"; fi
 
 # --- in a browser ------------------------------------------------------------------------------
 why=
+[ "${KH_ORACLES:-}" != no ] || why="KH_ORACLES=no"
 command -v "${CHROMIUM:-chromium}" >/dev/null || why="no chromium here"
 command -v "${CHROMEDRIVER:-chromedriver}" >/dev/null || why="no chromedriver here (Debian: chromium-driver)"
 [ -n "$PYTHON3" ] && "$PYTHON3" -c "import selenium" 2>/dev/null ||

@@ -1,5 +1,5 @@
 # run_readme.sh - the tour in doc/guide.md prints what the guide says, its figures and the tables of
-# doc/ are those of the CSV files, and what its links name is there; speaks TAP
+# doc/ are those of the CSV files, links lead somewhere, and so do those of the site; speaks TAP
 . "${KH_SRCDIR:?}/tests/tap.sh"
 ln -s "$data" data
 tour() { sed -n '/^<!-- tour/,/^<!-- end/s/^    //p' "$KH_SRCDIR/doc/guide.md"; }
@@ -14,19 +14,19 @@ tour | sed -n 's/^kmerhash: //p' >said
 while IFS= read -r line; do check "and says: $line" grep -qxF "kmerhash: $line" messages; done <said
 check "the tour makes a page" test -s sim.html
 
-# Of Markdown files, the files that links name.
-links() {
-	for f; do
-		sed 's/](/\n](/g' "$KH_SRCDIR/$f" | sed -n 's/^](\([^)#:]*\)).*/\1/p' | while IFS= read -r to; do
-			[ -e "$KH_SRCDIR/$(dirname "$f")/$to" ] || echo "$f: $to"
-		done
-	done
-}
-links README.md doc/guide.md packaging/python/README.md doc/databases.md doc/accuracy.md doc/speed.md src/README.md tests/README.md >missing
-check "links name files that are there" sh -c '! grep . missing >&2'
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$tests/bench/figures.py" --check
+	check "links lead somewhere" "$PYTHON3" "$KH_SRCDIR/doc/site.py"
 else
-	skip "make figures has been run" "no python3"
+	skip "figures and links" "no python3"
+fi
+if python -c "import markdown" 2>messages && command -v mandoc >messages; then
+	check "make site: its links lead somewhere" "$PYTHON3" "$KH_SRCDIR/doc/site.py" site
+	for page in index doc/guide man/index man/kmerhash-classify.1 NEWS; do
+		check "make site: $page" grep -q "<h1" site/$page.html
+	done
+	check "make site: nothing is loaded from elsewhere" sh -c '! grep -rqE "src=.[a-z]+:|<link|<script" site --include "*.html"'
+else
+	skip "make site" "no mandoc, or no Python-Markdown"
 fi
 plan

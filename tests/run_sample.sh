@@ -15,12 +15,12 @@ sample() { "$PYTHON3" "$tests/make_world.py" sample "$@"; }
 # agrees DATABASE READS [OPTION]: lines and profile
 agrees() {
 	second --db "$1" --output calls.tsv --profile p.tsv ${3:---sample-pass} "$2" &&
-	"$PYTHON3" "$tests/oracle_sample.py" "$1" calls.tsv p.tsv ${4:-} "$2"
+	oracle oracle_sample.py "$1" calls.tsv p.tsv ${4:-} "$2"
 }
 # covers DATABASE READS: the same, and the coverage in a page
 covers() {
 	second --db "$1" --output calls.tsv --profile p.tsv --html page.html --sample-pass "$2" &&
-	"$PYTHON3" "$tests/oracle_sample.py" "$1" calls.tsv p.tsv --page page.html "$2"
+	oracle oracle_sample.py "$1" calls.tsv p.tsv --page page.html "$2"
 }
 # of TAXID COLUMN: what p.tsv says of it
 of() { awk -F '\t' -v t="$1" -v c="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $at["taxid"] == t { print $at[c] }' p.tsv; }
@@ -152,7 +152,7 @@ python "$tests/make_world.py" strains 40 ties "$data" 10
 check "build, species that tie" "$kmerhash" build -q --db ties.khdb --taxonomy ties/taxonomy ties/refs.fa
 check "sample of them" sample 1500 ties.fq 150 ties/refs.fa:1:0.002
 second --db ties.khdb --output plain.tsv ties.fq
-check "a read that several species fit is their LCA's, by all places" "$PYTHON3" "$tests/oracle_ties.py" ties.khdb plain.tsv ties.fq
+check "a read that several species fit is their LCA's, by all places" oracle oracle_ties.py ties.khdb plain.tsv ties.fq
 second --db ties.khdb --output first.tsv --profile p.tsv ties.fq
 same plain.tsv first.tsv "calls do not depend on what else is wanted"
 check "a sample of some hundred" agrees db.khdb hundreds.fq

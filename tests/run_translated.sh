@@ -1,15 +1,14 @@
 # run_translated.sh - translated seeds: section and calls beside oracle_translated.py; speaks TAP
 [ -n "$PYTHON3" ] || { echo "1..0 # SKIP no python3"; exit 0; }
 . "$KH_SRCDIR/tests/tap.sh"
-oracle=$tests/oracle_translated.py
 make_db() { db=$1; shift; "$kmerhash" build -q --translated --db "$db" --taxonomy world/taxonomy "$@" world/refs.fa; }
 tiny() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@" "$data"/genomes/*.gz; }
-calls() { db=$1; shift; "$kmerhash" classify -q --db "$db" --output calls.tsv ${2:+--paired} "$@" && "$PYTHON3" "$oracle" calls "$db" calls.tsv "$@"; }
+calls() { db=$1; shift; "$kmerhash" classify -q --db "$db" --output calls.tsv ${2:+--paired} "$@" && oracle oracle_translated.py calls "$db" calls.tsv "$@"; }
 
 check "genomes that are mostly genes" "$PYTHON3" "$tests/make_genes.py" world
 check "build" make_db a.khdb
 expect 0 "" "it is sound" "$kmerhash" verify a.khdb
-check "the section" "$PYTHON3" "$oracle" section a.khdb world/taxonomy world/refs.fa
+check "the section" oracle oracle_translated.py section a.khdb world/taxonomy world/refs.fa
 head -n 800 world/reads.fq | sed 's/^@r/@l/' >world/some.fq
 check "a threshold has been raised" "$PYTHON3" -c 'import sys; sys.path.insert(0, sys.argv[1])
 from oracle_translated import Database, Section
@@ -20,7 +19,7 @@ check "long reads and short ones, as pairs" calls a.khdb world/long.fq world/som
 check "pairs" calls a.khdb world/pairs_1.fq world/pairs_2.fq
 mv calls.tsv pairs.tsv
 check "small genomes" tiny --db tiny.khdb --translated
-check "small genomes: the section" "$PYTHON3" "$oracle" section tiny.khdb "$data/taxonomy" "$data"/genomes/*.gz
+check "small genomes: the section" oracle oracle_translated.py section tiny.khdb "$data/taxonomy" "$data"/genomes/*.gz
 
 # What depends on nothing but references and reads.
 for how in "-p 1" "-p 4 --set block-size=10000"; do
@@ -50,7 +49,7 @@ for taxid in 119 $(seq 1190 1199); do
 	printf '%s\t|\tother %s\t|\t\t|\tscientific name\t|\n' "$taxid" "$taxid" >>wide/names.dmp
 done
 check "ten more species in a family" "$kmerhash" build -q --translated --db wide.khdb --taxonomy wide world/refs.fa
-check "ten more: the section" "$PYTHON3" "$oracle" section wide.khdb wide world/refs.fa
+check "ten more: the section" oracle oracle_translated.py section wide.khdb wide world/refs.fa
 check "ten more: pairs" calls wide.khdb world/pairs_1.fq world/pairs_2.fq
 check "ten more: the family is called" grep -q "^C	[^	]*	11	[^	]*	11:0 " calls.tsv
 check "ten more: no genus of it" sh -c '! grep -q "^C	[^	]*	11.	[^	]*	11.:0 " calls.tsv'
@@ -59,7 +58,7 @@ check "ten more: genera of the other one" grep -q "^C	[^	]*	10.	[^	]*	10.:0 " ca
 # Genera of such a family that are so near that thresholds tell: one has 237, two have 243 and more.
 check "near genera" "$PYTHON3" "$tests/make_genes.py" near 0.3
 check "near: build" "$kmerhash" build -q --translated --db near.khdb --taxonomy wide near/refs.fa
-check "near: the section" "$PYTHON3" "$oracle" section near.khdb wide near/refs.fa
+check "near: the section" oracle oracle_translated.py section near.khdb wide near/refs.fa
 check "near: the family is called of one of three" "$PYTHON3" -c 'import sys; sys.path.insert(0, sys.argv[1])
 from oracle_translated import Database, Section
 genera = Section(Database("near.khdb")).genera

@@ -8,6 +8,9 @@
 #
 # KH_LIMIT=N in the environment: what takes longer than so many seconds hangs (400: a machine may be
 # slow, and its disk stall for seconds).
+# KH_ORACLES=no in the environment: nothing that the program writes is compared with an independent
+# implementation, or shown to a browser or Snakemake.  So it is where a sanitizer looks at the program
+# (.ci/run), which runs on all the same inputs; another run compares.
 # KH_DEVICE=cuda in the environment: build and classify run on that device unless a test says
 # another one; skipped where there is none
 : "${KH_SRCDIR:?}"
@@ -99,6 +102,8 @@ need_gpu() { # PROGRAM
 
 # PYTHON3 with the modules of tests/; fails where there is none
 python() { [ -n "${PYTHON3:-}" ] && PYTHONPATH=$tests "$PYTHON3" "$@"; }
+# oracle SCRIPT ARGUMENT...: of tests/, unless none is asked
+oracle() { [ "${KH_ORACLES:-}" = no ] || python "$tests/$@"; }
 build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }
 classify() { "$kmerhash" classify -q "$@"; }
 

@@ -21,7 +21,7 @@ static const char *const genome[] = { "Escherichia_phage_T7.NC_001604.1",
 /* Of n genomes. */
 static void build_of(const char *path, unsigned threads, int from, int n)
 {
-	const char *src = getenv("KH_SRCDIR");
+	const char *src = test_srcdir();
 	char name[3][512], dir[400], map[512];
 	const char *refs[3] = { name[0], name[1], name[2] }, *maps[1] = { map };
 	kh_build_options o = { .refs = refs + from,
@@ -38,7 +38,6 @@ static void build_of(const char *path, unsigned threads, int from, int n)
 	kh_build_summary sum;
 	kh_err err = { 0, "" };
 
-	assert_non_null(src);
 	for (int i = 0; i < 3; i++)
 		snprintf(name[i], sizeof name[i], "%s/data/genomes/%s.fa.gz", src, genome[i]);
 	snprintf(dir, sizeof dir, "%s/data/taxonomy", src);

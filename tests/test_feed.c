@@ -92,12 +92,11 @@ static void one_text(const struct text *t)
 
 static void test_corpus(void **state)
 {
-	const char *src = getenv("KH_SRCDIR");
 	char dir[2048], path[4096], line[500];
 	int n = 0;
 
 	(void)state;
-	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", src ? src : ".");
+	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", test_srcdir());
 	snprintf(path, sizeof path, "%s/EXPECT", dir);
 	FILE *list = fopen(path, "r");
 	assert_non_null(list);

@@ -254,13 +254,12 @@ static void one_vector(const struct vector *v, size_t step)
 
 static void test_vectors(void **state)
 {
-	const char *src = getenv("KH_SRCDIR");
 	char dir[2048], list[4096];
 	struct vector v;
 	int n = 0;
 
 	(void)state;
-	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", src ? src : ".");
+	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", test_srcdir());
 	snprintf(list, sizeof list, "%s/EXPECT", dir);
 	FILE *f = fopen(list, "r");
 	assert_non_null(f);

@@ -6,28 +6,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "given.h"
 #include "taxonomy/seqid.h"
-
-/* Gives a text in reads of `step` bytes, or of random length if 0; fails at `fail`. */
-typedef struct reader {
-	const char *p;
-	size_t n, step, fail;
-} reader;
-
-static int64_t give(void *arg, void *buf, size_t n, kh_err *err)
-{
-	reader *r = arg;
-	size_t step = r->step ? r->step : 1 + test_rand() % 100;
-
-	if (r->fail && r->fail-- == 1)
-		return kh_fail(err, KH_EIO, "the disk is gone");
-	n = n < r->n ? n : r->n;
-	n = n < step ? n : step;
-	memcpy(buf, r->p, n);
-	r->p += n;
-	r->n -= n;
-	return (int64_t)n;
-}
 
 /* --- headers -------------------------------------------------------------------- */
 static void test_header_taxid(void **state)
@@ -73,7 +53,7 @@ static kh_idmap *wanting(const char *const *id)
 
 static int parse(kh_idmap *m, const char *text, kh_err *err)
 {
-	reader r = { text, strlen(text), 0, 0 };
+	given r = { text, strlen(text), 1 + test_rand() % 100, 1, 0 };
 	kh_tsv tsv;
 
 	kh_tsv_init(&tsv, "table", give, &r);
@@ -208,7 +188,7 @@ static void test_clashes(void **state)
 static void test_read_error(void **state)
 {
 	kh_idmap *m = wanting((const char *[]) { "A.1", NULL });
-	reader r = { "A.1\t5\nA.1\t5\n", 12, 3, 3 };
+	given r = { "A.1\t5\nA.1\t5\n", 12, 3, 0, 3 };
 	kh_err err;
 	kh_tsv tsv;
 	(void)state;
@@ -264,13 +244,6 @@ static const struct { const char *file, *want; } corpus[] = {
 };
 enum { N_CORPUS = sizeof corpus / sizeof *corpus };
 
-static const char *top(void)
-{
-	const char *s = getenv("KH_SRCDIR");
-
-	return s ? s : ".";
-}
-
 static void check_ids(const kh_idmap *m, const char *want)
 {
 	char got[256] = "", *p = got;
@@ -291,7 +264,7 @@ static void test_corpus(void **state)
 	for (size_t i = 0; i < N_CORPUS; i++) {
 		kh_idmap *m = wanting(ids);
 		kh_err err = { 0 };
-		snprintf(path, sizeof path, "%s/tests/corpus/targets/%s.tsv", top(),
+		snprintf(path, sizeof path, "%s/tests/corpus/targets/%s.tsv", test_srcdir(),
 			 corpus[i].file);
 		int rc = kh_idmap_load(m, path, &err);
 		if (corpus[i].file[0] == 'g') {
@@ -303,7 +276,7 @@ static void test_corpus(void **state)
 		}
 		kh_idmap_free(m);
 	}
-	snprintf(path, sizeof path, "%s/tests/corpus/targets", top());
+	snprintf(path, sizeof path, "%s/tests/corpus/targets", test_srcdir());
 	assert_non_null(dir = opendir(path));
 	while ((e = readdir(dir)))
 		n += strstr(e->d_name, ".tsv") != NULL;

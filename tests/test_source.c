@@ -101,13 +101,12 @@ static void one_file(const struct expected *e, bool runs, size_t step)
 
 static void test_corpus(void **state)
 {
-	const char *src = getenv("KH_SRCDIR");
 	char dir[2048], line[500], name[80];
 	struct expected e;
 	int n = 0;
 
 	(void)state;
-	snprintf(dir, sizeof dir, "%s/tests/corpus/source", src ? src : ".");
+	snprintf(dir, sizeof dir, "%s/tests/corpus/source", test_srcdir());
 	snprintf(e.path, sizeof e.path, "%s/EXPECT", dir);
 	FILE *list = fopen(e.path, "r");
 	assert_non_null(list);

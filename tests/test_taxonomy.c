@@ -126,9 +126,8 @@ enum { N_CORPUS = sizeof corpus / sizeof *corpus };
 static const char *corpus_path(const char *dir)
 {
 	static char path[4096];
-	const char *top = getenv("KH_SRCDIR");
 
-	snprintf(path, sizeof path, "%s/tests/corpus/taxonomy/%s", top ? top : ".", dir);
+	snprintf(path, sizeof path, "%s/tests/corpus/taxonomy/%s", test_srcdir(), dir);
 	return path;
 }
 

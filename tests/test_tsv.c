@@ -1,34 +1,13 @@
 /* test_tsv.c - rows of text, numbers in them, and how they are shown */
 #include "test.h"
 
-#include <string.h>
-
+#include "given.h"
 #include "taxonomy/tsv.h"
-
-/* Gives a text in reads of at most `step` bytes. */
-typedef struct reader {
-	const char *p;
-	size_t n, step, fail;   /* fail: which read does, from 1 */
-} reader;
-
-static int64_t give(void *arg, void *buf, size_t n, kh_err *err)
-{
-	reader *r = arg;
-
-	if (r->fail && r->fail-- == 1)
-		return kh_fail(err, KH_EIO, "the disk is gone");
-	n = n < r->n ? n : r->n;
-	n = n < r->step ? n : r->step;
-	memcpy(buf, r->p, n);
-	r->p += n;
-	r->n -= n;
-	return (int64_t)n;
-}
 
 static void check_rows(const char *text, size_t n, const char *const *want)
 {
 	for (size_t step = 1; step < 9; step++) {
-		reader r = { text, n, step, 0 };
+		given r = { text, n, step, 0, 0 };
 		kh_tsv tsv;
 		kh_span row;
 		kh_err err;
@@ -63,7 +42,7 @@ static void test_cut(void **state)
 
 	(void)state;
 	for (size_t step = 1; step < 9; step++) {
-		reader r = { text, sizeof text - 1, step, 0 };
+		given r = { text, sizeof text - 1, step, 0, 0 };
 		kh_tsv tsv;
 		kh_span row;
 		kh_err err;
@@ -94,7 +73,7 @@ static void test_long_rows(void **state)
 		p += sizes[i];
 		*p++ = '\n';
 	}
-	reader r = { text, (size_t)(p - text), SIZE_MAX, 0 };
+	given r = { text, (size_t)(p - text), 0, 0, 0 };
 	kh_tsv_init(&tsv, "rows", give, &r);
 	for (size_t i = 0; i < N; i++) {
 		assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
@@ -107,7 +86,7 @@ static void test_long_rows(void **state)
 
 	memset(text, 'x', 2 * KH_LINE_MAX);
 	text[3] = '\n';
-	r = (reader) { text, 2 * KH_LINE_MAX, SIZE_MAX, 0 };
+	r = (given) { text, 2 * KH_LINE_MAX, 0, 0, 0 };
 	kh_tsv_init(&tsv, "rows", give, &r);
 	assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
 	assert_int_equal(kh_tsv_next(&tsv, &row, &err), KH_EFORMAT);
@@ -145,7 +124,7 @@ static void test_numbers(void **state)
 
 static void test_read_error(void **state)
 {
-	reader r = { "a\nb\n", 4, 2, 2 };
+	given r = { "a\nb\n", 4, 2, 0, 2 };
 	kh_tsv tsv;
 	kh_span row;
 	kh_err err;

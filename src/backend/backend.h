@@ -78,7 +78,7 @@ struct kh_backend {
 			 * kh_db_open left unchecked */
 	/* bytes of text in a block of references, and of reads, that suit it; 0: any */
 	size_t block_size, read_block_size;
-	/* 0: it cannot be used here; then *why has the reason, if one is known */
+	/* of an accelerator; 0: it cannot be used, and *why has the reason, if one is known */
 	int (*n_devices)(kh_err *why);
 
 	kh_builder_functions build;

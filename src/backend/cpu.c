@@ -11,12 +11,6 @@
 #include "index/seeds.h"
 #include "base/order.h"
 
-static int cpu_n_devices(kh_err *why)
-{
-	(void)why;
-	return 1;
-}
-
 /* --- building --------------------------------------------------------------------- */
 struct kh_builder {
 	kh_builder_options o;
@@ -303,7 +297,6 @@ const kh_backend kh_backend_cpu = {
 	.on_host = true,
 	.kraken = &kh_backend_cpu,
 	.candidates = true,
-	.n_devices = cpu_n_devices,
 	.build.open = cpu_builder_open,
 	.build.plan = cpu_builder_plan,
 	.build.add = cpu_builder_add,

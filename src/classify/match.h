@@ -19,6 +19,7 @@
  *	match_place.h   candidates, regions, the places that are compared
  *	match_thin.h    the same of a database without text
  *	match_hits.h    the seeds that a compared place has
+ *	match_claims.h  what its places say of each species
  *	match_score.h   how well each species fits, the mate that has no place
  *	match_call.h    the call
  *	match_long.h    that of a fragment of several parts

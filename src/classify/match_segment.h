@@ -1,7 +1,7 @@
 /*
  * match_segment.h - the part of a fragment that is compared at a time, and its places   [HD]
  *
- * match_place.h makes places of a segment's seeds, match_score.h claims of these; for
+ * match_place.h makes places of a segment's seeds, match_claims.h claims of these; for
  * the CPU (match.c) and for kernels.
  */
 #ifndef KH_CLASSIFY_MATCH_SEGMENT_H

@@ -115,11 +115,6 @@ static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES]
  * another species than the best, the one with the greatest h, if that is at least
  * KH_CANDIDATE_LEAST.  It is species[0], or KH_NO_TAXON; its h is in `bin`.  Of several with the
  * same h, the best as well as the second is that of the lowest number. */
-static KH_HD uint32_t kh_second_group(const kh_tree *t, uint32_t taxon)
-{
-	return t->species[taxon] != KH_NO_TAXON ? t->species[taxon] : taxon;
-}
-
 static KH_HD kh_candidates kh_candidates_second(uint32_t taxon, uint32_t h)
 {
 	kh_candidates c = kh_candidates_none();
@@ -134,12 +129,6 @@ static KH_HD kh_candidates kh_candidates_nothing(uint32_t want)
 {
 	return want == KH_WANT_SECOND ? kh_candidates_second(KH_NO_TAXON, 0)
 				      : kh_candidates_none();
-}
-
-static KH_HD int kh_candidate_near(uint32_t h, uint32_t h1, int one_segment)
-{
-	return h >= KH_CANDIDATE_LEAST &&
-	       h + (one_segment ? KH_CANDIDATE_DROP : KH_CANDIDATE_DROP_LONG) >= h1;
 }
 
 /* The call for a taxon at genus or above; the root becomes no call. */

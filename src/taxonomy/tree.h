@@ -41,12 +41,6 @@ static KH_HD int kh_tree_within(const kh_tree *t, uint32_t clade, uint32_t taxon
 	return clade <= taxon && taxon < t->end[clade];
 }
 
-/* Is one of a, b an ancestor of the other, or the same? */
-static KH_HD int kh_tree_related(const kh_tree *t, uint32_t a, uint32_t b)
-{
-	return a < b ? b < t->end[a] : a < t->end[b];
-}
-
 /* The least and the greatest number of a set of taxa; empty: lo > hi. */
 typedef struct kh_extent {
 	uint32_t lo, hi;
