@@ -306,15 +306,16 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 {
 	const kh_mates *s = &asking->s;
 	const bool early = asking->first[0].bins + asking->first[1].bins > 0;
+	const bool bounds = x->answers && !(later && early);
 	kh_matching *m = &x->m;
 
 	*again = true;
-	if (x->answers && !(later && early))
+	if (bounds)
 		kh_asking_bounds(asking, m);
 	for (uint32_t i = 0; i < 2; i++)
 		if (kh_match_has_nothing(m, s, i))
 			return KH_OK;
-	for (uint32_t i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < 2 && !bounds; i++)
 		kh_places_regions(m, s, i);
 	kh_claims_forget(&m->here);
 	*again = kh_match_segment(m, s);

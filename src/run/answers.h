@@ -5,7 +5,8 @@
  *	classify --join		files -> blocks -> kh_answer of each part -> what is known (parts.h)
  *
  * kmerhash-db(5) describes the file: a head, blocks of KH_ANSWERS_BLOCK fragments, each a block of
- * BGZF, their sizes, and a tail.  Numbers are little-endian.  A fragment is recognized by its
+ * BGZF, their sizes, and a tail.  A block has its columns behind each other, as that takes four
+ * fifths of the bytes of records.  Numbers are little-endian.  A fragment is recognized by its
  * name's first word and its bases.
  */
 #ifndef KH_RUN_ANSWERS_H
@@ -20,7 +21,13 @@
 enum {
 	KH_ANSWERS_BLOCK = 512,         /* fragments; a whole number of them in less than 65280 */
 	KH_ANSWERS_GROUP = 8,           /* fragments that are recognized together */
-	KH_ANSWERS_RECORD = 112         /* bytes that one takes at most */
+	KH_ANSWERS_RECORD = 120         /* bytes that one takes at most */
+};
+
+/* What a fragment with places has, each a column of a block. */
+enum {
+	KH_ANSWERS_SCORE, KH_ANSWERS_TAXON, KH_ANSWERS_HITS, KH_ANSWERS_LEVEL, KH_ANSWERS_BOUND,
+	KH_ANSWERS_NEED = KH_ANSWERS_BOUND + 2, KH_ANSWERS_COLUMNS = KH_ANSWERS_NEED + 2
 };
 
 static_assert(KH_ANSWERS_BLOCK * KH_ANSWERS_RECORD <= KH_BGZF_UNIT, "they are one block of BGZF");

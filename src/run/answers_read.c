@@ -19,10 +19,10 @@ struct span {
 static uint32_t byte(struct span *s)
 {
 	s->bad |= s->at == s->end;
-	return s->bad ? 0 : *s->at++;
+	return s->at < s->end ? *s->at++ : 0;
 }
 
-static uint32_t number(struct span *s)
+static uint32_t long_number(struct span *s)
 {
 	uint64_t x = 0;
 
@@ -39,10 +39,13 @@ static uint32_t number(struct span *s)
 	return 0;
 }
 
-static uint32_t taxon(struct span *s, uint32_t n_taxa)
+static inline uint32_t number(struct span *s)
 {
-	const uint32_t x = number(s) - 1;
+	return s->at < s->end && *s->at < 0x80 ? *s->at++ : long_number(s);
+}
 
+static uint32_t taxon(struct span *s, uint32_t x, uint32_t n_taxa)
+{
 	s->bad |= x != KH_NO_TAXON && x >= n_taxa;
 	return x;
 }
@@ -53,7 +56,7 @@ static void get_wanted(struct span *s, const kh_answers_head *h, kh_candidates *
 
 	*c = kh_candidates_nothing(h->want);
 	if (h->want == KH_WANT_SECOND) {
-		c->species[0] = taxon(s, h->n_taxa);
+		c->species[0] = taxon(s, number(s) - 1, h->n_taxa);
 		c->bin = c->species[0] != KH_NO_TAXON ? number(s) : 0;
 		return;
 	}
@@ -70,47 +73,76 @@ static void get_wanted(struct span *s, const kh_answers_head *h, kh_candidates *
 	}
 }
 
-static void get_record(struct span *s, const kh_answers_head *h, kh_answer *a)
-{
-	const uint32_t flags = byte(s);
+/* Fragments that have something. */
+struct some {
+	uint16_t i[KH_ANSWERS_BLOCK];
+	size_t n;
+};
 
-	a->call = (kh_call) { .taxon = KH_NO_TAXON, .features = number(s) };
-	a->any = flags & 1;
-	a->late = flags >> 1 & 1;
-	a->few = flags >> 2 & 1;
-	a->leads = flags >> 3 & 1;
-	a->later = flags >> 4 & 1;
-	s->bad |= flags > 31;
-	if (!a->any)
-		return;
-	a->score = number(s);
-	for (int i = 0; i < 2; i++)
-		a->load[i] = a->leads ? (uint8_t)byte(s) : 0;
-	a->level = 0;
-	a->wanted = kh_candidates_nothing(h->want);
-	if (a->score == 0)
-		return;
-	a->call.taxon = taxon(s, h->n_taxa);
-	a->call.hits = number(s);
-	a->level = (uint8_t)byte(s);
-	s->bad |= a->level >= KH_LEVELS || a->call.hits > a->call.features;
-	for (int i = 0; i < 2; i++)
-		a->bound[i] = (uint16_t)number(s);
-	for (int i = 0; i < 2; i++)
-		a->need[i] = a->leads ? (uint16_t)number(s) : 0;
-	if (h->want != KH_WANT_NONE)
-		get_wanted(s, h, &a->wanted);
+static void get_flags(struct span *s, kh_answers *to, struct some *any, struct some *placed)
+{
+	any->n = placed->n = 0;
+	for (size_t i = 0; i < to->n; i++) {
+		const uint32_t flags = byte(s);
+		kh_answer *a = &to->v[i];
+
+		a->any = flags & 1;
+		a->late = flags >> 1 & 1;
+		a->few = flags >> 2 & 1;
+		a->leads = flags >> 3 & 1;
+		a->later = flags >> 4 & 1;
+		s->bad |= flags > 63 || (flags >> 5 && !a->any);
+		a->call = (kh_call) { .taxon = KH_NO_TAXON };
+		a->score = a->level = 0;
+		any->i[any->n] = placed->i[placed->n] = (uint16_t)i;
+		any->n += a->any;
+		placed->n += flags >> 5 & 1;
+	}
+}
+
+static void get_placed(struct span *s, const kh_answers_head *h, kh_answers *to,
+		       const struct some *placed)
+{
+	uint32_t x[KH_ANSWERS_COLUMNS][KH_ANSWERS_BLOCK];
+
+	for (int c = 0; c < KH_ANSWERS_COLUMNS; c++)
+		for (size_t i = 0; i < placed->n; i++)
+			x[c][i] = number(s);
+	for (size_t i = 0; i < placed->n; i++) {
+		kh_answer *a = &to->v[placed->i[i]];
+
+		a->score = x[KH_ANSWERS_SCORE][i];
+		a->call.taxon = taxon(s, x[KH_ANSWERS_TAXON][i] - 1, h->n_taxa);
+		a->call.hits = x[KH_ANSWERS_HITS][i];
+		a->level = (uint8_t)x[KH_ANSWERS_LEVEL][i];
+		s->bad |= a->score == 0 || x[KH_ANSWERS_LEVEL][i] >= KH_LEVELS ||
+			  a->call.hits > a->call.features;
+		for (int m = 0; m < 2; m++) {
+			a->bound[m] = (uint16_t)x[KH_ANSWERS_BOUND + m][i];
+			a->need[m] = (uint16_t)x[KH_ANSWERS_NEED + m][i];
+		}
+	}
 }
 
 bool kh_answers_decode(const kh_answers_head *h, const unsigned char *p, size_t n, kh_answers *to)
 {
+	const size_t groups = (to->n + KH_ANSWERS_GROUP - 1) / KH_ANSWERS_GROUP;
 	struct span s = { p, p + n, false };
+	struct some any, placed;
 
-	for (size_t i = 0; i < to->n && !s.bad; i++) {
-		get_record(&s, h, &to->v[i]);
-		if (i % KH_ANSWERS_GROUP == KH_ANSWERS_GROUP - 1 || i + 1 == to->n)
-			to->check[i / KH_ANSWERS_GROUP] = (uint8_t)byte(&s);
-	}
+	get_flags(&s, to, &any, &placed);
+	for (size_t i = 0; i < to->n; i++)
+		to->v[i].call.features = number(&s);
+	for (int m = 0; m < 2; m++)
+		for (size_t i = 0; i < any.n; i++)
+			to->v[any.i[i]].load[m] = (uint8_t)byte(&s);
+	get_placed(&s, h, to, &placed);
+	for (size_t i = 0; i < any.n && h->want != KH_WANT_NONE; i++)
+		to->v[any.i[i]].wanted = kh_candidates_nothing(h->want);
+	for (size_t i = 0; i < placed.n && h->want != KH_WANT_NONE && !s.bad; i++)
+		get_wanted(&s, h, &to->v[placed.i[i]].wanted);
+	for (size_t i = 0; i < groups; i++)
+		to->check[i] = (uint8_t)byte(&s);
 	return !s.bad && s.at == s.end;
 }
 

@@ -66,34 +66,52 @@ static unsigned char *put_wanted(unsigned char *at, const kh_candidates *c, uint
 	return at;
 }
 
-static unsigned char *put_record(unsigned char *at, const kh_answer *a, uint32_t want)
+static uint32_t column_of(const kh_answer *a, int column)
 {
-	*at++ = (unsigned char)(a->any | a->late << 1 | a->few << 2 | a->leads << 3 |
-				a->later << 4);
-	at = put(at, a->call.features);
-	if (!a->any)
-		return at;
-	at = put(at, a->score);
-	for (int i = 0; i < 2 && a->leads; i++)
-		*at++ = a->load[i];
-	if (a->score == 0)
-		return at;
-	at = put(at, a->call.taxon + 1);
-	at = put(at, a->call.hits);
-	*at++ = a->level;
-	for (int i = 0; i < 2; i++)
-		at = put(at, a->bound[i]);
-	for (int i = 0; i < 2 && a->leads; i++)
-		at = put(at, a->need[i]);
-	return want == KH_WANT_NONE ? at : put_wanted(at, &a->wanted, want);
+	const uint32_t x[KH_ANSWERS_COLUMNS] = { a->score, a->call.taxon + 1, a->call.hits,
+						 a->level, a->bound[0], a->bound[1],
+						 a->leads ? a->need[0] : 0,
+						 a->leads ? a->need[1] : 0 };
+
+	return x[column];
+}
+
+/* The columns of n fragments, and what is wanted of each. */
+static unsigned char *put_columns(unsigned char *at, const kh_answer *v, size_t n, uint32_t want)
+{
+	uint16_t placed[KH_ANSWERS_BLOCK];
+	size_t n_placed = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const kh_answer *a = &v[i];
+		const bool places = a->any && a->score > 0;
+
+		*at++ = (unsigned char)(a->any | a->late << 1 | a->few << 2 | a->leads << 3 |
+					a->later << 4 | places << 5);
+		placed[n_placed] = (uint16_t)i;
+		n_placed += places;
+	}
+	for (size_t i = 0; i < n; i++)
+		at = put(at, v[i].call.features);
+	for (int mate = 0; mate < 2; mate++)
+		for (size_t i = 0; i < n; i++)
+			if (v[i].any)
+				*at++ = v[i].leads ? v[i].load[mate] : 0;
+	for (int c = 0; c < KH_ANSWERS_COLUMNS; c++)
+		for (size_t i = 0; i < n_placed; i++)
+			at = put(at, column_of(&v[placed[i]], c));
+	for (size_t i = 0; i < n_placed && want != KH_WANT_NONE; i++)
+		at = put_wanted(at, &v[placed[i]].wanted, want);
+	return at;
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
 struct kh_answers_out {
 	uint32_t want;
-	unsigned char text[KH_BGZF_UNIT], *at;
-	size_t n;                       /* records in there */
-	uint8_t check;                  /* of those of the last group */
+	/* of the block: its fragments, and what they are recognized by */
+	kh_answer v[KH_ANSWERS_BLOCK];
+	uint8_t check[KH_ANSWERS_BLOCK / KH_ANSWERS_GROUP];
+	size_t n;
 	uint64_t fragments;
 	uint32_t *size;                 /* of each block */
 	size_t n_blocks, cap;
@@ -119,7 +137,6 @@ int kh_answers_out_new(kh_answers_out **out, const kh_db *db, uint32_t want, kh_
 	if (rc)
 		return rc;
 	w->want = want;
-	w->at = w->text;
 	if (!(w->sum = XXH3_createState()))
 		return kh_fail_nomem(err);
 	XXH3_64bits_reset(w->sum);
@@ -144,25 +161,20 @@ uint32_t kh_answers_out_want(const kh_answers_out *w)
 	return w->want;
 }
 
-static void end_group(kh_answers_out *w)
-{
-	*w->at++ = w->check;
-	w->check = 0;
-}
-
 static int end_block(kh_answers_out *w, kh_err *err)
 {
-	unsigned char block[KH_BGZF_MAX];
+	const size_t groups = (w->n + KH_ANSWERS_GROUP - 1) / KH_ANSWERS_GROUP;
+	unsigned char text[KH_BGZF_UNIT], block[KH_BGZF_MAX], *end;
 	int rc = KH_GROW(w->size, w->cap, w->n_blocks + 1, err);
 
 	if (rc)
 		return rc;
-	if (w->n % KH_ANSWERS_GROUP > 0)
-		end_group(w);
+	end = put_columns(text, w->v, w->n, w->want);
+	memcpy(end, w->check, groups);
+	memset(w->check, 0, groups);
 	w->size[w->n_blocks] =
-		(uint32_t)kh_bgzf_pack(w->z, w->text, (size_t)(w->at - w->text), block);
+		(uint32_t)kh_bgzf_pack(w->z, text, (size_t)(end - text) + groups, block);
 	give_out(w, block, w->size[w->n_blocks++]);
-	w->at = w->text;
 	w->n = 0;
 	return KH_OK;
 }
@@ -175,12 +187,10 @@ int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const uint64_t *ha
 	/* the head is still in there */
 	w->out.n = w->fragments > 0 ? 0 : w->out.n;
 	for (size_t i = 0; i < n && !rc; i++) {
-		w->at = put_record(w->at, &a[i], w->want);
-		w->check ^= (uint8_t)(hash[i] >> 56);
+		w->v[w->n] = a[i];
+		w->check[w->n / KH_ANSWERS_GROUP] ^= (uint8_t)(hash[i] >> 56);
 		w->fragments++;
-		if (++w->n % KH_ANSWERS_GROUP == 0)
-			end_group(w);
-		if (w->n == KH_ANSWERS_BLOCK)
+		if (++w->n == KH_ANSWERS_BLOCK)
 			rc = end_block(w, err);
 	}
 	*b = &w->out;
