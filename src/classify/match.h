@@ -45,6 +45,8 @@ typedef struct kh_matcher kh_matcher;
 
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
+/* From now on seeds find nothing in this species. */
+void kh_matcher_hide(kh_matcher *m, uint32_t species);
 /* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
  * NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments of those
  * that are called.  `distinct`: NULL, or counts the hits of these. */
