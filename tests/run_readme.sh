@@ -14,16 +14,20 @@ tour | sed -n 's/^kmerhash: //p' >said
 while IFS= read -r line; do check "and says: $line" grep -qxF "kmerhash: $line" messages; done <said
 check "the tour makes a page" test -s sim.html
 
-# Of Markdown files, the files that links name.
+# Of Markdown files, the files that links name, and the headings in them.
+headings() { sed -n 's/^##* //p' "$1" | tr A-Z a-z | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
 links() {
 	for f; do
-		sed 's/](/\n](/g' "$KH_SRCDIR/$f" | sed -n 's/^](\([^)#:]*\)).*/\1/p' | while IFS= read -r to; do
-			[ -e "$KH_SRCDIR/$(dirname "$f")/$to" ] || echo "$f: $to"
+		sed 's/](/\n](/g' "$KH_SRCDIR/$f" | sed -n 's/^](\([^):]*\)).*/\1/p' | while IFS= read -r to; do
+			file=$KH_SRCDIR/$(dirname "$f")/${to%%#*}
+			case $to in "#"*) file=$KH_SRCDIR/$f ;; esac
+			[ -e "$file" ] || echo "$f: $to"
+			case $to in *"#"*) headings "$file" | grep -qxF -e "${to#*#}" || echo "$f: $to" ;; esac
 		done
 	done
 }
 links README.md doc/guide.md packaging/python/README.md doc/databases.md doc/accuracy.md doc/speed.md src/README.md tests/README.md >missing
-check "links name files that are there" sh -c '! grep . missing >&2'
+check "links name files and headings that are there" sh -c '! grep . missing >&2'
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$tests/bench/figures.py" --check
 else
