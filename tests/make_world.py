@@ -19,6 +19,9 @@
     make_world.py isolate DIR DATA             a species of two strains of 40 kbp, 1.5 % apart (DIR/taxonomy,
                                                DIR/refs.fa), and reads of a third one, of one of the two,
                                                and of both: DIR/third.fq, DIR/first.fq, DIR/both.fq
+    make_world.py kin DIR DATA                 three species of a genus, 60 kbp: two that are 3 % apart (DIR/taxonomy,
+                                               DIR/near.fa), one of these and one 13 % away (DIR/wide.fa),
+                                               and DIR/reads.fq of something 13 % from all
     make_world.py below DIR DATA               two species of 12 kbp, one with targets of its own taxon, of two
                                                strains of a serotype, and of a third strain (DIR/taxonomy,
                                                DIR/refs.fa), and of them DIR/reads.fq, DIR/long.fq, and
@@ -181,6 +184,21 @@ def isolate(folder, data):
                 fastq(reads, "i%d" % i, mutated(seq[at:at + 150], 0.003))
 
 
+def kin(folder, data):
+    base = "".join(RNG.choices("ACGT", k=60000))
+    sister_taxonomy(folder, data, [8000001, 8000002, 8000003], [])
+    refs = [">k%d kraken:taxid|%d\n%s\n" % (i, i, mutated(base, rate))
+            for i, rate in ((8000001, 0.02), (8000002, 0.02), (8000003, 0.16))]
+    for name, lines in (("near", refs[:2]), ("wide", refs[1:])):
+        with open("%s/%s.fa" % (folder, name), "w") as out:
+            out.writelines(lines)
+    seq = mutated(base, 0.16)
+    with open(folder + "/reads.fq", "w") as reads:
+        for i in range(900):
+            at = RNG.randrange(len(seq) - 150)
+            fastq(reads, "k%d" % i, mutated(seq[at:at + 150], 0.003))
+
+
 def strains(n, folder, data, n_species=1):
     base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
     species = [10847] + [8000000 + i for i in range(1, n_species)]
@@ -222,14 +240,9 @@ def main(args):
     if command == "strains":
         strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
         return
-    if command == "elements":
-        elements(*args)
-        return
-    if command == "isolate":
-        isolate(*args)
-        return
-    if command == "below":
-        below(*args)
+    made = {"elements": elements, "isolate": isolate, "below": below, "kin": kin}
+    if command in made:
+        made[command](*args)
         return
     if command == "sisters":
         sisters(*args[:2], *map(float, args[2:]))

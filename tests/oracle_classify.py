@@ -107,7 +107,7 @@ class Classifier:
     """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best, and
     where these mates lie."""
     with_second = False
-
+    hidden = None  # a species in which seeds find nothing
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), Rule(db), int(1000 * confidence + 0.5)
@@ -124,6 +124,9 @@ class Classifier:
 
     def species(self, target):
         return self.db.own[self.db.stretches[target][1]]
+
+    def is_of(self, b, species):
+        return self.tree.species[self.db.targets[self.db.target_of(b)][1]] == species
 
     def matches(self, target, at, base):
         return base in (self.texts[target][at], self.others[target][at])
@@ -261,7 +264,7 @@ class Classifier:
             if found is None:
                 lists[i] = []
             elif found[1] is None:
-                lists[i] = found[0]
+                lists[i] = [b for b in found[0] if self.hidden is None or not self.is_of(b, self.hidden)]
         while sum(map(len, lists.values())) > self.rule.CANDIDATES:
             del lists[max(lists, key=lambda i: (len(lists[i]), i))]
         return lists

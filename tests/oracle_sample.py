@@ -537,31 +537,40 @@ class Sample:
             (f.weights[0] >= ONE // 100 * 99 or (f.weights[0] >= ONE // 10 * 7 and D[f.shapes[0]] >= 3))
 
     # --- what the text says of a species' own reads -----------------------------------
+    def places_of(self, s, lie):
+        """32, spread evenly over its stretches: (stretch, base, bases from there on)"""
+        sizes = [len(self.classifier.texts[i]) for i in lie]
+        for j in range(32):
+            at, which = sum(sizes) * (2 * j + 1) // 64, 0
+            while at >= sizes[which]:
+                at, which = at - sizes[which], which + 1
+            yield lie[which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)
+
+    def short_reads(self, s, places):
+        """of blocks that they are counted in"""
+        many = [sum(self.cells[s].get(32 * size + j, 0) for j in range(32)) for size in range(4)]
+        block, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
+        for place in places:
+            for starts in self.starts(place[2] - 400, block):
+                yield [self.short_read(place, size, x) for x in starts]
+
     def ask_all(self):
         """(the short reads of each block, have they it alone as their best?; the share of long ones that is
         told; the short ones that no other species is near)"""
-        self.asked, lie = {s: ([], 0, 0) for s in self.fits}, defaultdict(list)
+        self.asked, self.probed, lie = {s: ([], 0, 0) for s in self.fits}, {}, defaultdict(list)
         for i, text in enumerate(self.classifier.texts):
             if len(text) >= 2048:
                 lie[self.classifier.species(i)].append(i)
         for s, fit in self.fits.items():
             if fit.n < 1280 or s not in lie:
                 continue
-            places, sizes = [], [len(self.classifier.texts[i]) for i in lie[s]]
-            for j in range(32):
-                at, which = sum(sizes) * (2 * j + 1) // 64, 0
-                while at >= sizes[which]:
-                    at, which = at - sizes[which], which + 1
-                places.append((lie[s][which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)))
+            self.probed[s] = places = list(self.places_of(s, lie[s]))
             alone, told, sole = [], 0, 0
             if fit.short >= 1280 and self.lone_ones[s] >= 40:
-                many = [sum(self.cells[s].get(32 * size + j, 0) for j in range(32)) for size in range(4)]
-                block, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
-                for place in places:
-                    for starts in self.starts(place[2] - 400, block):
-                        asked = [self.ask(s, self.short_read(place, size, x)) for x in starts]
-                        alone.append([x[1] for x in asked])
-                        sole += sum(x[2] for x in asked)
+                for reads in self.short_reads(s, places):
+                    asked = [self.ask(s, read) for read in reads]
+                    alone.append([x[1] for x in asked])
+                    sole += sum(x[2] for x in asked)
             if fit.long >= 1280:
                 told = 1 + 65534 * sum(self.ask(s, [read])[0] for read in self.long_reads(s, places)) // 32 // 5 * 4
             self.asked[s] = alone, told, sole
@@ -828,6 +837,7 @@ class Sample:
         taxa = range(len(self.db.taxa))
         below = lambda g: sum(n for t, n in many.items() if t is not None and g <= t < self.tree.end[g])
         self.lost = {t: below(t) for t in taxa if t and self.genus_of(t) == t and not self.is_supported(t)}
+        self.far = {g for g in self.lost if self.is_far(g, decision)}
         self.end_up = {t: self.ends_up(t, many) for t in taxa}
         self.end_up[None] = None
 
@@ -841,6 +851,30 @@ class Sample:
         """Is a species there, or none refuted?"""
         sure = {self.sure[s] for s in self.fits if genus <= s < self.tree.end[genus]}
         return "no" not in sure or bool(sure & {"yes", "low"})
+
+    def is_far(self, genus, decision):
+        """The only genus of its family in the database: is what is called it farther than its species are from each
+        other?"""
+        up, inside = self.family_of(genus), lambda t, g: t is not None and g <= t < self.tree.end[g]
+        if not up or any(inside(t, up) and not inside(t, genus) for _, t, *_ in self.db.targets):
+            return False
+        total, n = self.mean((key[1], n) for key, n in self.classes.items() if inside(decision[key], genus))
+        kin = [self.kin(s, genus) for s in self.probed if inside(s, genus)]
+        return n >= 40 and len(kin) > 1 and all(m >= 8 and 10 * (256 * total // n) * m < 7 * 256 * x for x, m in kin)
+
+    @staticmethod
+    def mean(cells):
+        """Of short fragments of these cells, so many each: the sum of 2 share + 1, and their number"""
+        cells = [(2 * (cell % 32) + 1, n) for cell, n in cells if cell < 128]
+        return sum(x * n for x, n in cells), sum(n for _, n in cells)
+
+    def kin(self, s, genus):
+        """The same of reads of a species that are called the genus without it"""
+        self.classifier.hidden = s
+        calls = [self.call(mates)[:3] for reads in self.short_reads(s, self.probed[s]) for mates in reads]
+        self.classifier.hidden = None
+        return self.mean((min(31, 32 * h1 // n), 1) for n, h1, t in calls
+                         if t is not None and genus <= t < self.tree.end[genus])
 
     def is_strain(self, x, s, many):
         """Below species: is it what the reference is, or do nearly all that are called a strain agree?"""
@@ -863,7 +897,7 @@ class Sample:
             return x
         if not self.is_supported(genus):
             up = self.family_of(genus)
-            if 5 * self.lost[genus] < 4 * sum(n for g, n in self.lost.items() if self.family_of(g) == up):
+            if genus in self.far or 5 * self.lost[genus] < 4 * sum(n for g, n in self.lost.items() if self.family_of(g) == up):
                 return up or None
         return x if s is None else genus
 

@@ -213,6 +213,10 @@ check "without a page or the second pass" classify --db db.khdb --samples sheet 
 check "there is the table" python exact.py out/samples.blanks.tsv b1,b2 b1 b2 s1 s2 s3 s4
 rm -r out
 check "a sheet without controls has none" sh -c '"$1" classify -q --db db.khdb --samples plain --outdir out && test ! -e out/samples.blanks.tsv' - "$kmerhash"
+rm -r out
+printf 'sample\treads1\tType\tcontrol\ns1\ts1.fq\tstool\t\nb1\tb1.fq\tNegative\t\ns2\ts2.fq\tsample\tno\nb2\tb2.fq\tblank\t\ns3\ts3.fq\t\t\ns4\ts4.fq\tyes\t\n' >types
+check "types of samples" classify --db db.khdb --samples types --outdir out
+check "say the same, and any other word nothing" python exact.py out/samples.blanks.tsv b1,b2 b1 b2 s1 s2 s3 s4
 sed 's/yes/perhaps/' sheet >bad
 expect 1 'bad:3: column 3: "perhaps" is neither yes nor no' "a control that is neither" classify --db db.khdb --samples bad --outdir bad.out
 expect 2 "compared with their controls by reports" "no reports" classify --db db.khdb --samples sheet --outdir bad.out --write lines

@@ -1,5 +1,6 @@
 # run_memory.sh - less memory than a command would take: features go to disk by themselves, or the
 # message says what is needed and what is there; speaks TAP
+lib=${KH_PRELOAD:-$PWD/tests/preload_fail.so}
 . "$KH_SRCDIR/tests/tap.sh"
 
 own_space || { echo "1..0 # SKIP a limit of address space does not suit this build"; exit 0; }
@@ -31,6 +32,11 @@ rm -f b.khdb
 expect 1 "needs about [0-9.]+ MB of memory even if all features go to disk, and [0-9.]+ MB are left of its address space" \
 	"build in 45000 KiB: both numbers" sized limited 45000 "$real" build -q --db b.khdb
 nothing_left "build in 45000 KiB" b.khdb
+if [ -f "$lib" ]; then
+	expect 1 "out of memory.*its address space is limited .ulimit -v." "memory that is not there after all: the limit" \
+		sized limited 200000 env KH_FAIL=alloc:150 LD_PRELOAD="$lib" "$real" build -q --db b.khdb
+	nothing_left "memory that is not there after all" b.khdb
+else skip "memory that is not there after all" "no preload library in this build"; fi
 expect 1 "needs about [0-9.]+ MB" "build with blocks that are too large" \
 	sized limited 200000 "$real" build -q --set block-size=64M --db b.khdb
 cat refs.fa >in.fifo.fa; mkfifo in.fifo

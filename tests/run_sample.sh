@@ -143,6 +143,16 @@ check "where the first pass called both strains" sh -c 'test $(grep -c 9000001 f
 check "calls and profile of a strain that is a reference" agrees isolate.khdb isolate/first.fq
 check "they are called the strain" sh -c 'test $1 -gt 300 && test $2 -eq 0' - $(strains first)
 check "calls and profile of both strains" agrees isolate.khdb isolate/both.fq
+
+# the reads of something absent, with two species of the only genus of a family
+"$PYTHON3" "$tests/make_world.py" kin kin "$data"
+for refs in near wide; do
+	"$kmerhash" build -q --db $refs.khdb --taxonomy kin/taxonomy -a "$data/taxonomy/accession2taxid.tsv" kin/$refs.fa "$lambda"
+done
+check "calls of something as far from two species as these are from each other" agrees wide.khdb kin/reads.fq
+check "are their genus" test "$(awk '$1 == "C" { print $3 }' calls.tsv | sort -u)" = 1910954
+check "calls of something much farther" agrees near.khdb kin/reads.fq
+check "are the family" test "$(awk '$1 == "C" { print $3 }' calls.tsv | sort -u)" = 10841
 check "they are called both" sh -c 'test $1 -gt 150 && test $2 -gt 100' - $(strains both)
 check "a profile alone keeps the calls" agrees db.khdb few.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv few.fq

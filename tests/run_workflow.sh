@@ -257,6 +257,8 @@ sheet_is "nf-core/mag" "a 300 b 300" sample,group,short_reads_1,short_reads_2,lo
 sheet_is "nf-core/taxprofiler" "a 300 c 300" sample,run_accession,instrument_platform,fastq_1,fastq_2,fasta \
 	a,1,ILLUMINA,${reads}1.fq.gz,${reads}2.fq.gz, c,2,ILLUMINA,,,reads/a.fa
 sheet_is "blank rows, comments, quotation marks" "a 300" '# made by a program' ',,' '"sample","READS1"' '# and more' "\"a\",\"${reads}1.fq.gz\"" ''
+sheet_is "types of samples" "a 300 b 300" sample,fq1,type "a,${reads}1.fq.gz,stool" "b,${reads}2.fq.gz,Blank"
+check "beside the negative controls" [ "$(cut -f 1 small/results/samples.blanks.tsv | sort -u | tr '\n' ' ')" = "a sample " ]
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq; gzip -dc "$data/reads/tiny_sim_2.fq.gz" >2.fq
 awk 'FNR == NR { a[FNR] = $0; next } { b[FNR] = $0 } END { for (i = 1; i <= FNR; i += 4) {
 	for (k = 0; k < 4; k++) print a[i + k]; for (k = 0; k < 4; k++) print b[i + k] } }' 1.fq 2.fq >small/data/reads/both.fq

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 
 enum { STACK = 1 << 20 };                /* least size of a thread's stack, in bytes */
@@ -290,11 +291,14 @@ static int threads_new(kh_threads **out, const struct worker *model, unsigned fr
 	for (unsigned i = from; i < n; i++) {
 		struct worker *x = &c->worker[i];
 
-		x->started = pthread_create(&x->thread, &attr, worker_main, x) == 0;
-		if (!x->started) {
+		const int failed = pthread_create(&x->thread, &attr, worker_main, x);
+
+		x->started = failed == 0;
+		if (failed) {
 			kh_err e = { 0, "" };
 
-			kh_fail(&e, KH_EIO, "cannot start thread %u of %u", i + 1, n);
+			kh_fail(&e, KH_EIO, "cannot start thread %u of %u: %s", i + 1, n,
+				strerror(failed));
 			kh_monitor_stop(c->m, &e);
 		}
 	}

@@ -63,6 +63,7 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 	kh_match_db_init(&m->db, db, rule);
 	m->waiting.index = db->joined ? db->joined->index
 				      : (kh_seed_joint) { .index = &m->db.seeds, .n = 1 };
+	m->waiting.hidden = KH_NO_TAXON;
 	m->guess = kh_array(KH_MATCH_GUESSES, sizeof *m->guess, err);
 	m->m.db = &m->db;
 	if (!m->guess || kh_claims_of_species(&m->sums.claims, db->bins.n_species, err) ||
@@ -88,6 +89,11 @@ void kh_matcher_free(kh_matcher *m)
 	kh_aligner_free(m->aligner);
 	free(m->had);
 	free(m);
+}
+
+void kh_matcher_hide(kh_matcher *m, uint32_t species)
+{
+	m->waiting.hidden = species;
 }
 
 /* --- one segment --------------------------------------------------------------------- */

@@ -54,6 +54,8 @@ void kh_matcher_free(kh_matcher *m);
 void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known);
 /* The least scores of a call. */
 void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);
+/* From now on seeds find nothing in this species. */
+void kh_matcher_hide(kh_matcher *m, uint32_t species);
 /* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
  * NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments of those
  * that are called.  `distinct`: NULL, or counts the hits of these. */

@@ -133,15 +133,31 @@ int kh_asking_ask_others(kh_asking_all *w, kh_err *err)
 	return rc;
 }
 
+/* Leaves out what was found in a species. */
+static void hide(kh_seeds_found *f, const kh_match_db *db, uint32_t species)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const uint64_t bin = f->bin[i] >> 32;
+
+		if (bin == KH_SEED_MANY ||
+		    db->tree.species[db->bins.taxon[kh_match_target(db, (uint32_t)bin)]] != species)
+			f->bin[n++] = f->bin[i];
+	}
+	f->n = n;
+}
+
 int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db *db,
 		      kh_err *err)
 {
 	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
-	const kh_seeds_found *f = &asked->found;
-	int rc = kh_joint_find(&w->index, asked->seeds.key, asked->seeds.n, &w->found,
-			       &asked->found, err);
+	kh_seeds_found *f = &asked->found;
+	int rc = kh_joint_find(&w->index, asked->seeds.key, asked->seeds.n, &w->found, f, err);
 
 	w->next = 0;
+	if (!rc && w->hidden != KH_NO_TAXON)
+		hide(f, db, w->hidden);
 	for (size_t i = 0; i < f->n && !rc && db->text; i++)
 		if (f->bin[i] >> 32 != KH_SEED_MANY)
 			__builtin_prefetch(db->text + (f->bin[i] >> 32) * words);

@@ -46,6 +46,7 @@ typedef struct kh_asking_all {
 	kh_seed_joint index;            /* where they are looked up; set by the caller */
 	kh_joint_found found;
 	size_t next;                    /* the bin where those of the next mate begin */
+	uint32_t hidden;                /* a species that nothing is found in, or KH_NO_TAXON */
 } kh_asking_all;
 
 void kh_asking_clear(kh_asking_all *w);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "base/memory_left.h"
 #include "base/threads.h"
 #include "build/references.h"
 #include "db/join.h"
@@ -19,7 +20,13 @@
 
 int kh_cmd_fail(const kh_command *c, const kh_err *err)
 {
-	kh_log_failure(c->name, err->msg[0] ? err->msg : "stopped");
+	char text[sizeof err->msg + 64];
+	const bool limited = err->code == KH_ENOMEM && !strstr(err->msg, "ulimit") &&
+			     kh_address_space_left() != UINT64_MAX;
+
+	snprintf(text, sizeof text, "%s%s", err->msg[0] ? err->msg : "stopped",
+		 limited ? "; its address space is limited (ulimit -v)" : "");
+	kh_log_failure(c->name, text);
 	return err->code == KH_EUSAGE ? 2 : 1;
 }
 

@@ -12,7 +12,7 @@
 #include "io/source.h"
 #include "taxonomy/columns.h"
 
-enum { SAMPLE, READS1, READS2, FASTA, LONG, N_FILES, INTERLEAVED = N_FILES, CONTROL,
+enum { SAMPLE, READS1, READS2, FASTA, LONG, N_FILES, INTERLEAVED = N_FILES, CONTROL, TYPE,
        CONCENTRATION, N_ROLES };
 
 void kh_sheet_clear(kh_sheet *s)
@@ -119,6 +119,7 @@ static int role_of(kh_span name)
 		[LONG] = { "long_reads" },
 		[INTERLEAVED] = { "interleaved" },
 		[CONTROL] = { "control" },
+		[TYPE] = { "type", "sample_type" },
 		[CONCENTRATION] = { "concentration" },
 	};
 
@@ -258,17 +259,21 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[N_ROLES]
 	return rc;
 }
 
-/* A negative control, or not, or what is neither is an error. */
-static int parse_control(struct reader *r, kh_span word, bool *control)
+/* A negative control, or not; in a column that asks for it what is neither is an error, and in one
+ * of types of samples it is some other type. */
+static int parse_control(struct reader *r, const kh_span path[N_ROLES], bool *control)
 {
-	static const char *const words[] = { "yes", "true", "1", "control", "blank",
+	static const char *const words[] = { "control", "blank", "negative", "yes", "true", "1",
 					     "no", "false", "0", "sample" };
+	const kh_span word = path[CONTROL];
 	size_t i = 0;
 
-	while (i < 9 && !kh_span_is_word(word, words[i]))
+	for (int k = 0; k < 3; k++)
+		*control |= kh_span_is_word(path[TYPE], words[k]);
+	while (i < 10 && !kh_span_is_word(word, words[i]))
 		i++;
-	*control |= i < 5;
-	return i < 9 || word.n == 0 ? KH_OK
+	*control |= i < 6;
+	return i < 10 || word.n == 0 ? KH_OK
 	       : BAD(r, "%s:%llu: column %d: \"%s\" is neither yes nor no", r->tsv->name,
 		     line_of(r), r->column[CONTROL] + 1, kh_span_show(word).s);
 }
@@ -333,7 +338,7 @@ static int parse_row(struct reader *r, kh_span row)
 	kh_sheet_sample *x = sample_of(r, column[r->column[SAMPLE]]);
 	if (!x)
 		return KH_ENOMEM;
-	rc = parse_control(r, path[CONTROL], &x->control);
+	rc = parse_control(r, path, &x->control);
 	if (!rc)
 		rc = parse_concentration(r, path[CONCENTRATION], x);
 	if (!rc)

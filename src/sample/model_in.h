@@ -118,6 +118,18 @@ int kh_ties_divide(kh_work *w, kh_err *err);
 void kh_cover_begin(kh_work *w);
 /* Asks the text about the species that have been fitted: w->probe. */
 int kh_probe_make(kh_work *w, kh_err *err);
+/* A mean of 2 share + 1, of shares as cells have them. */
+typedef struct kh_mean {
+	uint64_t sum, n;
+} kh_mean;
+/* Has a species places that reads are made of? */
+static inline bool kh_probe_has(const kh_work *w, uint32_t i)
+{
+	return w->probe[i].bases[KH_PROBES - 1] > 0;
+}
+/* Adds short reads of species i that would be called the genus, or below, if it were not in the
+ * database. */
+int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err);
 /* Finds out over how much of its genome each species lies, and refutes some; with w->probe. */
 int kh_cover_make(kh_work *w, kh_err *err);
 /* Makes those that are far from their reference, but lie all over it, their own. */

@@ -182,15 +182,20 @@ static uint32_t size_of(const uint64_t many[KH_CELLS])
 	return most;
 }
 
+static void make_short(const kh_work *w, made *m, uint32_t i)
+{
+	begin(m);
+	add_short_reads(m, w->in->db, &w->probe[i], size_of(w->many[i]),
+			(uint64_t)KH_STRETCH * w->in->db->h->sampling.stride
+				<< w->m->at[i].cover.shift);
+}
+
 static int ask_short(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
 {
 	kh_probe *p = &w->probe[i];
 	int rc;
 
-	begin(m);
-	add_short_reads(m, w->in->db, p, size_of(w->many[i]),
-			(uint64_t)KH_STRETCH * w->in->db->h->sampling.stride
-				<< w->m->at[i].cover.shift);
+	make_short(w, m, i);
 	rc = ask(matcher, m, err);
 	for (uint32_t j = 0; j < READS && !rc; j++) {
 		const bool alone =
@@ -225,7 +230,7 @@ static int ask_about(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_er
 	const kh_fit *fit = &w->m->at[i].fit;
 	int rc = KH_OK;
 
-	if (w->probe[i].bases[KH_PROBES - 1] == 0)
+	if (!kh_probe_has(w, i))
 		return KH_OK;
 	if (kh_fit_short(fit) >= KH_FEW && w->m->at[i].cover.n >= KH_COVER_LEAST)
 		rc = ask_short(w, matcher, m, i, err);
@@ -313,4 +318,30 @@ int kh_probe_make(kh_work *w, kh_err *err)
 			w->due[w->n_due++] = i;
 	atomic_store(&w->next, 0);
 	return rc ? rc : kh_work_run(w, w->n_due, FEW_SPECIES, ask_some, err);
+}
+
+/* --- the species as if it were not there ---------------------------------------------------- */
+int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err)
+{
+	const kh_taxonomy *tax = w->in->db->tax;
+	kh_matcher *matcher = NULL;
+	made *m = kh_array(1, sizeof *m, err);
+	int rc = m ? kh_matcher_new(&matcher, w->in->db, w->in->rule, err) : KH_ENOMEM;
+
+	if (!rc) {
+		make_short(w, m, i);
+		kh_matcher_hide(matcher, w->m->at[i].taxon);
+		rc = kh_match_job(matcher, &m->job, m->call, NULL, NULL, NULL, err);
+	}
+	for (uint32_t j = 0; j < READS && !rc; j++) {
+		const kh_call *c = &m->call[j];
+
+		if (c->taxon == KH_NO_TAXON || c->taxon < genus || c->taxon >= tax->end[genus])
+			continue;
+		x->sum += 2 * kh_class_share(c) + 1;
+		x->n++;
+	}
+	kh_matcher_free(matcher);
+	free(m);
+	return rc;
 }

@@ -7,6 +7,10 @@
  * have, and to the genus if it has nearly all.  (How near they are does not tell: those of phage
  * T3 that fit T7, of another genus, do so at 91.5 %, those of S. bongori fit S. enterica at 88 %.)
  *
+ * Where the database has no other genus of the family, the species of the genus tell how near such
+ * are: perfect reads of each are called with the species left out.  What is much farther from the
+ * genus than each of its species is from the others is of another genus, and goes up to the family.
+ *
  * Below the species, reads of a strain that is not among the references are called now one of its
  * strains and now another one.  So a strain is supported if the sample's strain is what a reference
  * is, or if nearly all calls below the species agree.
@@ -29,8 +33,15 @@ enum {
 	ALONE = 5
 };
 
+/* Short fragments, and perfect reads, that a mean share is made of at least; fragments are far if
+ * theirs is less than 7/10 of that of the reads.  Of real genomes left out, or of none of the 31
+ * species, those of the genus have .78 to 1.02 (S. pyogenes beside S. mitis and S. pneumoniae the
+ * least), E. coli and Klebsiella beside two of Salmonella .60 to .64, Glaesserella beside two of
+ * Haemophilus .89; of made-up families, those of the genus .94 and more, others .49 to .82. */
+enum { KIN_FRAGMENTS = 40, KIN_READS = 8, FARTHER = 7, THAN = 10 };
+
 /* What is known of a genus. */
-enum { HAS_REFUTED = 1, HAS_SUPPORT = 2 };
+enum { HAS_REFUTED = 1, HAS_SUPPORT = 2, IS_FAR = 4 };
 
 struct support {
 	kh_work *w;
@@ -132,7 +143,67 @@ static void count_lost(struct support *s)
 
 static bool is_alone(const struct support *s, uint32_t genus, uint32_t above)
 {
-	return ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
+	return !(s->known[genus] & IS_FAR) &&
+	       ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
+}
+
+/* Adds the short fragments that are called a genus or below. */
+static void add_called(const struct support *s, uint32_t genus, kh_mean *x)
+{
+	const kh_classes *c = s->w->in->classes;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const uint32_t t = s->w->m->decision[i], cell = c->at[i].cell;
+
+		if (t == KH_NO_TAXON || s->genus[t] != genus || cell / KH_SHARES == KH_LONG)
+			continue;
+		x->sum += c->at[i].many * (2 * (cell % KH_SHARES) + 1);
+		x->n += c->at[i].many;
+	}
+}
+
+/* Are fragments of a genus farther from its species than each of these is from the others?  Not, if
+ * there are too few to tell. */
+static int ask_genus(struct support *s, uint32_t genus, bool *far, kh_err *err)
+{
+	kh_work *w = s->w;
+	kh_mean all = { 0, 0 };
+	uint32_t asked = 0;
+	int rc = KH_OK;
+
+	add_called(s, genus, &all);
+	*far = all.n >= KIN_FRAGMENTS;
+	for (uint32_t i = 0; i < w->m->n && *far && !rc; i++) {
+		kh_mean kin = { 0, 0 };
+
+		if (s->genus[w->m->at[i].taxon] != genus || !kh_probe_has(w, i))
+			continue;
+		asked++;
+		rc = kh_probe_kin(w, i, genus, &kin, err);
+		*far = kin.n >= KIN_READS &&
+		       THAN * ((all.sum << 8) / all.n) * kin.n < FARTHER * (kin.sum << 8);
+	}
+	*far &= asked > 1;
+	return rc;
+}
+
+/* Finds genera that are the only ones of their families in the database, and that the fragments
+ * are far from. */
+static int find_far(struct support *s, kh_err *err)
+{
+	bool far;
+	int rc = KH_OK;
+
+	for (uint32_t t = 1; t < s->tax->n && !rc; t++) {
+		if (s->genus[t] != t || s->known[t] != HAS_REFUTED)
+			continue;
+		const uint32_t above = above_genus(s->tax, t);
+		if (above == 0 || s->targets[t] != s->targets[above])
+			continue;
+		rc = ask_genus(s, t, &far, err);
+		s->known[t] |= far ? IS_FAR : 0;
+	}
+	return rc;
 }
 
 static uint32_t end_of(const struct support *s, uint32_t t)
@@ -144,7 +215,7 @@ static uint32_t end_of(const struct support *s, uint32_t t)
 		x = s->tax->parent[x];
 	if (genus == 0 || (species != KH_NO_TAXON && !is_refuted(presence_of(s, species))))
 		return x;
-	if (s->known[genus] == HAS_REFUTED) {
+	if ((s->known[genus] & ~IS_FAR) == HAS_REFUTED) {
 		const uint32_t above = above_genus(s->tax, genus);
 
 		if (!is_alone(s, genus, above))
@@ -178,6 +249,9 @@ int kh_support_make(kh_work *w, kh_err *err)
 		find_genera(&s);
 		count_calls(&s);
 		count_lost(&s);
+		rc = find_far(&s, err);
+	}
+	if (!rc) {
 		for (uint32_t t = 0; t < s.tax->n; t++)
 			m->end_up[t] = end_of(&s, t);
 		for (size_t i = 0; i < w->in->classes->n; i++)

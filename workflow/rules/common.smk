@@ -101,6 +101,9 @@ COLUMNS = {
     "interleaved": "interleaved",
     "fasta": "fasta",
     "long_reads": "long",
+    "control": "control",
+    "type": "type",
+    "sample_type": "type",
     **{
         name: f"fq{mate}"
         for mate in (1, 2)
@@ -131,6 +134,13 @@ def cells_of(sheet):
     return rows
 
 
+def is_control(row):
+    """Is the sample a negative control, by one of the two columns that say so?"""
+    words, yes = {"control", "blank", "negative"}, {"yes", "true", "1"}
+    control, kind = (row.pop(column, "").lower() for column in ("control", "type"))
+    return control in words | yes or kind in words
+
+
 def reads_in(row):
     """A row may have single reads of two more columns, which are rows of their own."""
     single = [row.pop(column) for column in ("fasta", "long") if column in row]
@@ -139,8 +149,8 @@ def reads_in(row):
 
 
 def read_samples(path):
-    """Rows of the sheet by sample, each checked against its schema."""
-    samples = {}
+    """Rows of the sheet by sample, each checked against its schema; names of controls"""
+    samples, controls = {}, {}
     with open(path, newline="", encoding="utf-8-sig") as sheet:
         header, *rows = cells_of(sheet) or [[]]
     for cells in rows:
@@ -149,12 +159,14 @@ def read_samples(path):
             for column, cell in zip(header, cells)
             if column.lower() in COLUMNS and cell
         }
+        if is_control(row):
+            controls[row.get("sample")] = True
         for reads in reads_in(row):
             validate(reads, schema="../schemas/samples.schema.yaml")
             samples.setdefault(reads["sample"], []).append(reads)
     if not samples:
         raise ValueError(f"{path}: no samples")
-    return samples
+    return samples, list(controls)
 
 
 def check_kinds(path, samples):
@@ -170,7 +182,7 @@ def check_kinds(path, samples):
             )
 
 
-SAMPLES = read_samples(config["samples"])
+SAMPLES, CONTROLS = read_samples(config["samples"])
 check_kinds(config["samples"], SAMPLES)
 
 
@@ -191,6 +203,9 @@ PROFILE = config["classify"]["profile"]
 # Whether calls that the sample as a whole speaks against are changed.
 SAMPLE_PASS = "--sample-pass" if config["classify"]["sample_pass"] else ""
 
+# The negative controls, if there are any, which merge compares the other samples with.
+CONTROLS_OPTION = f"--set controls={','.join(CONTROLS)}" if CONTROLS else ""
+
 # What is made of all samples.  Each rule that classifies removes these files before it
 # starts: if a sample then fails, none is left that tells of an earlier run.
 MERGED = [
@@ -200,6 +215,7 @@ MERGED = [
         for suffix, name in MERGE_FORMAT.items()
         if name in config["merge"]["formats"]
     ),
+    *(["results/samples.blanks.tsv"] if CONTROLS else []),
     *(["results/krona.html"] if config["krona"] else []),
     *(["results/multiqc.html"] if config["multiqc"] else []),
 ]

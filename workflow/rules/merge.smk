@@ -42,10 +42,33 @@ rule kmerhash_merge:
         profile=lambda wildcards: (
             "--set profile=profile.tsv" if PROFILE and wildcards.suffix == "html" else ""
         ),
+        controls=lambda wildcards: CONTROLS_OPTION if wildcards.suffix == "html" else "",
         extra=config["merge"]["extra"],
     shell:
         "kmerhash merge --format {params.format} --output {output:q} {params.profile} "
-        "{params.extra} {input:q} 2> {log:q}"
+        "{params.controls} {params.extra} {input:q} 2> {log:q}"
+
+
+rule blanks:
+    input:
+        expand("results/{sample}.report", sample=SAMPLES),
+    output:
+        report(
+            "results/samples.blanks.tsv",
+            caption="../report/blanks.rst",
+            category="All samples",
+        ),
+    log:
+        "logs/kmerhash/blanks.log",
+    conda:
+        "../envs/kmerhash.yaml"
+    container:
+        CONTAINER
+    params:
+        controls=CONTROLS_OPTION,
+    shell:
+        "kmerhash merge --format blanks --output {output:q} {params.controls} {input:q} "
+        "2> {log:q}"
 
 
 rule krona_text:
