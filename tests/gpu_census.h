@@ -58,7 +58,7 @@ static void count_features(struct sample *s)
 	kh_call *call = s->a.call;
 
 	ok(kh_distinct_init(&s->distinct, s->db->tax->n, err));
-	ok(be->engine_open(be, &e, s->db, &eo, err));
+	ok(be->engine_open(&e, s->db, &eo, err));
 	ok(be->queue_open(&q, e, 0, 0, err));
 	for (int i = 0; i < JOBS; cand += s->job[i].n, call += s->job[i++].n) {
 		kh_task task = { .job = &s->job[i], .call = call, .candidates = cand,
@@ -255,7 +255,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 
 	c->mask = calloc(s->stretch[co.n_targets], sizeof *c->mask);
 	ok(kh_classes_init(&c->left, err));
-	ok(w->be->engine_open(w->be, &e, s->db, &eo, err));
+	ok(w->be->engine_open(&e, s->db, &eo, err));
 	ok(w->be->census.open(&census, e, &co, err));
 	assert_non_null(census);
 	assert_int_equal(census->parts, w->n_devices);

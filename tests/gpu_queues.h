@@ -42,7 +42,7 @@ static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
 
 	o.on.memory = 1;
 	o.on.placement = KH_PLACE_HOST;
-	assert_int_equal(w->be->engine_open(w->be, &e, db, &o, &why), KH_ENOMEM);
+	assert_int_equal(w->be->engine_open(&e, db, &o, &why), KH_ENOMEM);
 	p = strstr(why.msg, "needs ");
 	assert_non_null(p);
 	assert_non_null(strstr(why.msg, "free by --set gpu-memory"));
@@ -97,7 +97,7 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 		eo.on.memory = tight_memory(w, db, &eo);
 	}
 	ok(kh_distinct_init(&a->distinct, db->tax->n, err));
-	ok(w->be->engine_open(w->be, &e, db, &eo, err));
+	ok(w->be->engine_open(&e, db, &eo, err));
 	for (unsigned i = 0; i < w->n_devices; i++)
 		ok(w->be->queue_open(&queue[i], e, i, submit_size, err));
 	run_queues(w, queue, job, n, a);

@@ -105,7 +105,7 @@ static void ask_genera(const struct way *w, const kh_db *db, const kh_rule *rule
 	size_t genera = 0;
 
 	ok(kh_translator_new(&r, &db->translated, err));
-	ok(w->be->engine_open(w->be, &e, db, &eo, err));
+	ok(w->be->engine_open(&e, db, &eo, err));
 	ok(w->be->queue_open(&queue, e, 0, 1 << 16, err));
 	for (size_t i = 0; i < n; i++) {
 		kh_task task = { .job = &job[i], .call = call }, *t;

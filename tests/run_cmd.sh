@@ -14,7 +14,7 @@ sed -i 's/^\(memory\t\)[0-9.]*/\1N/' all.2; sed 's/^\(memory\t\)[0-9.]*/\1N/' al
 same all.1 all.2 "--version -v: version --verbose"
 check "--version: one line" test "$(wc -l <one)" -eq 1
 head -n 1 all >first; same one first "--version -v begins with it"
-for line in 'build	.*(gcc|clang).*, with(out)? CUDA.*, with(out)? MPI' 'libraries	zlib [0-9.]+, jansson' 'cpu	[0-9]+ threads' \
+for line in 'build	.*(gcc|clang).*, with(out)? CUDA' 'libraries	zlib [0-9.]+, jansson' 'cpu	[0-9]+ threads' \
 	'memory	[0-9.]+ GB left ' 'devices	cpu; '; do
 	has "--version -v: ${line%%	*}" "^$line" all
 done
@@ -32,14 +32,6 @@ if [ -e "$KH_SRCDIR/config.status" ]; then skip "$name" "the source folder is co
 	(cd made && unset NVCC NVCCFLAGS && "$KH_SRCDIR/configure" -q --without-nccl --with-cuda="$t/cuda" --with-cuda-arch="100 80,90") >.err 2>&1
 	has "$name" '^CUDA_ARCH_FLAGS = .*,code=sm_100 .*,code=sm_80 .*,code=sm_90 .*_100,code=compute_100$' made/Makefile
 fi
-
-# --- several processes, of which only build and classify know ------------------------------------
-for command in merge inspect verify bracken-distrib; do
-	expect 2 "^kmerhash $command: 3 copies of this program were started, and this command works in one process" "mpirun $command" \
-		env OMPI_COMM_WORLD_SIZE=3 "$real" $command x
-	env OMPI_COMM_WORLD_SIZE=3 KH_COMM=off "$real" $command x 2>said
-	check "mpirun $command, KH_COMM=off" sh -c '! grep -q "copies" said'
-done
 
 # --- a folder that cannot be made ----------------------------------------------------------------
 check "a database" build --db made.khdb "$data"/genomes/*.gz
@@ -127,7 +119,7 @@ expect 1 "none.fa: No such file" "build --dry-run: a reference that is not there
 
 r1=$data/reads/tiny_sim_1.fq.gz
 "$kmerhash" classify -h >help
-check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 9 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 8
+check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 10 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 9
 grep '^    kmerhash' help | grep -o -e '--[a-z-]*' | sort -u >shown; grep -o '^  .. *--[a-z-]*\|^  -., --[a-z-]*' help | grep -o -e '--[a-z-]*' | sort -u >known
 check "classify -h: the examples' options are its options" test -z "$(comm -23 shown known)" -a -s shown
 "$real" classify --device cpu --db a.khdb --output - "$r1" >/dev/null 2>said

@@ -20,8 +20,8 @@ from_page() {
 unknown_options() {
 	for c in $commands bench; do from_help "$c"; done | sort -u >"$t/all"
 	echo '--version' >>"$t/all"
-	printf '%s\n' --bind-to --map-by --to-hdf5 --table-type --process-obs-metadata \
-		--cflags --libs --with-tables >>"$t/all"        # of mpirun, biom, pkg-config, configure
+	printf '%s\n' --to-hdf5 --table-type --process-obs-metadata \
+		--cflags --libs --with-tables >>"$t/all"        # of biom, pkg-config, configure
 	printf '%s\n' --quick --minimum-hit-groups --minimum-base-quality --report-minimizer-data \
 		--report-zero-counts --use-mpa-style --gzip-compressed --bzip2-compressed --memory-mapping \
 		--only-classified-output --fasta-input --fastq-input --log --use-daemon >>"$t/all" # of kraken2 and k2

@@ -166,14 +166,6 @@ check "no standard error" sh -c '"$@" 2>&-' - "$real" build --device cpu --max-u
 check "no standard error: a sound database" "$real" verify x.khdb
 rm -f x.tsv x.kreport x.khdb
 
-# --- processes that cannot know of each other --------------------------------------------------------
-if [ ! -x "${real%/*}/tests/test_comm" ]; then
-	expect 2 "3 copies of this program were started, but it was built without MPI" "copies without MPI" \
-		env OMPI_COMM_WORLD_SIZE=3 "$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" $phix
-	expect 0 "" "copies without MPI, on purpose" env OMPI_COMM_WORLD_SIZE=3 KH_COMM=off \
-		"$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" --max-unmapped 1 $phix
-else skip "copies without MPI" "built with MPI"; fi
-
 # --- pipes -------------------------------------------------------------------------------------
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done | sed 's/^@/@a-rather-long-name-so-that-pipes-fill-/' >10.fq
 ("$real" classify -q --db a.khdb --report pipe.kreport 10.fq 2>.err; echo $? >status) | head -n 1 >got

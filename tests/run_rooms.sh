@@ -5,7 +5,7 @@
 # Nothing in src/ includes cuda/.
 rooms='
 	base
-	io kmer comm
+	io kmer
 	seqio
 	taxonomy text
 	kraken2 translated
@@ -16,7 +16,7 @@ rooms='
 	cuda/gpu cuda/kernels
 	cuda/builder cuda/engine cuda/inflate
 	cuda
-	build remote run
+	build run
 	lib page
 	merge bracken
 	cuda/tables

@@ -209,6 +209,44 @@ if [ -x "$built/tests/make_kraken" ]; then
 	cp config.kept small/config/config.yaml
 else skip "a database of Kraken 2" "no tests/make_kraken"; fi
 
+# Several databases: one answer, as of the command, by a job for each sample and by one for all.
+made() { name=$1; shift; "$kmerhash" build -q --device cpu --db small/data/"$name".khdb --taxonomy "$data/taxonomy" \
+	--accession2taxid "$data/taxonomy/accession2taxid.tsv" --set total-bases=200000 "$@"; }
+made a "$data"/genomes/E*.gz; made b "$data"/genomes/[MS]*.gz
+cp small/config/config.yaml config.kept
+{ sed '/^references:/,/accession2taxid.tsv/d' config.kept; echo 'database: [a.khdb, b.khdb]'; } >small/config/config.yaml
+of_both() { "$kmerhash" classify -q --device cpu --db small/data/a.khdb --db small/data/b.khdb --sample-pass --report want \
+	"$data/reads/tiny_sim_1.fq.gz" && [ "$(cut -f 5 want | grep -cx '10847\|694002')" = 2 ] && cmp want small/results/a.report; }
+check "two databases" snake; check "two databases: one answer" of_both; check "then nothing, with two" nothing
+made b "$data"/genomes/M*.gz
+check "one of two is replaced" snake; check "one of two is replaced: seen" of_both
+
+# A job for each sample and database, and one that joins them; then on two hosts, each with one of the databases,
+# from which the candidates are copied to a third.
+printf 'classify:\n  parts: true\n' >local/parts.yaml
+sheet 'a\treads/tiny_sim_1.fq.gz\t\nb\treads/tiny_sim_1.fq.gz\treads/tiny_sim_2.fq.gz\n'
+check "two samples" snake; mv small/results listed
+parts() { snake --configfile "$t/$dir/config/config.yaml" "$t/local/parts.yaml" "$@"; }
+like_listed() { for f in listed/*.report listed/*.tsv.gz listed/*.profile.tsv listed/taxa.tsv; do cmp "$f" "$dir/results/${f##*/}" || return; done; }
+check "lint, with jobs for each" parts --lint
+check "jobs for samples and databases" parts; check "jobs for samples and databases: joined" like_listed
+nothing_left "when they are joined" small/resources/candidates/*
+nothing_more() { parts && says 'Nothing to be done'; }
+asks() { memory=$1; shift; parts "$@" && says "mem_mb=$memory,"; }
+only_joined() { parts && says 'rule kmerhash_classify:' && ! says 'rule kmerhash_candidates:'; }
+check "then nothing, with jobs for each" nothing_more
+for dir in host0 host1 joined; do mkdir -p $dir/data $dir/resources/candidates; cp -R small/config $dir/; ln -s "$data/reads" $dir/data/reads; done
+mv small/data/a.khdb host0/data/; mv small/data/b.khdb host1/data/
+for part in 0 1; do
+	dir=host$part
+	check "$dir: candidates by its database, in memory for it" asks 2000 --notemp -- resources/candidates/a.$part.cand resources/candidates/b.$part.cand
+	cp $dir/resources/candidates/* joined/resources/candidates/; cp $dir/data/*.khdb joined/data/
+done
+dir=joined; touch joined/resources/candidates/*
+check "candidates of two hosts, and none that is made anew" only_joined; check "candidates of two hosts: joined" like_listed
+dir=small
+cp config.kept small/config/config.yaml
+
 # Sheets as other pipelines write them, and the program's.
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" | awk 'NR % 4 == 1 { sub(/^@/, ">"); print } NR % 4 == 2' >small/data/reads/a.fa
 fragments() { awk -F '\t' 'NR > 1 { printf "%s %s ", $1, $2 }' small/results/summary.tsv; }

@@ -150,8 +150,8 @@ static struct way way[] = {
 	{ "on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_HOST, false },
 	{ "text on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS, false },
 	{ "partly on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
-	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER, false },
-	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER, false },
+	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD, false },
+	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD, false },
 };
 
 static void only_devices_there(void)
@@ -211,7 +211,7 @@ static void test_too_large(void **state)
 		kh_err why = { 0, "" };
 
 		assert_int_equal(
-			kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
+			kh_backend_cuda.engine_open(&e, db, &eo, &why),
 			KH_ENOMEM);
 		assert_non_null(strstr(why.msg, "the index does not fit: of "));
 		assert_null(e);
@@ -245,7 +245,7 @@ static void test_damage(void **state)
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
 		assert_int_equal(
-			kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
+			kh_backend_cuda.engine_open(&e, db, &eo, &why),
 			KH_EFORMAT);
 		map[at] ^= (char)(1 << i % 8);
 		kh_db_close(db);

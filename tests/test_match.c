@@ -13,7 +13,7 @@ static struct way way[] = {
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
 	{ "replicated", &kh_backend_cuda, 3, { 0, 1, 3 }, KH_PLACE_REPLICATE, false },
 	{ "sharded", &kh_backend_cuda, 3, { 0, 1, 3 }, KH_PLACE_SHARD, false },
-	{ "sharded, on one device", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_SHARD_PEER, false },
+	{ "sharded, on one device", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_SHARD, false },
 	{ "on the host", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_HOST, false },
 	{ "text on the host", &kh_backend_cuda, 1, { 2 }, KH_PLACE_HOST_LISTS, false },
 	{ "part of it on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
@@ -292,7 +292,7 @@ static void test_no_room(void **state)
 	eo.on = devices_of(&way[0]);
 	eo.on.placement = KH_PLACE_REPLICATE;
 	fake_reset(UINT64_C(512) << 20);
-	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
+	assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why),
 			 KH_ENOMEM);
 	assert_non_null(strstr(why.msg, "the index does not fit: of "));
 	assert_null(e);
@@ -412,7 +412,7 @@ static void test_failing_queue(void **state)
 	add_record(&reads, random_text, CROWD_LEN);
 	const kh_job job = { .n = 1, .block = { &reads.b } };
 
-	ok(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, err));
+	ok(kh_backend_cuda.engine_open(&e, db, &eo, err));
 	for (unsigned i = 0; i < QUEUES; i++) {
 		ok(kh_backend_cuda.queue_open(&queue[i], e, i, 0, err));
 		task[i] = (kh_task) { .job = &job, .call = call[i] };

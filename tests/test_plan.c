@@ -173,7 +173,7 @@ static void test_least(void **state)
 	}
 }
 
-/* As many pairs come from other processes as are given, or more. */
+/* As many pairs come from other devices as are given, or more. */
 static void test_exchange(void **state)
 {
 	(void)state;

@@ -70,7 +70,7 @@ static void open_world(struct world *w, unsigned members)
 	w->members = members;
 	for (unsigned i = 0; i < members; i++)
 		w->device[i] = (int)(i % gpus());
-	ok(&w->j, kh_gpu_comm_open(&w->comm, NULL, w->device, members, &err), &err);
+	ok(&w->j, kh_gpu_comm_open(&w->comm, w->device, members, &err), &err);
 }
 
 static void make_load(struct world *w, const struct load *l, unsigned seed)

@@ -168,13 +168,12 @@ void kh_cuda_engine_close(kh_engine *e)
 	free(e);
 }
 
-int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
-			const kh_engine_options *o, kh_err *err)
+int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
-	(void)be;
 	if (!e)
 		return KH_ENOMEM;
 	e->db = db;
@@ -194,8 +193,7 @@ int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
 		rc = put_small(e, &e->copy[i], err);
 	/* the host checks what is mapped there */
 	if (!rc && db->unchecked)
-		rc = kh_db_check(db, 0, KH_RANGES,
-				 o->on.threads ? o->on.threads : kh_cpus(), err);
+		rc = kh_db_check(db, o->on.threads ? o->on.threads : kh_cpus(), err);
 	if (rc) {
 		kh_cuda_engine_close(e);
 		return rc;

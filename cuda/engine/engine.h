@@ -7,8 +7,8 @@
 #define KH_CUDA_DEPTH 2                         /* tasks of a queue under way */
 #define KH_CUDA_BLOCK_SIZE ((size_t)2 << 20)    /* bytes of text of the usual block */
 
-int kh_cuda_engine_open(const kh_backend *be, kh_engine **e, const kh_db *db,
-			const kh_engine_options *o, kh_err *err);
+int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_engine_options *o,
+			kh_err *err);
 void kh_cuda_engine_close(kh_engine *e);
 int kh_cuda_queue_open(kh_task_queue **l, kh_engine *e, unsigned worker, size_t block_size,
 		      kh_err *err);

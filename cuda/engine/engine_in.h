@@ -37,7 +37,7 @@ struct kh_cuda_copy {
 struct kh_engine {
 	const kh_db *db;
 	kh_rule rule;
-	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST, SHARD_PEER */
+	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST, SHARD */
 	struct kh_cuda_copy *copy;
 	size_t n;
 	uint64_t ahead;                 /* bytes of reads under way on a device */

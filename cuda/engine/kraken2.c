@@ -28,7 +28,7 @@ static uint64_t part_cells(const kh_engine *e)
 {
 	const uint64_t each = e->db->k2->rule.capacity / e->n + 1;
 
-	return e->placement == KH_PLACE_SHARD_PEER ? (each + 1023) / 1024 * 1024
+	return e->placement == KH_PLACE_SHARD ? (each + 1023) / 1024 * 1024
 						   : e->db->k2->rule.capacity;
 }
 
@@ -84,14 +84,13 @@ static int place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	switch (o->on.placement) {
 	case KH_PLACE_AUTO:
 		e->placement = bytes <= room ? KH_PLACE_REPLICATE
-			       : peers && bytes / e->n < room ? KH_PLACE_SHARD_PEER : KH_PLACE_HOST;
+			       : peers && bytes / e->n < room ? KH_PLACE_SHARD : KH_PLACE_HOST;
 		return KH_OK;
 	case KH_PLACE_SHARD:
-	case KH_PLACE_SHARD_PEER:
 		if (!peers)
 			return kh_fail(err, KH_EUSAGE, "--set placement=shard needs several GPUs "
 				       "that can read each other's memory");
-		e->placement = KH_PLACE_SHARD_PEER;
+		e->placement = KH_PLACE_SHARD;
 		return KH_OK;
 	case KH_PLACE_REPLICATE:
 	case KH_PLACE_HOST:
@@ -191,7 +190,7 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < e->n && !rc; i++) {
-		const bool part = e->placement == KH_PLACE_SHARD_PEER;
+		const bool part = e->placement == KH_PLACE_SHARD;
 		const uint64_t from = part ? i * each : 0;
 
 		l.of[i].from = from < bytes ? from : bytes;
@@ -235,7 +234,7 @@ static int load_taxa(kh_engine *e, struct kh_cuda_k2_copy *c, kh_err *err)
 				  .n_parts = 1,
 				  .taxon = c->taxon.p,
 				  .tree = { .n = t->n, .parent = c->parent.p, .end = c->end.p } };
-	if (e->placement == KH_PLACE_SHARD_PEER)
+	if (e->placement == KH_PLACE_SHARD)
 		c->q.n_parts = (uint32_t)e->n;
 	for (uint32_t i = 0; i < c->q.n_parts; i++)
 		c->q.part[i] = e->placement == KH_PLACE_REPLICATE ? c->cells.p
@@ -274,13 +273,12 @@ static int choose(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	return rc;
 }
 
-int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
-			   const kh_engine_options *o, kh_err *err)
+int kh_cuda_k2_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			   kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc = KH_ENOMEM;
 
-	(void)be;
 	if (!e)
 		return rc;
 	e->db = db;

@@ -7,8 +7,8 @@
 
 #include "backend/backend.h"
 
-int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **e, const kh_db *db,
-			   const kh_engine_options *o, kh_err *err);
+int kh_cuda_k2_engine_open(kh_engine **e, const kh_db *db, const kh_engine_options *o,
+			   kh_err *err);
 void kh_cuda_k2_engine_close(kh_engine *e);
 int kh_cuda_k2_queue_open(kh_task_queue **l, kh_engine *e, unsigned worker, size_t block_size,
 			  kh_err *err);

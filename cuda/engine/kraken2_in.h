@@ -18,7 +18,7 @@ struct kh_cuda_k2_copy {
 
 struct kh_engine {
 	const kh_db *db;
-	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST or SHARD_PEER */
+	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST or SHARD */
 	bool by_host;                   /* HOST, or the kernel does not know such a database */
 	struct kh_cuda_k2_copy *copy;
 	size_t n;

@@ -167,7 +167,7 @@ static bool try(const struct room *r, enum kh_placement placement, enum kh_place
 	if (placement == KH_PLACE_HOST)
 		cut_for_host(r, wish);
 	return too_small(r) == e->n && !host_lacks(r) &&
-	       (placement != KH_PLACE_SHARD_PEER || r->peers);
+	       (placement != KH_PLACE_SHARD || r->peers);
 }
 
 static int refuse(const struct room *r, kh_err *err)
@@ -175,7 +175,7 @@ static int refuse(const struct room *r, kh_err *err)
 	const kh_engine *e = r->e;
 	const size_t i = too_small(r);
 
-	if (e->placement == KH_PLACE_SHARD_PEER && !r->peers)
+	if (e->placement == KH_PLACE_SHARD && !r->peers)
 		return kh_fail(err, KH_EDEVICE,
 			       "the devices cannot read each other's memory");
 	if (host_lacks(r))
@@ -197,13 +197,13 @@ static int refuse(const struct room *r, kh_err *err)
 /* Takes the first placement that will do. */
 static int decide(const struct room *r, enum kh_placement want, kh_err *err)
 {
-	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER,
+	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD,
 						 KH_PLACE_HOST };
 
 	for (int i = 0; i < 3; i++)
 		if ((way[i] == want || want == KH_PLACE_AUTO ||
-		     (want == KH_PLACE_HOST_LISTS && i == 2) ||
-		     (want == KH_PLACE_SHARD && i == 1)) && try(r, way[i], want))
+		     (want == KH_PLACE_HOST_LISTS && way[i] == KH_PLACE_HOST)) &&
+		    try(r, way[i], want))
 			return KH_OK;
 	r->e->by_host = want == KH_PLACE_AUTO;
 	if (!r->e->by_host)
@@ -216,7 +216,7 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
 	static const char *const how[] = { [KH_PLACE_REPLICATE] = "replicated",
 					   [KH_PLACE_HOST] = "on the host",
-					   [KH_PLACE_SHARD_PEER] = "sharded" };
+					   [KH_PLACE_SHARD] = "sharded" };
 	struct room r = { .e = e,
 			  .limit = o->on.memory,
 			  .free = kh_array(e->n, sizeof *r.free, err),

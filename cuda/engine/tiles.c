@@ -36,7 +36,7 @@ void kh_cuda_cut_text(kh_engine *e)
 
 		c->from = all * i / e->n;
 		c->to = all * (i + 1) / e->n;
-		if (e->placement == KH_PLACE_SHARD_PEER)
+		if (e->placement == KH_PLACE_SHARD)
 			run_of(e, n * i / e->n, n * (i + 1) / e->n, &c->from, &c->to);
 	}
 }
@@ -73,7 +73,7 @@ static bool has(uint64_t first, uint64_t end, uint64_t from, uint64_t to)
 
 uint64_t kh_cuda_tile(const kh_engine *e, const struct kh_cuda_copy *c, uint64_t tile)
 {
-	const bool shard = e->placement == KH_PLACE_SHARD_PEER;
+	const bool shard = e->placement == KH_PLACE_SHARD;
 	const kh_cuda_run *on_device = &e->on_device, *on_host = &e->on_host;
 	uint64_t from, to;
 

@@ -17,27 +17,17 @@ static const kh_gpu_way *const nccl = NULL;
 #endif
 
 /* --- open, close ------------------------------------------------------------------ */
-/* The number of members of each process: how many there are, and which are this one's. */
-static int count_members(kh_gpu_comm *c, kh_err *err)
+/* KH_GPU_COMM_TIMEOUT; 60 where that is no number of seconds from 1 on. */
+static double patience(void)
 {
-	const unsigned processes = kh_comm_size(c->comm), me = kh_comm_self(c->comm);
-	uint64_t *n = kh_array(processes, sizeof *n, err);
-	int rc = n ? KH_OK : KH_ENOMEM;
+	const char *s = getenv("KH_GPU_COMM_TIMEOUT");
+	const double seconds = s ? strtod(s, NULL) : 60;
 
-	if (!rc)
-		n[me] = c->n;
-	if (!rc && c->comm)
-		rc = kh_comm_sum(c->comm, n, processes, err);
-	for (unsigned r = 0; r < processes && !rc; r++) {
-		c->first += r < me ? (unsigned)n[r] : 0;
-		c->size += (unsigned)n[r];
-	}
-	free(n);
-	return rc;
+	return seconds >= 1 ? seconds : 60;
 }
 
-static int open_way(const kh_gpu_way *way, kh_gpu_comm **out, kh_comm *comm, const int *device,
-		    size_t n, kh_err *err)
+static int open_way(const kh_gpu_way *way, kh_gpu_comm **out, const int *device, size_t n,
+		    kh_err *err)
 {
 	kh_gpu_comm *c = kh_array(1, way->bytes, err);
 	int rc;
@@ -45,14 +35,11 @@ static int open_way(const kh_gpu_way *way, kh_gpu_comm **out, kh_comm *comm, con
 	if (!c)
 		return KH_ENOMEM;
 	c->way = way;
-	c->comm = comm;
-	c->patience = kh_comm_timeout(&c->patience, NULL) ? 60 : c->patience;
+	c->patience = patience();
 	c->device = kh_array(n, sizeof *c->device, err);
 	rc = c->device ? KH_OK : KH_ENOMEM;
 	for (size_t i = 0; i < n && !rc; i++)
 		c->device[c->n++] = device[i];
-	if (!rc)
-		rc = count_members(c, err);
 	if (!rc)
 		rc = way->open(c, err);
 	if (rc) {
@@ -64,19 +51,16 @@ static int open_way(const kh_gpu_way *way, kh_gpu_comm **out, kh_comm *comm, con
 	return rc;
 }
 
-int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n, kh_err *err)
+int kh_gpu_comm_open(kh_gpu_comm **c, const int *device, size_t n, kh_err *err)
 {
 	const char *wish = getenv("KH_GPU_COMM");
-	bool all, by_nccl = comm || (wish && strcmp(wish, "nccl") == 0);
+	bool all, by_nccl = wish && strcmp(wish, "nccl") == 0;
 	int rc = kh_gpu_peers(device, n, &all, err);
 
 	if (rc)
 		return rc;
-	if (comm && !nccl)
-		return kh_fail(err, KH_EUSAGE, "this program was built without NCCL: the GPUs of "
-			       "several processes cannot work together");
 	by_nccl |= !all;
-	return open_way(by_nccl && nccl ? nccl : &kh_gpu_way_peer, c, comm, device, n, err);
+	return open_way(by_nccl && nccl ? nccl : &kh_gpu_way_peer, c, device, n, err);
 }
 
 void kh_gpu_comm_close(kh_gpu_comm *c)
@@ -95,16 +79,6 @@ void kh_gpu_comm_abort(kh_gpu_comm *c)
 	c->dead = true;
 	if (c->way->abort)
 		c->way->abort(c);
-}
-
-unsigned kh_gpu_comm_size(const kh_gpu_comm *c)
-{
-	return c->size;
-}
-
-unsigned kh_gpu_comm_first(const kh_gpu_comm *c)
-{
-	return c->first;
 }
 
 /* --- work ------------------------------------------------------------------------- */
@@ -134,7 +108,7 @@ int kh_gpu_comm_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStre
 {
 	int rc = check_alive(c, err);
 
-	return rc || c->size == 1 || n == 0 ? rc : last_if(c, c->way->sum(c, p, n, stream, err));
+	return rc || c->n == 1 || n == 0 ? rc : last_if(c, c->way->sum(c, p, n, stream, err));
 }
 
 /* Has each of the streams done its work?  1; 0, and the current device has not; or an error. */
@@ -168,7 +142,7 @@ int kh_gpu_comm_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
 }
 
 /* --- what the ways share ---------------------------------------------------------- */
-int kh_gpu_comm_keep(const kh_gpu_message *p, unsigned self, kh_err *err)
+int kh_gpu_comm_keep(const kh_gpu_message *p, size_t self, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -188,10 +162,9 @@ int kh_gpu_comm_pause(const kh_gpu_comm *c, double began, kh_err *err)
 	const struct timespec nap = { 0, 20000 };
 
 	if (waited > c->patience)
-		return kh_fail(err, c->comm ? KH_EIO : KH_EDEVICE,
-			       "process %u: what GPUs send each other: cuda:%d is not done after "
-			       "%g s (KH_COMM_TIMEOUT)",
-			       kh_comm_self(c->comm), kh_gpu_current(), c->patience);
+		return kh_fail(err, KH_EDEVICE,
+			       "what GPUs send each other: cuda:%d is not done after %g s "
+			       "(KH_GPU_COMM_TIMEOUT)", kh_gpu_current(), c->patience);
 	if (waited > SPIN)
 		nanosleep(&nap, NULL);
 	return KH_OK;

@@ -8,10 +8,8 @@
 /* What each way knows of its members; its own struct begins with it. */
 struct kh_gpu_comm {
 	const struct kh_gpu_way *way;
-	kh_comm *comm;                  /* the processes; NULL: one */
-	unsigned size, first;           /* members of all; number of this process's first one */
-	size_t n;
-	int *device;                    /* of n */
+	size_t n;                       /* members */
+	int *device;
 	double patience;                /* seconds */
 	bool dead;                      /* a call has failed: so do all later ones */
 };
@@ -32,8 +30,10 @@ typedef struct kh_gpu_way {
 extern const kh_gpu_way kh_gpu_way_peer;
 extern const kh_gpu_way kh_gpu_way_nccl;        /* only if HAVE_NCCL */
 
+/* To be called when a call has failed: ends what is under way. */
+void kh_gpu_comm_abort(kh_gpu_comm *c);
 /* A member's copy to itself, in its stream. */
-int kh_gpu_comm_keep(const kh_gpu_message *p, unsigned self, kh_err *err);
+int kh_gpu_comm_keep(const kh_gpu_message *p, size_t self, kh_err *err);
 /* To be called again and again while something is waited for since `began`: sleeps, though not at
  * all in the beginning, and fails if that has taken too long, with the current device as the one
  * that is not done. */

@@ -1,9 +1,9 @@
 /*
- * nccl.c - the members of a run through NCCL
+ * nccl.c - what GPUs send each other, by NCCL
  *
- * The communicators do not block: a call that is under way is looked at again and again, together
- * with what the processes know of each other, until it is complete, has failed, or has taken too
- * long. After a failure they are aborted, and every later call fails.
+ * The communicators do not block: a call that is under way is looked at again and again, until it
+ * is complete, has failed, or has taken too long. After a failure they are aborted, and every later
+ * call fails.
  */
 #include <config.h>
 #include "cuda/gpu/comm_in.h"
@@ -32,8 +32,7 @@ static int check(const kh_gpu_comm *c, size_t i, ncclResult_t r, const char *cal
 	if (r == ncclSuccess || r == ncclInProgress)
 		return KH_OK;
 	return kh_fail(err, r == ncclUnhandledCudaError ? KH_EDEVICE : KH_EIO,
-		       "process %u, cuda:%d: %s: %s (%s)", kh_comm_self(c->comm),
-		       c->device[i], call, ncclGetErrorString(r),
+		       "cuda:%d: %s: %s (%s)", c->device[i], call, ncclGetErrorString(r),
 		       ncclGetLastError(nccl_of(c)[i]));
 }
 
@@ -48,10 +47,10 @@ static void nccl_abort(kh_gpu_comm *c)
 	}
 }
 
-/* What the processes and NCCL know to have gone wrong; *busy: calls are under way. */
+/* What NCCL knows to have gone wrong; *busy: calls are under way. */
 static int health(kh_gpu_comm *c, const char *what, bool *busy, kh_err *err)
 {
-	int rc = kh_comm_check(c->comm, err);
+	int rc = KH_OK;
 
 	*busy = false;
 	for (size_t i = 0; i < c->n && !rc; i++) {
@@ -102,21 +101,17 @@ static int join(kh_gpu_comm *c, kh_err *err)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	ncclUniqueId id = { { 0 } };
-	int rc = KH_OK;
+	int rc = check(c, 0, ncclGetUniqueId(&id), "ncclGetUniqueId", err);
 
 	config.blocking = 0;
-	if (kh_comm_self(c->comm) == 0)
-		rc = check(c, 0, ncclGetUniqueId(&id), "ncclGetUniqueId", err);
-	if (!rc && c->comm)
-		rc = kh_comm_broadcast(c->comm, 0, &id, sizeof id, err);
 	if (rc)
 		return rc;
 	ncclGroupStart();
 	for (size_t i = 0; i < c->n && !rc; i++)
 		if (!(rc = kh_gpu_use(c->device[i], err)))
 			rc = check(c, i,
-				   ncclCommInitRankConfig(&nccl_of(c)[i], (int)c->size, id,
-							  (int)(c->first + i), &config),
+				   ncclCommInitRankConfig(&nccl_of(c)[i], (int)c->n, id, (int)i,
+							  &config),
 				   "ncclCommInitRankConfig", err);
 	return end(c, rc, "ncclCommInitRankConfig", err);
 }
@@ -143,7 +138,7 @@ static void finalize(kh_gpu_comm *c)
 
 static void nccl_close(kh_gpu_comm *c)
 {
-	if (!c->dead && c->size > 1)
+	if (!c->dead && c->n > 1)
 		finalize(c);
 	free(nccl_of(c));
 }
@@ -155,12 +150,12 @@ static int nccl_open(kh_gpu_comm *c, kh_err *err)
 	x->nccl = kh_array(c->n, sizeof *x->nccl, err);
 	if (!x->nccl)
 		return KH_ENOMEM;
-	return c->size > 1 ? join(c, err) : KH_OK;
+	return c->n > 1 ? join(c, err) : KH_OK;
 }
 
 /* --- work ------------------------------------------------------------------------- */
-/* What local member i sends to m and takes from it. */
-static int exchange(kh_gpu_comm *c, size_t i, const kh_gpu_message *p, unsigned m,
+/* What member i sends to m and takes from it. */
+static int exchange(kh_gpu_comm *c, size_t i, const kh_gpu_message *p, size_t m,
 		    kh_err *err)
 {
 	const char *send = (const char *)p->send + p->at[m];
@@ -188,14 +183,14 @@ static int nccl_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err
 
 	for (size_t i = 0; i < c->n && !rc; i++)
 		if (!(rc = kh_gpu_use(c->device[i], err)))
-			rc = kh_gpu_comm_keep(&message[i], c->first + (unsigned)i, err);
-	if (rc || c->size == 1)
+			rc = kh_gpu_comm_keep(&message[i], i, err);
+	if (rc || c->n == 1)
 		return rc;
 	ncclGroupStart();
 	for (size_t i = 0; i < c->n && !rc; i++)
 		for (const kh_gpu_message *p = &message[i]; p && !rc; p = p->more)
-			for (unsigned m = 0; m < c->size && !rc; m++)
-				if (m != c->first + i)
+			for (size_t m = 0; m < c->n && !rc; m++)
+				if (m != i)
 					rc = exchange(c, i, p, m, err);
 	return end(c, rc, "all to all", err);
 }

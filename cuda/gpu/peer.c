@@ -1,5 +1,5 @@
 /*
- * peer.c - the members of one process by copies from peer to peer
+ * peer.c - what GPUs send each other, by copies from peer to peer
  *
  * A copy into a member's memory is put into the sender's stream, when the receiver's has
  * come to the exchange; the receiver's stream goes on when all copies to it are done.
@@ -96,7 +96,7 @@ static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		rc = kh_gpu_use(c->device[i], err);
 		if (!rc)
-			rc = kh_gpu_comm_keep(&message[i], (unsigned)i, err);
+			rc = kh_gpu_comm_keep(&message[i], i, err);
 		for (size_t d = 1; d < c->n && !rc; d++) /* each member to a different one */
 			rc = give(c, i, (i + d) % c->n, message, err);
 	}

@@ -208,7 +208,7 @@ static int open_member(kht_dtable *d, size_t i, void *arg, kh_err *err)
 
 static int open_all(kht_dtable *d, const kht_dtable_config *c, const int *device, kh_err *err)
 {
-	const size_t n = d->n;
+	const size_t n = d->members;
 
 	d->m = kh_array(n, sizeof *d->m, err);
 	d->work = kh_array(n, sizeof *d->work, err);
@@ -255,9 +255,7 @@ int kht_dtable_open(const kht_dtable_config *c, kh_gpu_comm *comm, const int *de
 	d->comm = comm;
 	d->hashgraph = strcmp(c->system, "hashgraph") == 0;
 	d->independent = c->independent;
-	d->members = kh_gpu_comm_size(comm);
-	d->first = kh_gpu_comm_first(comm);
-	d->n = n;
+	d->members = (unsigned)n;
 	d->key_bytes = c->table.key_bits / 8;
 	d->value_bytes = c->table.value_bits / 8;
 	sizes(d, c, bin_memory);
@@ -308,7 +306,7 @@ void kht_dtable_close(kht_dtable *d)
 	if (!d)
 		return;
 	if (d->m && d->work && d->wire)
-		for (size_t i = 0; i < d->n; i++)
+		for (size_t i = 0; i < d->members; i++)
 			close_member(d, i);
 	kh_gpu_drop(&d->host);
 	free(d->m);

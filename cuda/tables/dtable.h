@@ -9,11 +9,9 @@
  * other mode): each GPU has a table of its own pairs, a query goes to all, the answers
  * are put together.
  *
- * The GPUs are the members of a communicator (gpu/comm.h), of one process or several;
- * every call is made by all processes.  A part lies on each GPU: part[i] is of the i-th
- * local member, and so are its results, in the order of its queries.  Memory that is
- * given comes from cudaMalloc.  A call returns when all local members are done;
- * only one thread at a time may use a table.
+ * The GPUs are the members of a communicator (gpu/comm.h).  A part lies on each GPU: part[i] is of
+ * member i, and so are its results, in the order of its queries.  Memory that is given comes from
+ * cudaMalloc.  A call returns when all members are done; only one thread at a time may use a table.
  *
  * Pairs, and keys of a query, are hashed, brought into the order of their bins, and so of their
  * owners, and sent, in chunks: one travels while the next is ordered. The owner uses the same
@@ -36,7 +34,7 @@ typedef struct kht_dtable_config {
 	unsigned chunks; /* of an exchange, at most 16; 0: choice; 1: no overlap */
 } kht_dtable_config;
 
-/* What a local member has; work begins after what is in `stream`. */
+/* What a member has; work begins after what is in `stream`. */
 typedef struct kht_dpart {
 	const void *keys, *values; /* values: of insert */
 	size_t n;
@@ -60,15 +58,15 @@ const char *kht_dphase_name(enum kht_dphase p);
 typedef struct kht_dtable_stats {
 	unsigned members, chunks;
 	uint64_t pairs, most; /* of all members; of the one that has most */
-	uint64_t bytes;       /* of device memory, of the local members */
-	/* Of the last operation, the longest of the local members: seconds a phase; from the
+	uint64_t bytes;       /* of device memory */
+	/* Of the last operation, the longest of the members: seconds a phase; from the
 	 * first byte that travelled to the last; and bytes sent meanwhile to others, by the
 	 * one that sent most. */
 	double seconds[KHT_DPHASES], wire;
 	uint64_t wire_bytes;
 } kht_dtable_stats;
 
-/* `device` names the local members, as to kh_gpu_comm_open(); comm is borrowed. */
+/* `device`: as to kh_gpu_comm_open(); comm is borrowed. */
 int kht_dtable_open(const kht_dtable_config *config, kh_gpu_comm *comm, const int *device, size_t n,
 		    kht_dtable **d, kh_err *err);
 void kht_dtable_close(kht_dtable *d); /* NULL is allowed */

@@ -8,7 +8,7 @@
 #include "cuda/gpu/gpu.h"
 
 #define KHT_DCHUNKS  16
-#define KHT_DMEMBERS 64 /* of one process */
+#define KHT_DMEMBERS 64
 #define KHT_DTRY(x)                                                                                \
 	do {                                                                                       \
 		int rc_ = (x);                                                                     \
@@ -65,8 +65,7 @@ struct kht_dtable {
 	kht_table_config cfg;
 	kh_gpu_comm *comm; /* borrowed */
 	bool hashgraph, independent, built;
-	unsigned members, first, chunks;
-	size_t n; /* local members */
+	unsigned members, chunks;
 	kht_dmember *m;
 	cudaStream_t *work, *wire;
 	unsigned count_log2, bins_log2; /* bins that are counted, that keys are ordered by */
@@ -74,17 +73,17 @@ struct kht_dtable {
 	uint64_t seed;
 	unsigned key_bytes, value_bytes;
 	uint64_t *held; /* pairs of each member */
-	/* host, pinned: the matrix; the splits; small things of each local member */
+	/* host, pinned: the matrix; the splits; small things of each member */
 	kh_gpu_buf host;
-	kh_gpu_message *message; /* [2][local]: the second go with the first */
-	size_t *bytes;          /* of the messages: [2][local][4][member] */
+	kh_gpu_message *message; /* [2][member]: the second go with the first */
+	size_t *bytes;          /* of the messages: [2][member][4][member] */
 	uint64_t wire_bytes;
 	bool timed;
 };
 
 /* --- dtable_move.c ---------------------------------------------------------------- */
 
-/* Calls f for each local member, with its device as the current one. */
+/* Calls f for each member, with its device as the current one. */
 typedef int kht_deach(kht_dtable *d, size_t i, void *arg, kh_err *err);
 int kht_dt_each(kht_dtable *d, kht_deach *f, void *arg, kh_err *err);
 int kht_dt_room(kht_dmember *m, enum kht_droom r, size_t bytes, kh_err *err);
@@ -155,7 +154,7 @@ typedef struct kht_dorder {
 	bool numbers;
 } kht_dorder;
 int kht_dt_exchange(kht_dtable *d, const kht_dorder *o, unsigned how, kh_err *err);
-/* Waits until all local members are done. */
+/* Waits until all members are done. */
 int kht_dt_finish(kht_dtable *d, kh_err *err);
 int kht_dt_times(kht_dtable *d, kht_dtable_stats *s, kh_err *err);
 

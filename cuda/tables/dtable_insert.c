@@ -62,7 +62,7 @@ static int sum_all(kht_dtable *d, kh_err *err)
 	uint64_t *p[KHT_DMEMBERS];
 
 	KHT_DTRY(kht_dt_each(d, sum, NULL, err));
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->members; i++)
 		p[i] = d->m[i].room[KHT_DROOM_SUM].p;
 	return kh_gpu_comm_sum(d->comm, p, (size_t)1 << d->count_log2, d->work, err);
 }
@@ -80,7 +80,7 @@ static int owners(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	kht_dmember *m = &d->m[i];
 	const kht_dcounts c = counts_of(d, m);
-	const size_t row = (size_t)(d->first + i) * d->members * d->chunks * 8;
+	const size_t row = i * d->members * d->chunks * 8;
 
 	(void)arg;
 	return kht_dt_owners(&c, m->room[KHT_DROOM_SPLIT].p, kht_dt_at(m, KHT_DROOM_MATRIX, row),
@@ -109,7 +109,7 @@ int kht_dt_divide(kht_dtable *d, const kht_dpart *part, bool first, kh_err *err)
 
 static int own_size(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const size_t row = (size_t)(d->first + i) * d->members;
+	const size_t row = i * d->members;
 	uint64_t *up = kht_dt_up(d, i);
 
 	for (unsigned m = 0; m < d->members; m++)
@@ -132,7 +132,7 @@ int kht_dt_share(kht_dtable *d, kh_err *err)
 {
 	uint64_t *p[KHT_DMEMBERS];
 
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->members; i++)
 		p[i] = d->m[i].room[KHT_DROOM_MATRIX].p;
 	KHT_DTRY(kh_gpu_comm_sum(d->comm, p, matrix_bytes(d) / 8, d->work, err));
 	KHT_DTRY(kh_gpu_use(d->m[0].device, err));
@@ -149,7 +149,7 @@ int kht_dt_share(kht_dtable *d, kh_err *err)
 static void runs(const kht_dtable *d, size_t i, kht_run *run)
 {
 	const kht_dmember *m = &d->m[i];
-	const unsigned me = d->first + (unsigned)i;
+	const unsigned me = (unsigned)i;
 
 	for (size_t k = 0; k < (size_t)d->chunks * d->members; k++) {
 		const bool own = k % d->members == me;
@@ -166,7 +166,7 @@ static void runs(const kht_dtable *d, size_t i, kht_run *run)
 /* Makes the part's own arrays large enough before anything is under way. */
 static int part_room(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const uint32_t *split = kht_dt_splits(d) + d->first + i;
+	const uint32_t *split = kht_dt_splits(d) + i;
 	const unsigned finer = d->bins_log2 - d->count_log2;
 	kht_dmember *m = &d->m[i];
 	kht_hashgraph_part *p = &m->part;
@@ -174,7 +174,7 @@ static int part_room(kht_dtable *d, size_t i, void *arg, kh_err *err)
 	(void)arg;
 	p->first = split[0] << finer;
 	p->bins = (split[1] - split[0]) << finer;
-	p->n = d->held[d->first + i];
+	p->n = d->held[i];
 	KHT_DTRY(kht_dt_room(m, KHT_DROOM_OFFSET, ((uint64_t)p->bins * p->rows + 1) * 4, err));
 	KHT_DTRY(kht_dt_room(m, KHT_DROOM_TABLE_KEYS, p->n * d->key_bytes, err));
 	KHT_DTRY(kht_dt_room(m, KHT_DROOM_TABLE_VALUES, p->n * d->value_bytes, err));
@@ -211,7 +211,7 @@ static int insert_run(kht_dtable *d, size_t i, const kht_run *r, kh_err *err)
 /* What a table of its own gets: each chunk when it is there, while the next travels. */
 static int insert(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const unsigned all = d->members, me = d->first + (unsigned)i;
+	const unsigned all = d->members, me = (unsigned)i;
 	const kht_dplan *p = &d->m[i].keys;
 	kht_run *run = kht_dt_up(d, i);
 
@@ -282,7 +282,7 @@ int kht_dtable_insert(kht_dtable *d, const kht_dpart *part, kh_err *err)
 {
 	if (d->hashgraph && d->built)
 		return kh_fail(err, KH_EUSAGE, "a HashGraph is built by one insert");
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->members; i++)
 		if (part[i].n > d->cfg.capacity)
 			return kh_fail(err, KH_EUSAGE,
 				       "%zu pairs on cuda:%d, of a table of %llu a GPU", part[i].n,

@@ -12,7 +12,7 @@
 /* --- members ---------------------------------------------------------------------- */
 int kht_dt_each(kht_dtable *d, kht_deach *f, void *arg, kh_err *err)
 {
-	for (size_t i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->members; i++) {
 		KHT_DTRY(kh_gpu_use(d->m[i].device, err));
 		KHT_DTRY(f(d, i, arg, err));
 	}
@@ -41,7 +41,7 @@ static size_t ups(const kht_dtable *d) { return (size_t)d->members * d->chunks +
 
 size_t kht_dt_host_bytes(const kht_dtable *d)
 {
-	return before_up(d) * sizeof(uint64_t) + d->n * ups(d) * sizeof(kht_run);
+	return before_up(d) * sizeof(uint64_t) + d->members * ups(d) * sizeof(kht_run);
 }
 
 void *kht_dt_up(const kht_dtable *d, size_t i)
@@ -137,8 +137,8 @@ static void plan(const kht_dtable *d, unsigned me, unsigned how, kht_dplan *p)
 
 void kht_dt_plan(kht_dtable *d, unsigned how)
 {
-	for (size_t i = 0; i < d->n; i++)
-		plan(d, d->first + (unsigned)i, how,
+	for (size_t i = 0; i < d->members; i++)
+		plan(d, (unsigned)i, how,
 		     how & KHT_DPLAN_LISTS ? &d->m[i].lists : &d->m[i].keys);
 }
 
@@ -149,8 +149,8 @@ static void fill_message(kht_dtable *d, size_t i, unsigned k, unsigned c, const 
 	const kht_dmember *m = &d->m[i];
 	const kht_dplan *p = v->how & KHT_DPLAN_LISTS ? &m->lists : &m->keys;
 	const bool back = v->how & KHT_DPLAN_BACK;
-	size_t *b = d->bytes + (k * d->n + i) * 4 * d->members;
-	const unsigned all = d->members, me = d->first + (unsigned)i;
+	size_t *b = d->bytes + (k * d->members + i) * 4 * d->members;
+	const unsigned all = d->members, me = (unsigned)i;
 
 	for (unsigned o = 0; o < all; o++) {
 		const size_t at = (size_t)c * all + o;
@@ -161,7 +161,7 @@ static void fill_message(kht_dtable *d, size_t i, unsigned k, unsigned c, const 
 		b[2 * all + o] = (back ? p->back : p->from)[at] * v->width;
 		b[3 * all + o] = moved ? (back ? p->n : p->got)[at] * v->width : 0;
 	}
-	d->message[k * d->n + i] = (kh_gpu_message) {
+	d->message[k * d->members + i] = (kh_gpu_message) {
 		.send = v->keys_of ? v->keys_of[i].keys : m->room[v->send].p,
 		.at = b,
 		.bytes = b + all,
@@ -174,12 +174,12 @@ static void fill_message(kht_dtable *d, size_t i, unsigned k, unsigned c, const 
 
 int kht_dt_move(kht_dtable *d, unsigned c, const kht_dmove *v, const kht_dmove *with, kh_err *err)
 {
-	for (size_t i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->members; i++) {
 		fill_message(d, i, 0, c, v);
 		if (!with)
 			continue;
 		fill_message(d, i, 1, c, with);
-		d->message[i].more = &d->message[d->n + i];
+		d->message[i].more = &d->message[d->members + i];
 	}
 	return kh_gpu_comm_all_to_all(d->comm, d->message, err);
 }
@@ -279,12 +279,12 @@ static int rooms(kht_dtable *d, size_t i, void *arg, kh_err *err)
 
 static void count_bytes(kht_dtable *d, unsigned width)
 {
-	for (size_t i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->members; i++) {
 		const kht_dplan *p = &d->m[i].keys;
 		uint64_t n = 0;
 
 		for (size_t k = 0; k < (size_t)d->chunks * d->members; k++)
-			if (k % d->members != d->first + i)
+			if (k % d->members != i)
 				n += p->n[k] * width;
 		d->wire_bytes = n > d->wire_bytes ? n : d->wire_bytes;
 	}

@@ -198,7 +198,7 @@ static int refuse(const kht_dtable *d, const kht_dpart *part, kh_err *err)
 
 	if (!d->independent && !d->built)
 		return kh_fail(err, KH_EUSAGE, "nothing has been inserted yet");
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->members; i++)
 		if (part[i].n * each >= UINT32_MAX)
 			return kh_fail(err, KH_EUSAGE,
 				       "%zu queries on cuda:%d: 2^32 answers are too many",
@@ -232,7 +232,7 @@ static int lengths(kht_dtable *d, size_t i, void *arg, kh_err *err)
 	const kht_dcounts c = { .chunks = d->chunks, .members = d->members };
 	kht_dmember *m = &d->m[i];
 	const size_t n = (size_t)d->chunks * d->members, got = m->keys.from[n];
-	const size_t row = (d->first + i) * n * 8;
+	const size_t row = i * n * 8;
 	uint64_t *up = kht_dt_up(d, i);
 
 	(void)arg;

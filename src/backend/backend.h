@@ -12,6 +12,7 @@
 #include "backend/census.h"
 #include "backend/devices.h"
 #include "classify/align.h"
+#include "classify/answer.h"
 #include "classify/distinct.h"
 #include "classify/kraken.h"
 #include "io/inflater.h"
@@ -23,7 +24,6 @@ typedef struct kh_engine_options {
 	const kh_rule *rule;
 	kh_devices on;
 	uint64_t input;                 /* bytes of files with reads to come, as far as known */
-	bool alone;                     /* no other process here uses the same index */
 	/* fragments that the rule leaves uncalled are to be looked at by translated seeds, as far
 	 * as the engine can do that by itself: kh_task.genus */
 	bool translate;
@@ -47,6 +47,8 @@ typedef struct kh_task {
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
 	/* on the CPU: where fragments lie, or NULL: not wanted */
 	kh_alignments *aligned;
+	kh_answer *answers;             /* alike: what the database says, for others */
+	const kh_answer *known;         /* alike: what is known, by parts of the database */
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host */
 	kh_census *census;
@@ -65,8 +67,6 @@ typedef struct kh_task_queue kh_task_queue;     /* one worker's tasks */
 
 struct kh_backend {
 	const char *name;
-	/* for the maker of this table; NULL: the table is a constant */
-	void *context;
 	/* What it can do. */
 	/* it works on the cores of the host, with the index where kh_db has mapped it */
 	bool on_host;
@@ -90,12 +90,8 @@ struct kh_backend {
 	int (*inflater_open)(kh_inflater **z, const kh_devices *on, kh_err *err);
 	void (*inflater_close)(kh_inflater *z);
 
-	/* `be` is this table, for its context. */
-	int (*engine_open)(const kh_backend *be, kh_engine **e, const kh_db *db,
-			   const kh_engine_options *o, kh_err *err);
-	/* NULL, or called when all tasks have been collected: adds the features counted that
-	 * no task has given yet; `to` is NULL if they are not wanted. */
-	int (*engine_end)(kh_engine *e, kh_distinct *to, kh_err *err);
+	int (*engine_open)(kh_engine **e, const kh_db *db, const kh_engine_options *o,
+			   kh_err *err);
 	void (*engine_close)(kh_engine *e);
 	/* block_size: bytes of text of the blocks to come, as far as known. */
 	int (*queue_open)(kh_task_queue **q, kh_engine *e, unsigned worker, size_t block_size,

@@ -14,7 +14,7 @@ static int copy_translated(kh_compute *c, const kh_db *db, const kh_compute_opti
 	const uint64_t bytes = db->h->section[KH_SEC_TRANSLATED].bytes;
 	int rc;
 
-	if (db->fd < 0 || o->shared || o->input < bytes ||
+	if (db->fd < 0 || o->input < bytes ||
 	    bytes > kh_memory_left_now(c->workers).bytes / 4)
 		return KH_OK;
 	rc = kh_db_copy(db, KH_SEC_TRANSLATED, &c->copy, c->workers, err);
@@ -48,9 +48,8 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 	const kh_engine_options eo = { .rule = o->rule,
 				       .on = *on,
 				       .input = o->input,
-				       .translate = db->translated.head && !o->part &&
+				       .translate = db->translated.head &&
 						    o->rule->confidence == 0,
-				       .alone = !o->shared,
 				       .queues = on->threads,
 				       .block_size = o->block_size };
 	const double began = kh_seconds();
@@ -60,8 +59,8 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 	c->queue = kh_array(c->workers, sizeof *c->queue, err);
 	if (!c->queue)
 		return KH_ENOMEM;
-	rc = c->be->engine_open(c->be, &c->engine, db, &eo, err);
-	if (!rc && db->unchecked && db->stamps && !on->comm)    /* it was checked while loaded */
+	rc = c->be->engine_open(&c->engine, db, &eo, err);
+	if (!rc && db->unchecked && db->stamps)    /* it was checked while loaded */
 		kh_stamp_write(db);
 	for (unsigned i = 0; i < c->workers && !rc; i++)
 		rc = c->be->queue_open(&c->queue[i], c->engine, i, o->block_size, err);

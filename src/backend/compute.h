@@ -31,10 +31,6 @@ typedef struct kh_compute_options {
 	const kh_rule *rule;
 	uint64_t input;                 /* bytes of files to come, as far as known */
 	size_t block_size;              /* of the blocks to come */
-	bool shared;                    /* other processes here may use the same index */
-	/* what comes out is a part of what another process makes of it: translated seeds are for
-	 * that one */
-	bool part;
 } kh_compute_options;
 
 /* To be closed even if it fails. What o points to must live until then. */

@@ -186,7 +186,7 @@ static uint64_t index_bytes(const kh_db *db)
  * for a byte of reads; the copy takes no more than half of the memory that is left. */
 static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 {
-	if (db->fd < 0 || !o->alone)
+	if (db->fd < 0)
 		return false;
 	if (o->on.placement != KH_PLACE_AUTO)
 		return o->on.placement == KH_PLACE_REPLICATE;
@@ -220,13 +220,12 @@ static void cpu_engine_close(kh_engine *e)
 	free(e);
 }
 
-static int cpu_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
-			   const kh_engine_options *o, kh_err *err)
+static int cpu_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			   kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
-	(void)be;
 	if (!e)
 		return KH_ENOMEM;
 	*e = (kh_engine) { .db = *db, .rule = o->rule };
@@ -271,6 +270,7 @@ static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 {
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
+	kh_match_next(q->text, t->answers, t->known);
 	return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
 }
 

@@ -1,8 +1,10 @@
-/* devices.h - which devices do the work of a command, and who takes part */
+/* devices.h - which devices do the work of a command */
 #ifndef KH_BACKEND_DEVICES_H
 #define KH_BACKEND_DEVICES_H
 
-#include "comm/comm.h"
+#include <stddef.h>
+#include <stdint.h>
+#include "base/msg.h"
 
 typedef struct kh_backend kh_backend;
 
@@ -13,9 +15,7 @@ enum kh_placement {
 	KH_PLACE_REPLICATE,     /* all of it on each device */
 	KH_PLACE_HOST,          /* in the host's memory, read over the bus */
 	KH_PLACE_HOST_LISTS,    /* the buckets on each device, the lists in the host's memory */
-	KH_PLACE_SHARD,         /* a run of ranges on each; the faster of the two ways below */
-	KH_PLACE_SHARD_PEER,    /* read directly from the memory of its owner */
-	KH_PLACE_SHARD_EXCHANGE /* features are sent to the owner, lists come back */
+	KH_PLACE_SHARD          /* a run of ranges on each, read from the memory of its owner */
 };
 
 /* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */
@@ -31,13 +31,12 @@ int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
 /* The same for a database of Kraken 2. */
 int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err);
 
-/* What a command works with: the devices, where the index lies on them, and who takes part. */
+/* What a command works with. */
 typedef struct kh_devices {
 	kh_choice choice;
 	enum kh_placement placement;
 	uint64_t memory;                /* bytes of each GPU that may be taken; 0: all free */
-	kh_comm *comm;                  /* NULL: one process */
-	unsigned threads;               /* workers of this process; 0: all CPUs */
+	unsigned threads;               /* workers; 0: all CPUs */
 } kh_devices;
 
 #endif

@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 static enum kh_level log_level = KH_INFO;
-static char process_prefix[24];
-static unsigned process_number;
 static const char *json_command;        /* NULL: messages are plain lines */
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 static bool progress_shown;              /* guarded by that lock */
@@ -48,19 +46,6 @@ int kh_fail_nomem(kh_err *e)
 void kh_log_level(enum kh_level level)
 {
 	log_level = level;
-}
-
-void kh_log_process(unsigned number)
-{
-	process_prefix[0] = 0;
-	process_number = number;
-	if (number > 0)
-		snprintf(process_prefix, sizeof process_prefix, "process %u: ", number);
-}
-
-const char *kh_log_prefix(void)
-{
-	return process_prefix;
 }
 
 const char *kh_colour(enum kh_level level)
@@ -103,19 +88,17 @@ static void quote(char to[2 * SHOWN], const char *text)
 static void put_json(enum kh_level level, const char *shown)
 {
 	static const char *const name[] = { "error", "warning", "info", "debug" };
-	char quoted[2 * SHOWN], process[40] = "";
+	char quoted[2 * SHOWN];
 	struct timespec now;
 	struct tm utc;
 
 	quote(quoted, shown);
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
-	if (process_number > 0)
-		snprintf(process, sizeof process, "\"process\":%u,", process_number);
 	fprintf(stderr, "{\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ\",\"level\":\"%s\","
-		"\"command\":\"%s\",%s\"message\":\"%s\"}\n", utc.tm_year + 1900, utc.tm_mon + 1,
+		"\"command\":\"%s\",\"message\":\"%s\"}\n", utc.tm_year + 1900, utc.tm_mon + 1,
 		utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, now.tv_nsec / 1000000,
-		name[level], json_command, process, quoted);
+		name[level], json_command, quoted);
 }
 
 /* A message of a level; `command`: it is what ends that command. */
@@ -132,11 +115,9 @@ static void put(enum kh_level level, const char *command, const char *text)
 	if (json_command)
 		put_json(level, shown);
 	else if (command)
-		fprintf(stderr, "%skmerhash %s:%s %s%s\n", colour, command, plain, process_prefix,
-			shown);
+		fprintf(stderr, "%skmerhash %s:%s %s\n", colour, command, plain, shown);
 	else
-		fprintf(stderr, "kmerhash: %s%s%s%s%s\n", process_prefix, colour, name[level],
-			plain, shown);
+		fprintf(stderr, "kmerhash: %s%s%s%s\n", colour, name[level], plain, shown);
 	pthread_mutex_unlock(&terminal);
 }
 
@@ -145,7 +126,7 @@ void kh_log(enum kh_level level, const char *fmt, ...)
 	char line[LINE];
 	va_list ap;
 
-	if (level > log_level || (level == KH_INFO && process_prefix[0]))
+	if (level > log_level)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
@@ -172,8 +153,8 @@ bool kh_progress_due(void)
 	const time_t now = time(NULL);
 
 	/* of all threads that come here within a second, only one prints */
-	return now != atomic_exchange(&last, now) && log_level >= KH_INFO && !process_prefix[0] &&
-	       !json_command && isatty(STDERR_FILENO);
+	return now != atomic_exchange(&last, now) && log_level >= KH_INFO && !json_command &&
+	       isatty(STDERR_FILENO);
 }
 
 void kh_progress_show(const char *text)

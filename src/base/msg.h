@@ -43,11 +43,6 @@ enum kh_level { KH_SILENT = -1, KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 
 /* Only commands and what they are made of log; lib/kmerhash.h is silent. */
 void kh_log_level(enum kh_level level);
-/* With several processes, only process 0 logs progress and results; warnings, errors and what -v
- * adds come from all, with the number of the process. */
-void kh_log_process(unsigned number);
-/* "" or "process N: ", to put in front of a message. */
-const char *kh_log_prefix(void);
 void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 
 /* What ends a command, whatever the level: "kmerhash COMMAND: text". */
@@ -64,7 +59,7 @@ const char *kh_colour(enum kh_level level);
 double kh_seconds(void);
 
 /* A line that replaces itself, for progress.h.  It is due if stderr is a terminal, the level is
- * info or above, on process 0, and of all threads that ask within a second for one.
+ * info or above, and of all threads that ask within a second for one.
  * kh_progress_end() wipes it; so does any message. */
 bool kh_progress_due(void);
 void kh_progress_show(const char *text);

@@ -104,7 +104,7 @@ typedef struct kh_build_estimate {
 	bool known;
 	uint64_t text;                  /* of all references, decompressed */
 	uint32_t k;
-	uint64_t features;              /* this process's */
+	uint64_t features;
 	/* memory and disk for them until all references have been read; */
 	uint64_t pairs;
 	uint64_t kept;                  /* the part of that in memory; the rest is on disk */

@@ -8,7 +8,7 @@
  * has all features; else another share is tried.  Two builds are usual.
  *
  * Nothing but the sizes of what was built decides, so the share is the same on every device and
- * for any number of threads and processes.
+ * for any number of threads.
  *
  * A database that is added to has a share of its own features, and there can be no more of them.
  * A build from all references seldom takes a greater share, as they have become more; where it

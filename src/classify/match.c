@@ -44,71 +44,13 @@ struct kh_matcher {
 	kh_call *to;
 	kh_distinct *distinct;
 	kh_candidates *wanted;          /* of the job's fragments, or NULL */
+	/* what a part of a collection says of the fragment; of the job's, to be noted, or NULL; and
+	 * what is known of these, or NULL */
+	kh_answer answer;
+	kh_answer *answers;
+	const kh_answer *known;
 	kh_aligner *aligner;
 };
-
-/* --- rooms --------------------------------------------------------------------------- */
-static int claims_room(kh_claims *c, uint32_t n, kh_err *err)
-{
-	size_t v = c->cap, alone = c->cap;
-	int rc = kh_grow((void **)&c->v, &v, n, sizeof *c->v, err);
-
-	if (!rc)
-		rc = kh_grow((void **)&c->alone, &alone, n, sizeof *c->alone, err);
-	if (!rc)
-		c->cap = (uint32_t)(v < alone ? v : alone);
-	return rc;
-}
-
-static int claims_new(kh_claims *c, size_t species, kh_err *err)
-{
-	c->of = kh_array(species, sizeof *c->of, err);
-	return c->of ? KH_OK : KH_ENOMEM;
-}
-
-static void claims_free(kh_claims *c)
-{
-	free(c->v);
-	free(c->alone);
-	free(c->of);
-}
-
-static int rooms_new(kh_matcher *x, size_t species, kh_err *err)
-{
-	kh_matching *m = &x->m;
-
-	m->db = &x->db;
-	if (claims_new(&x->sums.claims, species, err) ||
-	    claims_room(&m->here, KH_MATCH_PLACES, err))
-		return KH_ENOMEM;
-	m->place = kh_array(KH_MATCH_PLACES + KH_RESCUE_MOST, sizeof *m->place, err);
-	m->sorted = kh_array(KH_MATCH_CANDIDATES, sizeof *m->sorted, err);
-	for (int i = 0; i < 2; i++) {
-		kh_found *f = &m->found[i];
-
-		f->candidate = kh_array(KH_MATCH_CANDIDATES, sizeof *f->candidate, err);
-		f->region = kh_array(KH_MATCH_CANDIDATES, sizeof *f->region, err);
-		if (!m->place || !m->sorted || !f->candidate || !f->region)
-			return KH_ENOMEM;
-	}
-	return KH_OK;
-}
-
-static void rooms_free(kh_matcher *x)
-{
-	kh_matching *m = &x->m;
-
-	claims_free(&m->here);
-	claims_free(&x->sums.claims);
-	free(x->sums.sum);
-	free(x->credit);
-	free(m->place);
-	free(m->sorted);
-	for (int i = 0; i < 2; i++) {
-		free(m->found[i].candidate);
-		free(m->found[i].region);
-	}
-}
 
 /* --- its scratch --------------------------------------------------------------------- */
 int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_err *err)
@@ -122,8 +64,9 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 	m->waiting.index = db->joined ? db->joined->index
 				      : (kh_seed_joint) { .index = &m->db.seeds, .n = 1 };
 	m->guess = kh_array(KH_MATCH_GUESSES, sizeof *m->guess, err);
-	if (!m->guess || rooms_new(m, db->bins.n_species, err) ||
-	    kh_aligner_new(&m->aligner, db, err)) {
+	m->m.db = &m->db;
+	if (!m->guess || kh_claims_of_species(&m->sums.claims, db->bins.n_species, err) ||
+	    kh_matching_new(&m->m, err) || kh_aligner_new(&m->aligner, db, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;
 	}
@@ -138,7 +81,10 @@ void kh_matcher_free(kh_matcher *m)
 		return;
 	free(m->guess);
 	kh_asking_clear(&m->waiting);
-	rooms_free(m);
+	kh_matching_clear(&m->m);
+	kh_claims_clear(&m->sums.claims);
+	free(m->sums.sum);
+	free(m->credit);
 	kh_aligner_free(m->aligner);
 	free(m->had);
 	free(m);
@@ -147,6 +93,7 @@ void kh_matcher_free(kh_matcher *m)
 /* --- one segment --------------------------------------------------------------------- */
 static void begin(kh_matcher *m)
 {
+	m->answer.score = m->answer.level = 0;
 	m->call = (kh_call) { .taxon = KH_NO_TAXON };
 	m->n_had = 0;
 	m->bases = 0;
@@ -159,6 +106,11 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 	int rc;
 
 	m->call.found = (uint32_t)m->n_had;
+	m->answer.call = m->call;
+	if (m->answers)
+		m->answers[number] = m->answer;
+	if (m->answers && m->wanted)
+		m->answers[number].wanted = m->wanted[number];
 	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
@@ -206,6 +158,8 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	if (!best || s->mate[0].seeds + s->mate[1].seeds == 0)
 		return;
 	x->call.hits = best->hits;
+	x->answer.score = best->score > 0 ? (uint32_t)best->score : 0;
+	x->answer.level = (uint8_t)kh_log2(s->mate[0].seeds + s->mate[1].seeds);
 	if (x->wanted && !kh_extent_any(m->crowd))
 		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, best);
 	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
@@ -277,6 +231,8 @@ static void call_long(kh_matcher *x, size_t number)
 	share_parts(x, best);
 	c = &x->sums.claims.v[best];
 	x->call.hits = c->hits;
+	x->answer.score = (uint32_t)c->score;
+	x->answer.level = KH_LEVELS - 1;
 	if (x->wanted)
 		x->wanted[number] = kh_sums_wanted(&x->db, &x->sums, best);
 	kh_aligner_choose(x->aligner, c->species);
@@ -289,7 +245,7 @@ static void call_long(kh_matcher *x, size_t number)
 static int sums_room(kh_matcher *x, uint32_t more, kh_err *err)
 {
 	const uint32_t n = x->sums.claims.n + more;
-	int rc = claims_room(&x->sums.claims, n, err);
+	int rc = kh_claims_room(&x->sums.claims, n, err);
 
 	if (!rc)
 		rc = kh_grow((void **)&x->sums.sum, &x->cap_sum, n, sizeof *x->sums.sum, err);
@@ -344,13 +300,17 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
-/* Compares a segment whose candidates are known.  *again: some seeds were not looked up, and what
- * the others found is not enough, so nothing is decided. */
-static int compare(kh_matcher *x, const kh_mates *s, bool *again, kh_err *err)
+/* Compares a segment whose candidates are known; later: of all seeds.  *again: some seeds were not
+ * looked up, and what the others found is not enough, so nothing is decided. */
+static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh_err *err)
 {
+	const kh_mates *s = &asking->s;
+	const bool early = asking->first[0].bins + asking->first[1].bins > 0;
 	kh_matching *m = &x->m;
 
 	*again = true;
+	if (x->answers && !(later && early))
+		kh_asking_bounds(asking, m);
 	for (uint32_t i = 0; i < 2; i++)
 		if (kh_match_has_nothing(m, s, i))
 			return KH_OK;
@@ -358,6 +318,8 @@ static int compare(kh_matcher *x, const kh_mates *s, bool *again, kh_err *err)
 		kh_places_regions(m, s, i);
 	kh_claims_forget(&m->here);
 	*again = kh_match_segment(m, s);
+	if (!*again && x->answers && s->only)
+		kh_asking_settled(asking, m, later, &x->answer);
 	return *again ? KH_OK : take_claims(x, s, err);
 }
 
@@ -371,9 +333,10 @@ static int settle(kh_matcher *m, kh_err *err)
 	bool again;
 
 	for (size_t i = 0; i < w->n && !rc; i++) {
+		m->answer.any &= !w->v[i].s.only;
 		for (uint32_t mate = 0; mate < 2; mate++)
-			kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
-		rc = compare(m, &w->v[i].s, &again, err);
+			m->answer.any |= kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
+		rc = compare(m, &w->v[i], false, &again, err);
 		if (again)
 			w->v[left++] = w->v[i];
 	}
@@ -383,9 +346,10 @@ static int settle(kh_matcher *m, kh_err *err)
 	if (!rc)
 		rc = kh_asking_look_up(w, &w->others, &m->db, err);
 	for (size_t i = 0; i < left && !rc; i++) {
+		m->answer.any &= !w->v[i].s.only;
 		for (uint32_t mate = 0; mate < 2; mate++)
-			kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
-		rc = compare(m, &w->v[i].s, &again, err);
+			m->answer.any |= kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
+		rc = compare(m, &w->v[i], true, &again, err);
 	}
 	w->n = w->all.n = w->first.seeds.n = 0;
 	return rc;
@@ -440,6 +404,7 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	int rc = settle(m, err);
 
 	begin(m);
+	m->answer = (kh_answer) { .any = false };
 	if (!rc)
 		rc = long_records(m, b, r, true, number, err);
 	m->sure = is_sure(m);
@@ -466,6 +431,22 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	return add_segment(m, &s, err);
 }
 
+/* A fragment whose call is known. */
+static int take_known(kh_matcher *m, size_t number, kh_err *err)
+{
+	begin(m);
+	m->call = m->known[number].call;
+	if (m->wanted)
+		m->wanted[number] = m->known[number].wanted;
+	return end(m, number, err);
+}
+
+void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known)
+{
+	m->answers = answers;
+	m->known = known;
+}
+
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
 		 kh_alignments *aligned, kh_distinct *distinct, kh_err *err)
 {
@@ -482,7 +463,8 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 		const kh_record *r[2];
 
 		kh_job_records(job, i, b, r);
-		rc = fragment(m, b, r, i, err);
+		rc = m->known && !m->known[i].open ? take_known(m, i, err)
+						   : fragment(m, b, r, i, err);
 	}
 	return rc ? rc : settle(m, err);
 }

@@ -10,6 +10,8 @@
  *
  *	match.c         on the CPU: fragments, their segments, the turns in which these are compared
  *	match_ask.c     which features are looked up in a turn, and what they find
+ *	match_answer.c  what a part of a collection says beside its call
+ *	match_rooms.c   the rooms of what is compared
  *
  * for the CPU and for kernels:
  *
@@ -27,6 +29,7 @@
 #define KH_CLASSIFY_MATCH_H
 
 #include "classify/align.h"
+#include "classify/answer.h"
 #include "classify/distinct.h"
 #include "db/db.h"
 #include "seqio/feed.h"
@@ -46,6 +49,11 @@ typedef struct kh_matcher kh_matcher;
 
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
+/* For the jobs to come: `answers`, or NULL, gets what the database says of each fragment of a job;
+ * those that `known`, or NULL, has, and are not open, are not compared. */
+void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known);
+/* The least scores of a call. */
+void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);
 /* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
  * NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments of those
  * that are called.  `distinct`: NULL, or counts the hits of these. */

@@ -219,7 +219,19 @@ static void add(kh_found *f, const struct bins b[2])
 		f->known = kh_seed_below(f->n);
 }
 
-void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
+/* The positions of seeds from number i on; where there are no seeds at all, there is no array. */
+static const uint32_t *from_seed(const uint32_t *pos, size_t i)
+{
+	return pos ? pos + i : NULL;
+}
+
+/* The same of what was found. */
+static const uint64_t *from_bin(const kh_seeds_found *found, size_t i)
+{
+	return found->n > 0 ? found->bin + i : NULL;
+}
+
+bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
 	struct kh_asking_mate *a = &x->first[mate];
 	const kh_seeds_found *found = &w->first.found;
@@ -230,13 +242,14 @@ void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	while (w->next < found->n && (uint32_t)found->bin[w->next] < end)
 		w->next++;
 	a->bins = (uint32_t)(w->next - a->bin);
-	b[0].bin = found->n > 0 ? found->bin + a->bin : NULL;
+	b[0].bin = from_bin(found, a->bin);
 	b[0].n = a->bins;
-	kh_places_begin(f, w->first.seeds.pos + a->seed, a->seeds);
+	kh_places_begin(f, from_seed(w->first.seeds.pos, a->seed), a->seeds);
 	add(f, b);
+	return b[0].n > 0;
 }
 
-void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
+bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
 	const struct kh_asking_mate *a = &x->first[mate];
 	const kh_mate *m = &x->s.mate[mate];
@@ -247,10 +260,11 @@ void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	       w->others.number[(uint32_t)others->bin[w->next]] < m->first + m->seeds)
 		w->next++;
 	const struct bins b[2] = {
-		{ w->first.found.bin + a->bin, a->bins, w->first.number, m->first },
-		{ others->bin + from, w->next - from, w->others.number, m->first }
+		{ from_bin(&w->first.found, a->bin), a->bins, w->first.number, m->first },
+		{ from_bin(others, from), w->next - from, w->others.number, m->first }
 	};
 
-	kh_places_begin(f, w->all.pos + m->first, m->seeds);
+	kh_places_begin(f, from_seed(w->all.pos, m->first), m->seeds);
 	add(f, b);
+	return b[0].n + b[1].n > 0;
 }

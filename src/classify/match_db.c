@@ -9,12 +9,12 @@ void kh_rule_init(kh_rule *r, const kh_db_header *h)
 
 /* The least scores by which chance calls no more than one in 10000 fragments; without text, what is
  * more than one seed. */
-static void find_least(const kh_db_header *h, uint32_t least[32])
+void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS])
 {
 	typedef unsigned __int128 wide;
 	const wide text = h->bases ? (wide)h->bases : 1;
 
-	for (int i = 0; i < 32; i++) {
+	for (int i = 0; i < KH_LEVELS; i++) {
 		const wide seeds = (UINT64_C(2) << i) - 1;
 		wide power = (wide)3 << 2 * h->sampling.k;
 		uint32_t x = 0;
@@ -36,7 +36,7 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
 			     .tree = kh_taxonomy_tree(db->tax),
 			     .sampling = rule->sampling,
 			     .alleles = db->alleles };
-	find_least(db->h, x->least);
+	kh_match_least_of(db->h, x->least);
 }
 
 void kh_match_db_guess(kh_match_db *x, uint32_t guess[KH_MATCH_GUESSES], uint64_t n_bins)

@@ -7,6 +7,7 @@
 #ifndef KH_CLASSIFY_MATCH_IN_H
 #define KH_CLASSIFY_MATCH_IN_H
 
+#include "classify/answer.h"
 #include "classify/match_segment.h"
 #include "index/joint.h"
 
@@ -32,6 +33,8 @@ typedef struct kh_asking {
 		size_t seed, bin;
 		uint32_t seeds, bins;
 	} first[2];
+	uint16_t bound[2];              /* as a kh_answer has them */
+	bool few;
 } kh_asking;
 
 /* The segments that wait; to be cleared. */
@@ -57,11 +60,24 @@ int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db
 		      kh_err *err);
 
 /* Makes candidates of what the first seeds of a mate have found, of segments in their order; or of
- * what all have. */
-void kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
-void kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
+ * what all have.  False: the index has none of them. */
+bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
+bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
 
 /* Asks for the other seeds of the segments that are left. */
 int kh_asking_ask_others(kh_asking_all *w, kh_err *err);
+
+/* match_answer.c: notes the bounds of a segment, whose candidates are known, and makes regions; */
+void kh_asking_bounds(kh_asking *x, kh_matching *m);
+/* what else an answer has of a segment that is settled, if all seeds were looked up, or not. */
+void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
+
+/* match_rooms.c: claims, by species; room for so many; */
+int kh_claims_of_species(kh_claims *c, size_t species, kh_err *err);
+int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err);
+void kh_claims_clear(kh_claims *c);
+/* the rooms of a segment that is compared. */
+int kh_matching_new(kh_matching *m, kh_err *err);
+void kh_matching_clear(kh_matching *m);
 
 #endif

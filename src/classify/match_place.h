@@ -22,6 +22,9 @@ static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t ask
 	f->known = kh_seed_none();
 	f->best = f->stretch = f->n_places = 0;
 	f->crowd = 0;
+#ifndef __CUDA_ARCH__
+	f->least = INT32_MAX;
+#endif
 }
 
 /* Passes over lists that are not whole, and, as long as the others have more bins than a mate may
@@ -439,6 +442,9 @@ static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mat
 	kh_found *f = &m->found[mate];
 	uint32_t n = 0;
 
+#ifndef __CUDA_ARCH__
+	f->least = score < f->least ? (int32_t)score : f->least;
+#endif
 	for (uint32_t i = 0; i < f->n_regions; i++)
 		n += kh_region_may(&f->region[i], len, score);
 	if (n > kh_places_most(s) - f->n_places) {

@@ -67,6 +67,8 @@ typedef struct kh_found {
 	kh_seed_set known;              /* those whose list is whole */
 	uint64_t *candidate;            /* bin << 32 | seed, ascending */
 	uint32_t n_candidates;
+	int32_t least;                  /* on the host: the least score that regions were to have to
+					 * be compared */
 	kh_region *region;              /* as many as candidates at most */
 	uint32_t n_regions;
 	uint32_t unseen;                /* loss of a place that has none of the seeds */

@@ -92,7 +92,6 @@ static const kh_opt settings[] = {
 struct job {
 	struct values v;
 	kh_build_options o;
-	kh_comm *comm;
 	kh_db *base;
 	kh_references refs;
 	kh_out **copy;                  /* of inputs that cannot be read twice */
@@ -233,8 +232,7 @@ static int open_base(struct job *j, kh_err *err)
 	if (!j->v.base)
 		return KH_OK;
 	if ((rc = kh_db_open(&j->base, j->v.base, &dbo, err)) ||
-	    (j->base->unchecked &&
-	     (rc = kh_db_check_sums(j->base, 0, KH_RANGES, o->threads, err))))
+	    (j->base->unchecked && (rc = kh_db_check_sums(j->base, o->threads, err))))
 		return rc;
 	o->keep_all = j->v.keep_all;
 	if (j->base->translated.head)
@@ -387,20 +385,13 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return -first;
 	}
-	rc = kh_comm_open(&j.comm, &err);
-	kh_log_process(kh_comm_self(j.comm));
-	if (!rc && kh_comm_size(j.comm) > 1)
-		rc = kh_fail(&err, KH_EUSAGE, "a database is made by one process, not by %u",
-			     kh_comm_size(j.comm));
-	if (!rc)
-		rc = build(&j, argc - first, argv + first, &sum, &err);
+	rc = build(&j, argc - first, argv + first, &sum, &err);
 	if (rc)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
 	else if (j.o.dry_run)
 		print_estimate(&j, &sum);
 	else
 		tell(&sum);
-	rc = kh_cmd_part(j.comm, rc);
 	clear(&j);
 	return rc;
 }

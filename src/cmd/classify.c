@@ -55,11 +55,17 @@ static int load_db(struct classify *j, kh_err *err)
 
 	if (rc)
 		return rc;
+	const kh_parts_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
+				     .n = j->v.join.n,
+				     .compared = kh_classify_aligns(&j->v) || j->v.distinct ||
+						 j->v.profile };
+
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
 	j->style.quality = j->feed.mask.quality;
-	if (j->v.json && kh_comm_self(j->on.comm) == 0 &&
-	    kh_record_database(&j->database, j->db, j->v.samples != NULL, err))
+	if (j->v.join.n > 0 && kh_parts_open(&j->parts, &p, err))
+		return err->code;
+	if (j->v.json && kh_record_database(&j->database, j->db, j->v.samples != NULL, err))
 		return err->code;
 	return select_reads(j, err);
 }
@@ -93,20 +99,6 @@ static int check_memory(const struct classify *j, kh_err *err)
 }
 
 /* --- the run ------------------------------------------------------------------------ */
-/* Of several processes: agrees with the others on who has which part of the index. */
-static int join_processes(struct classify *j, kh_err *err)
-{
-	const kh_remote_options o = { .on = j->on,
-				      .rule = &j->rule,
-				      .block_size = j->feed.block_size,
-				      .no_verify = j->v.no_verify,
-				      .distinct = j->v.distinct || j->v.profile };
-	const int rc = kh_remote_open(&j->processes, j->db, &o, err);
-
-	j->to_all.context = j->processes;
-	return rc;
-}
-
 /* Memory that one sample frees, mostly blocks of text, is used by the next one. Giving it back to
  * the system in between would only make the system clear all of its pages again. */
 static void keep_memory(void)
@@ -121,16 +113,12 @@ static void keep_memory(void)
  * loaded. */
 static int run_samples(struct classify *j, kh_err *err)
 {
-	kh_devices on = j->on;
-	const kh_compute_options co = { .on = &on,
+	const kh_compute_options co = { .on = &j->on,
 					.rule = &j->rule,
 					.input = kh_run_bytes(j->run),
 					.block_size = j->feed.block_size };
-	int rc;
+	int rc = kh_db_reason(j->db, kh_compute_open(&j->compute, j->db, &co, err), err);
 
-	if (j->on.comm)
-		on.choice = (kh_choice) { .backend = &j->to_all, .n = 1 };
-	rc = kh_db_reason(j->db, kh_compute_open(&j->compute, j->db, &co, err), err);
 	j->loaded = kh_cmd_seconds();
 	if (rc)
 		return rc;
@@ -141,8 +129,8 @@ static int run_samples(struct classify *j, kh_err *err)
 	return rc;
 }
 
-/* What process 0 does, or the only process. */
-static int lead(struct classify *j, kh_err *err)
+/* From the files, which are opened first, to what is written of all samples. */
+static int classify_all(struct classify *j, kh_err *err)
 {
 	const struct classify_values *v = &j->v;
 	const kh_run_options o = { .sheet = &j->sheet,
@@ -150,7 +138,8 @@ static int lead(struct classify *j, kh_err *err)
 				   .feed = j->feed,
 				   .threads = j->on.threads,
 				   .distinct = v->distinct || v->profile,
-				   .pass = v->sample_pass || v->profile,
+				   .pass = (v->sample_pass || v->profile) && !v->candidates,
+				   .parts = v->join.n > 0 ? &j->parts : NULL,
 				   .change = v->sample_pass,
 				   .keep_going = v->keep_going,
 				   .write = kh_classify_write,
@@ -164,7 +153,7 @@ static int lead(struct classify *j, kh_err *err)
 		keep_memory();
 	if ((v->samples && (rc = kh_classify_open_all(j, err))) ||
 	    (rc = kh_run_open(&j->run, &o, err)) || (rc = load_db(j, err)) ||
-	    (j->on.comm && (rc = join_processes(j, err))) || (rc = run_samples(j, err)))
+	    (rc = run_samples(j, err)))
 		return rc;
 	return kh_classify_write_all(j, err);
 }
@@ -240,29 +229,16 @@ static void tell(const struct classify *j)
 	       mapped);
 }
 
-/* What all other processes do, which have neither input nor output. */
-static int follow(struct classify *j, kh_err *err)
-{
-	int rc = load_db(j, err);
-
-	if (!rc)
-		rc = join_processes(j, err);
-	return rc ? rc : kh_remote_serve(j->processes, err);
-}
-
-/* Several processes, which exchange what their devices hold, leave inflating to the host. */
 static int open_inflater(struct classify *j, kh_err *err)
 {
 	const kh_backend *be = j->on.choice.backend;
 	const bool host = j->v.inflate && strcmp(j->v.inflate, "host") == 0;
 
-	return be->inflate && !host && !j->on.comm ? be->inflater_open(&j->inflater, &j->on, err)
-						   : KH_OK;
+	return be->inflate && !host ? be->inflater_open(&j->inflater, &j->on, err) : KH_OK;
 }
 
 static int classify(struct classify *j, kh_err *err)
 {
-	const bool first = kh_comm_self(j->on.comm) == 0;
 	const kh_backend *be = j->on.choice.backend;
 	int rc;
 
@@ -270,20 +246,18 @@ static int classify(struct classify *j, kh_err *err)
 	if ((j->v.sample_pass || j->v.profile || j->v.second_best) && !be->candidates)
 		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
 			       "need --device cpu, not %s", be->name);
-	if (j->on.comm && (rc = kh_remote_backend(&j->to_all, &j->on, err)))
-		return rc;
+	if (j->v.candidates && !be->on_host)
+		return kh_fail(err, KH_EUSAGE, "--candidates needs --device cpu");
 	if ((rc = open_inflater(j, err)))
 		return rc;
-	kh_classify_feed_options(j, j->on.comm ? &j->to_all : be);
-	if (first && (rc = check_memory(j, err)))
+	kh_classify_feed_options(j);
+	if ((rc = check_memory(j, err)))
 		return rc;
-	if (!first)
-		return follow(j, err);
-	rc = lead(j, err);
-	if (!rc)
+	rc = classify_all(j, err);
+	if (!rc) {
 		warn_of_kept(j);
-	if (!rc)
 		warn_of_swapped(j);
+	}
 	if (j->v.samples)
 		return kh_classify_tell_samples(j, rc, err);
 	if (!rc && j->v.kraken2)
@@ -296,7 +270,7 @@ static int classify(struct classify *j, kh_err *err)
 static int choose_device(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v, .n = j->v.db.n,
-				    .aligned = kh_classify_aligns(&j->v) };
+				    .aligned = kh_classify_aligns(&j->v) || j->v.candidates };
 
 	return kh_load_devices(&j->on.choice, j->v.device, &o, err);
 }
@@ -307,11 +281,11 @@ static void clear(struct classify *j)
 	kh_run_close(j->run);
 	if (j->inflater)
 		j->on.choice.backend->inflater_close(j->inflater);
-	kh_remote_close(j->processes);
 	kh_text_close(j->page);
 	kh_text_close(j->blanks);
 	free(j->blanks_path);
 	json_decref(j->database);
+	kh_parts_close(j->parts);
 	kh_db_close(j->db);
 	kh_sheet_clear(&j->sheet);
 	kh_classify_end_decompress(j);
@@ -322,6 +296,7 @@ static void clear(struct classify *j)
 		free((char *)j->made.v[i]);
 	free(j->made.v);
 	free(j->v.db.v);
+	free(j->v.join.v);
 	free(j->v.extract.v);
 	free(j->v.exclude.v);
 }
@@ -329,7 +304,6 @@ static void clear(struct classify *j)
 static int run(const kh_command *c, int argc, char **argv)
 {
 	struct classify j = { .v = { .min_groups = 2 }, .argv = argv };
-	kh_comm *comm = NULL;
 	kh_err err = { 0, "" };
 	int first = kh_opt_parse(c, argc, argv, &j.v), rc;
 
@@ -342,24 +316,15 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return rc ? kh_cmd_fail(c, &err) : 0;
 	}
-	rc = kh_comm_open(&comm, &err);
-	j.on.comm = comm;
-	kh_log_process(kh_comm_self(comm));
-	if (!rc)
-		rc = kh_classify_options(&j, argc - first, argv + first, &err);
+	rc = kh_classify_options(&j, argc - first, argv + first, &err);
 	if (!rc)
 		rc = choose_device(&j, &err);
 	if (!rc)
 		rc = classify(&j, &err);
-	/* every process has succeeded */
-	if (!rc && comm)
-		rc = kh_comm_barrier(comm, &err);
-	if (rc && comm)
-		kh_comm_fail(comm, &err);
 	if (rc)
 		rc = kh_cmd_fail(c, &err);
 	clear(&j);
-	return kh_cmd_part(comm, rc);
+	return rc;
 }
 
 const kh_command kh_cmd_classify = {

@@ -14,7 +14,6 @@
 
 #include "cmd/options.h"
 #include "io/text.h"
-#include "remote/remote.h"
 #include "run/profile.h"
 #include "run/run.h"
 #include "run/select.h"
@@ -23,7 +22,7 @@ struct kh_merge;
 
 /* The options as they were given. */
 struct classify_values {
-	kh_words db, extract, exclude;
+	kh_words db, extract, exclude, join;
 	const char *device, *placement, *inflate, *parse;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
 	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
@@ -33,7 +32,7 @@ struct classify_values {
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
 	bool bzip2;                     /* reads are decompressed by bzip2(1) */
 	bool no_mate_check, allow_no_eof, no_verify, verify, keep_going, resume;
-	const char *profile, *paf, *sam;
+	const char *profile, *paf, *sam, *candidates;
 	bool sample_pass, lineage_column, second_best, identity;
 };
 
@@ -64,7 +63,7 @@ struct classify {
 	struct classify_values v;
 	bool kraken;                    /* the database is one of Kraken 2 */
 	char **argv;                    /* the command line, ended by NULL */
-	kh_devices on;                  /* what this process works with */
+	kh_devices on;
 	kh_inflater *inflater;          /* of on's devices, or NULL */
 	kh_style style;
 	kh_rule rule;
@@ -79,6 +78,7 @@ struct classify {
 	kh_select select;
 	kh_db *db;
 	struct json_t *database;        /* the same as the summaries tell of it */
+	kh_parts *parts;                /* what --join has, or NULL */
 	kh_compute compute;
 	kh_run *run;
 	kh_run_totals totals;
@@ -88,15 +88,12 @@ struct classify {
 	kh_text *page;                  /* of all samples of a table; NULL: not wanted */
 	kh_text *blanks;                /* the same, if some are controls */
 	char *blanks_path;              /* owned */
-	/* of a run with several processes */
-	kh_remote *processes;
-	kh_backend to_all;              /* of process 0: it sends tasks to all processes */
 };
 
 /* Checks the options, and applies them. */
 int kh_classify_options(struct classify *j, int n, char **input, kh_err *err);
-/* Sets how the input is read; be: what is going to do the work. */
-void kh_classify_feed_options(struct classify *j, const kh_backend *be);
+/* Sets how the input is read, as suits the device. */
+void kh_classify_feed_options(struct classify *j);
 
 /* classify_sheet.c: names the results that --write asks for, or the usual ones, by --prefix or the
  * table of samples, where no option names them; */

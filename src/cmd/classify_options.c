@@ -35,6 +35,11 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
 		"of samples: SAMPLE.report, SAMPLE.json and SAMPLE.tsv go there"),
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
+	KH_TEXT("candidates", 0, AT(candidates), "FILE",
+		"of a database that is one part of several: what --join needs"),
+	KH_LIST("join", 0, AT(join), "FILE",
+		"candidates of a --db; one of each: only reads that several parts\n"
+		"                                   know are compared"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
 		"features of a read that must agree with the call [0]"),
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
@@ -64,6 +69,8 @@ const kh_group kh_classify_groups[] = {
 	{ "paired", "Reads", "--db refs.khdb --paired reads_1.fq.gz reads_2.fq.gz >lines.tsv" },
 	{ "output", "Results", "--db refs.khdb --report r.report --html r.html -o - reads.fq" },
 	{ "samples", "Many samples", "--db refs.khdb --samples sheet.tsv --outdir results" },
+	{ "candidates", "A database in parts",
+	  "--db a.khdb --db b.khdb --join a.cand --join b.cand reads.fq >lines.tsv" },
 	{ "confidence", "Calls", "--db refs.khdb --sample-pass --profile p.tsv -o - reads.fq" },
 	{ "use-names", "Lines", "--db refs.khdb --use-names reads.fq >lines.tsv" },
 	{ "classified-out", "Reads by taxon",
@@ -119,9 +126,7 @@ static int set_placement(struct classify *j, kh_err *err)
 					    [KH_PLACE_REPLICATE] = "replicate",
 					    [KH_PLACE_HOST] = "host",
 					    [KH_PLACE_HOST_LISTS] = "host-lists",
-					    [KH_PLACE_SHARD] = "shard",
-					    [KH_PLACE_SHARD_PEER] = "shard-peer",
-					    [KH_PLACE_SHARD_EXCHANGE] = "shard-exchange" };
+					    [KH_PLACE_SHARD] = "shard" };
 	enum { N = sizeof name / sizeof *name };
 	unsigned i = KH_PLACE_AUTO;
 
@@ -199,6 +204,30 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	return check_profile(v->profile, err);
 }
 
+static int check_parts(struct classify *j, kh_err *err)
+{
+	struct classify_values *v = &j->v;
+
+	if (!v->candidates && v->join.n == 0)
+		return KH_OK;
+	if (v->samples || (v->candidates && v->join.n > 0))
+		return kh_fail(err, KH_EUSAGE, "--candidates, --join and --samples: one of them");
+	if (v->join.n > 0 && (v->db.n < 2 || v->join.n != v->db.n))
+		return kh_fail(err, KH_EUSAGE, "--join is needed for each of several --db: there "
+			       "are %zu and %zu", v->join.n, v->db.n);
+	if (v->join.n > 0)
+		return KH_OK;
+	if ((v->output && strcmp(v->output, "-") != 0) || v->report || v->json || v->html ||
+	    v->profile || v->classified || v->unclassified || kh_classify_aligns(v))
+		return kh_fail(err, KH_EUSAGE, "--candidates is written alone: --join makes the "
+			       "other results");
+	if (v->db.n > 1 || j->kraken)
+		return kh_fail(err, KH_EUSAGE, "--candidates is for one database that kmerhash has "
+			       "built");
+	v->output = "-";
+	return KH_OK;
+}
+
 /* The options that only the one kind of database knows. */
 static void check_kraken(const struct classify *j)
 {
@@ -221,6 +250,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	    (rc = check_who("parse", v->parse, err)))
 		return rc;
 	j->kraken = v->db.n == 1 && kh_db_is_kraken(v->db.v[0]);
+	if ((rc = check_parts(j, err)))
+		return rc;
 	check_kraken(j);
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
 	if (v->distinct && v->zero_counts && !j->kraken) {
@@ -243,10 +274,11 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	return rc || !v->bzip2 ? rc : kh_classify_decompress(j, err);
 }
 
-void kh_classify_feed_options(struct classify *j, const kh_backend *be)
+void kh_classify_feed_options(struct classify *j)
 {
+	const kh_backend *be = j->on.choice.backend;
 	const size_t suits = be->read_block_size;
-	const kh_inflate_by by = { j->on.choice.backend->inflate, j->inflater };
+	const kh_inflate_by by = { be->inflate, j->inflater };
 	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,

@@ -146,7 +146,6 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 			       .confidence = j->v.confidence,
 			       .sample = name,
 			       .backend = j->on.choice.backend->name,
-			       .processes = kh_comm_size(j->on.comm),
 			       .threads = j->on.threads,
 			       .pass = kh_pass_result_of(r->pass),
 			       .seconds_database = j->loaded,

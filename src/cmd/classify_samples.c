@@ -44,8 +44,6 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 	if (v->html && v->mpa)
 		return kh_fail(err, KH_EUSAGE, "--html of samples is made of their reports, which "
 			       "--set mpa-style has no counts of taxa for");
-	if (j->on.comm)
-		return kh_fail(err, KH_EUSAGE, "--samples works in one process");
 	return KH_OK;
 }
 

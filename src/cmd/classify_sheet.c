@@ -170,6 +170,8 @@ static int name_results(void *arg, kh_sheet_sample *x, kh_err *err)
 			rc = set_name(&x->path[names[k].result], v->outdir, x->name, value, err);
 	}
 	if (!rc)
+		rc = set_name(&x->path[KH_RESULT_CANDIDATES], NULL, NULL, v->candidates, err);
+	if (!rc)
 		rc = name_reads(j, x, v->classified, KH_RESULT_CLASSIFIED,
 				KH_RESULT_CLASSIFIED_SINGLE, err);
 	return rc ? rc : name_reads(j, x, v->unclassified, KH_RESULT_UNCLASSIFIED,
@@ -213,16 +215,6 @@ static bool hint_at_swapped(const kh_sheet *s)
 	return false;
 }
 
-/* Of several processes only one has the standard input. */
-static int check_operands(const struct classify *j, int n, char **path, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (int i = 0; i < n && !rc; i++)
-		rc = kh_comm_check_input(j->on.comm, kh_is_standard_input(path[i]), err);
-	return rc;
-}
-
 /* Tells all errors of the sheet; the error that is left is about all of them. */
 static int tell_errors(const struct classify *j, const char *sheet, kh_err *err)
 {
@@ -262,6 +254,8 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 {
 	const kh_open_options o = { .db = j->v.db.v,
 				    .n_db = j->v.db.n,
+				    .join = j->v.join.v,
+				    .n_join = j->v.join.n,
 				    .table = j->v.samples,
 				    .reads = (const char *const *)path,
 				    .n_reads = (size_t)n,
@@ -273,9 +267,7 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 
 	if (!j->paired)
 		hint_at_mates(n, path);
-	rc = check_operands(j, n, path, err);
-	if (!rc)
-		rc = kh_open_sheet(&j->sheet, &o, &j->errs, err);
+	rc = kh_open_sheet(&j->sheet, &o, &j->errs, err);
 	if (!rc && j->errs.found == 0)
 		j->said_swapped = hint_at_swapped(&j->sheet);
 	if (!rc && !(j->sample = kh_array(j->sheet.n, sizeof *j->sample, err)))

@@ -100,13 +100,6 @@ int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, k
 	return rc;
 }
 
-int kh_cmd_part(kh_comm *c, int status)
-{
-	const int at_once = kh_comm_close(c);
-
-	return at_once ? at_once | KH_STATUS_AT_ONCE : status;
-}
-
 double kh_cmd_mate_timeout(void)
 {
 	const char *env = getenv("KMERHASH_MATE_TIMEOUT");

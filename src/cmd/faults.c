@@ -35,8 +35,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		pause();                /* another thread has failed, too, and ends the program */
 	kh_temporary_remove_all();
 	if (why) {
-		const char *const part[] = { "kmerhash ", command, ": ", kh_log_prefix(), path,
-					     ": ", why, "\n" };
+		const char *const part[] = { "kmerhash ", command, ": ", path, ": ", why,
+					     "\n" };
 
 		say(part, sizeof part / sizeof *part);
 		_exit(1);

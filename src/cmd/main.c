@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef HAVE_MALLOC_H
 #include <malloc.h>
 #endif
@@ -83,30 +82,14 @@ static int version(int n, char **word)
 	return 0;
 }
 
-/* Only build and classify know that they are several: each of the others would print its text, or
- * write its files, as often. */
-static int check_alone(const kh_command *c)
-{
-	const unsigned n = kh_comm_launched();
-	kh_err err;
-
-	if (n <= 1 || c == &kh_cmd_build || c == &kh_cmd_classify)
-		return 0;
-	kh_fail(&err, KH_EUSAGE, "%u copies of this program were started, and this command works "
-		"in one process; KH_COMM=off in the environment lets each run by itself", n);
-	return kh_cmd_fail(c, &err);
-}
-
 static int run(int argc, char **argv)
 {
 	const char *word = argv[1];
 	const kh_command *c = find(word);
 
 	if (c) {
-		const int rc = check_alone(c);
-
 		kh_cmd_faults(c->name);
-		return rc ? rc : c->run(c, argc - 1, argv + 1);
+		return c->run(c, argc - 1, argv + 1);
 	}
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
 		return version(argc - 2, argv + 2);
@@ -146,8 +129,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kmerhash: standard output: %s\n", strerror(errno));
 		rc = rc ? rc : 1;
 	}
-	/* functions that exit() calls might wait for a thread that hangs */
-	if (rc & KH_STATUS_AT_ONCE)
-		_exit(rc & ~KH_STATUS_AT_ONCE);
 	return rc;
 }

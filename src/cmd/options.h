@@ -14,7 +14,6 @@
 #include <time.h>
 #include "base/errs.h"
 #include "base/msg.h"
-#include "comm/comm.h"
 
 enum kh_opt_kind {
 	KH_OPT_FLAG,            /* bool */
@@ -120,11 +119,6 @@ bool kh_parse_real(const char *s, double *x);
 int kh_cmd_fail(const kh_command *c, const kh_err *err);
 /* The same for several errors, one a line; 2 if all of them are wrong usage. */
 int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs);
-
-/* Ends the processes of a run, of which this one has come to `status`; returns its exit status.
- * With KH_STATUS_AT_ONCE in it nothing that main() could return to may run any more. */
-enum { KH_STATUS_AT_ONCE = 256 };
-int kh_cmd_part(kh_comm *c, int status);
 
 struct kh_paths;
 struct kh_references;

@@ -39,10 +39,9 @@ static json_t *run(const kh_summary *s)
 	char date[KH_DATE];
 
 	kh_cmd_date(kh_cmd_now(), date);
-	json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:f, s:f, s:f, s:I}", "date", date,
+	json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:f, s:f, s:f, s:I}", "date", date,
 			      "sample", kh_record_path(s->sample), "backend", s->backend,
-			      "processes", (int)s->processes, "threads", (int)s->threads,
-			      "seconds_database", s->seconds_database,
+			      "threads", (int)s->threads, "seconds_database", s->seconds_database,
 			      "seconds_classify", s->counts->seconds,
 			      "seconds_total", kh_cmd_seconds(),
 			      "peak_memory", (json_int_t)kh_cmd_peak());

@@ -15,7 +15,7 @@ typedef struct kh_summary {
 	double confidence;
 	const char *sample;             /* its name */
 	const char *backend;
-	unsigned processes, threads;
+	unsigned threads;
 	const kh_pass_result *pass;   /* NULL: there was no second pass */
 	struct json_t *record;          /* further members of "run"; NULL: none */
 	double seconds_database;        /* from the start until all devices had it */

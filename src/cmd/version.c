@@ -24,11 +24,6 @@
 #else
 #define NCCL ""
 #endif
-#ifdef HAVE_MPI
-#define MPI "with MPI"
-#else
-#define MPI "without MPI"
-#endif
 #if defined __clang__
 #define COMPILER "clang " __clang_version__
 #elif defined __GNUC__
@@ -95,7 +90,7 @@ void kh_version(bool all)
 	printf("%s\n", PACKAGE_STRING);
 	if (!all)
 		return;
-	printf("build\t%s, %s%s, %s\n", COMPILER, CUDA, NCCL, MPI);
+	printf("build\t%s, %s%s\n", COMPILER, CUDA, NCCL);
 	print_libraries();
 	print_cpu();
 	print_memory();

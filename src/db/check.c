@@ -13,9 +13,7 @@
 
 struct verify {
 	const kh_db *db;
-	/* sections: the ranges from .. to - 1 of the index; the text; all others */
-	bool index, text, others;
-	unsigned from, to;
+	bool index, text, others;       /* sections */
 	uint64_t blocks;
 	double started;
 	uint64_t bytes;                 /* to be read */
@@ -33,8 +31,7 @@ static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
 static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 {
 	if (inside(v->db, KH_SEC_INDEX, at, n))
-		return v->index && at < kh_db_range_at(v->db, v->to) &&
-		       at + n > kh_db_range_at(v->db, v->from);
+		return v->index;
 	return inside(v->db, KH_SEC_TEXT, at, n) ? v->text : v->others;
 }
 
@@ -82,9 +79,9 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 	kh_err why = { 0, "" };
 
 	(void)worker;
-	for (uint64_t p; (p = v->from + v->next++) < v->to;) {
+	for (uint64_t p; (p = v->next++) < KH_RANGES;) {
 		if (kh_db_check_seeds(db, (unsigned)p, &why)) {
-			v->next = v->to;
+			v->next = KH_RANGES;
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
 				       p, why.msg);
@@ -92,8 +89,8 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 		kh_progress(&(kh_step) { .doing = "checked",
 					 .things = "ranges of the index",
 					 .started = v->started,
-					 .done = p + 1 - v->from,
-					 .total = v->to - v->from });
+					 .done = p + 1,
+					 .total = KH_RANGES });
 	}
 	return KH_OK;
 }
@@ -125,19 +122,18 @@ int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err)
 	return in_parallel(&v, threads, verify_worker, err);
 }
 
-int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+int kh_db_check_sums(const kh_db *db, unsigned threads, kh_err *err)
 {
-	struct verify v = { .db = db, .index = true, .from = from, .to = to,
-			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
-			    .bytes = kh_db_range_at(db, to) - kh_db_range_at(db, from) };
+	struct verify v = { .db = db, .index = true, .bytes = db->h->section[KH_SEC_INDEX].bytes,
+			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
 
 	return in_parallel(&v, threads, verify_worker, err);
 }
 
-int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+int kh_db_check(const kh_db *db, unsigned threads, kh_err *err)
 {
-	struct verify v = { .db = db, .from = from, .to = to };
-	int rc = kh_db_check_sums(db, from, to, threads, err);
+	struct verify v = { .db = db };
+	int rc = kh_db_check_sums(db, threads, err);
 
 	return rc ? rc : in_parallel(&v, threads, check_worker, err);
 }

@@ -205,11 +205,10 @@ int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err);
 void kh_db_close(kh_db *db);
-/* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
- * structure. */
-int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
+/* Does the checks of the index that were left out at opening: checksums and structure. */
+int kh_db_check(const kh_db *db, unsigned threads, kh_err *err);
 /* Does only the first of these two checks, that of the checksums. */
-int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
+int kh_db_check_sums(const kh_db *db, unsigned threads, kh_err *err);
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
 

@@ -95,7 +95,8 @@ static int number_bins(kh_joined *j, size_t *bytes, kh_err *err)
 			at = (at + KH_LARGE_PAGE - 1) / KH_LARGE_PAGE * KH_LARGE_PAGE +
 			     text->at % KH_LARGE_PAGE;
 			bin = (at - first) / bin_bytes(db);
-			at += text->bytes;
+			/* a read lies in one database alone */
+			at += text->bytes + KH_DB_PAGE;
 		}
 		if (bin + db->h->bins >= KH_SEED_MANY)
 			return kh_fail(err, KH_EUSAGE, "the databases have more text than can be "
@@ -395,11 +396,11 @@ int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, kh_err *err)
 		rc = make_rooms(j, part, n, err);
 	if (!rc)
 		rc = join(db, j, err);
-	for (unsigned i = 0; i < j->n; i++) {
-		free(j->number[i]);
-		part[i]->beside = rc ? NULL : part[i]->beside;
-	}
 	if (rc) {
+		for (unsigned i = 0; i < j->n; i++) {
+			free(j->number[i]);
+			part[i]->beside = NULL;
+		}
 		j->n = 0;               /* they stay with the caller */
 		kh_db_close(db);
 		return rc;
@@ -413,8 +414,10 @@ void kh_joined_free(kh_joined *j)
 {
 	if (!j)
 		return;
-	for (unsigned i = 0; i < j->n; i++)
+	for (unsigned i = 0; i < j->n; i++) {
 		kh_db_close(j->part[i]);
+		free(j->number[i]);
+	}
 	if (j->texts)
 		munmap(j->texts, j->text_bytes);
 	free(j->part);

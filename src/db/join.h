@@ -33,8 +33,7 @@ typedef struct kh_joined {
 	kh_seed_index *seeds;           /* n; each of the next two, too */
 	uint32_t *first_bin;
 	uint64_t *hole;                 /* bins in front of it that belong to no database */
-	uint32_t **number;              /* n; while they are joined: of its taxa those of the
-					 * joined tree */
+	uint32_t **number;              /* n: of its taxa those of the joined tree */
 	kh_db_target *target;
 	char *ids;
 	kh_db_kept *kept;

@@ -263,5 +263,5 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	    (rc = find_translated(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)))
 		return rc;
-	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
+	return o->no_verify || o->later ? KH_OK : kh_db_check(db, o->threads, err);
 }

@@ -16,16 +16,6 @@ static inline const void *kh_db_section(const kh_db *db, enum kh_section s)
 	return (const char *)db->map + db->h->section[s].at;
 }
 
-/* Where a range begins in the file; for KH_RANGES, the end of the index. */
-static inline uint64_t kh_db_range_at(const kh_db *db, unsigned range)
-{
-	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
-
-	if (range == KH_RANGES)
-		return e->at + e->bytes;
-	return e->at + 64 * db->seeds.dir[range].first_line;
-}
-
 /* Checks all but the index and the text against the checksums. */
 int kh_db_check_rest(const kh_db *db, unsigned threads, kh_err *err);
 /* Checks the text so. */

@@ -131,8 +131,7 @@ static int load_once(kh_db *db, const kh_db_options *o, bool *known, kh_err *err
 		rc = kh_db_check_text(db, o->threads, err);
 	if (rc || *known || o->later)
 		return rc;
-	return db->k2 ? kh_db_check_kraken(db, o->threads, err)
-		      : kh_db_check(db, 0, KH_RANGES, o->threads, err);
+	return db->k2 ? kh_db_check_kraken(db, o->threads, err) : kh_db_check(db, o->threads, err);
 }
 
 int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *err)

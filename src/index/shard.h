@@ -1,5 +1,5 @@
 /*
- * shard.h - which member of a group of devices or processes has which ranges of the index
+ * shard.h - which member of a group of devices has which ranges of the index
  *
  * The hash range is cut into runs of whole ranges with near-equal numbers of locations
  * (multi-GPU HashGraph, Alg. 2: counts of bins of the hash range summed over all members, prefix

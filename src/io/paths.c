@@ -169,11 +169,6 @@ bool kh_same_input(const char *a, const char *b)
 	return same;
 }
 
-bool kh_is_standard_input(const char *path)
-{
-	return strcmp(path, "-") == 0 || descriptor(path) == STDIN_FILENO;
-}
-
 /* --- all of a command ------------------------------------------------------------- */
 typedef struct output {
 	kh_path at;             /* the first member: they are compared by it */

@@ -32,8 +32,6 @@ const char *kh_base_name(const char *path);
 
 /* Are both inputs one file, or one FIFO? */
 bool kh_same_input(const char *a, const char *b);
-/* Does this name the standard input, as "-" and /dev/stdin do? */
-bool kh_is_standard_input(const char *path);
 
 typedef struct kh_paths kh_paths;
 

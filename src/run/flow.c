@@ -18,6 +18,7 @@ typedef struct work {
 	kh_alignments aligned;          /* of one of kmerhash */
 	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
 	uint32_t *class_of;             /* for a second pass */
+	kh_parts_job parts;             /* for candidates, or of them */
 	size_t cap_call, cap_candidates, cap_class_of;
 	kh_buf text[KH_N_TEXTS];
 	kh_buf one;                     /* for a fragment at a time */
@@ -120,12 +121,21 @@ static void give_back(void *arg)
 	kh_queue_give_back(w->flow->idle, w);
 }
 
+static int put_answers(kh_flow *f, const work *w, kh_err *err)
+{
+	const kh_buf *b;
+	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, w->parts.hash, w->job.n,
+				    &b, err);
+
+	return rc ? rc : kh_text_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
+}
+
 /* Called in the order of jobs, one at a time. */
 static int deliver(void *arg, void *item, kh_err *err)
 {
 	kh_flow *f = arg;
 	work *w = item;
-	int rc = KH_OK;
+	int rc = f->results->answers ? put_answers(f, w, err) : KH_OK;
 
 	kh_lend(&w->loan, give_back, w);
 	for (int k = 0; k < KH_N_TEXTS && !rc; k++) {
@@ -181,6 +191,9 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	kh_text *const *out = f->results->out;
 	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && out[KH_RESULT_LINES];
 	const bool aligned = f->style->identity || out[KH_RESULT_PAF] || out[KH_RESULT_SAM];
+	const kh_answers_out *answers = f->results->answers;
+	const bool wanted = answers ? kh_answers_out_want(answers) != KH_WANT_NONE
+				    : f->results->pass || f->style->second;
 	int rc = KH_GROW(w->call, w->cap_call, n, err);
 
 	w->task = (kh_task) { .job = &w->job,
@@ -189,7 +202,10 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			      .runs = runs ? &w->runs : NULL,
 			      .aligned = aligned ? &w->aligned : NULL,
 			      .counters = f->counters };
-	if (rc || !(f->results->pass || f->style->second))
+	if (!rc && (answers || f->parts))
+		rc = kh_parts_begin(&w->parts, f->parts, self->from, &w->task, &self->sum.answers,
+				    err);
+	if (rc || !wanted)
 		return rc;
 	rc = KH_GROW(w->candidates, w->cap_candidates, n, err);
 	w->task.candidates = w->candidates;
@@ -425,6 +441,8 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 	for (unsigned i = 0; i < f->n_workers; i++) {
 		f->worker[i].flow = f;
 		f->worker[i].tasks = kh_compute_tasks(c, i, finish, &f->worker[i]);
+		if (f->parts && !(f->worker[i].from = kh_array(1, sizeof(kh_answers), err)))
+			return KH_ENOMEM;
 	}
 	if ((rc = kh_queue_new(&f->idle, f->m, f->n_works, err)) ||
 	    (rc = kh_order_new(&f->order, f->m, f->n_works, err)))
@@ -441,6 +459,7 @@ void kh_flow_close(kh_flow *f)
 	for (unsigned i = 0; f->worker && i < f->n_workers; i++) {
 		kh_tasks_drop(&f->worker[i].tasks);
 		kh_tally_clear(&f->worker[i].tally);
+		kh_answers_free(f->worker[i].from);
 	}
 	for (size_t i = 0; f->all && i < f->n_works; i++) {
 		free(f->all[i].call);
@@ -448,6 +467,7 @@ void kh_flow_close(kh_flow *f)
 		kh_alignments_clear(&f->all[i].aligned);
 		free(f->all[i].candidates);
 		free(f->all[i].class_of);
+		kh_parts_job_clear(&f->all[i].parts);
 		for (int k = 0; k < KH_N_TEXTS; k++)
 			free(f->all[i].text[k].p);
 		free(f->all[i].one.p);
@@ -472,12 +492,16 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 		sum->fragments += s->fragments;
 		sum->classified += s->classified;
 		sum->bases += s->bases;
+		sum->answers.reads += s->answers.reads;
+		sum->answers.compared += s->answers.compared;
 		if (f->worker[i].tally.n > 0)
 			rc = kh_tally_add(&f->results->tally, &f->worker[i].tally, err);
 	}
 	if (!rc && f->counters)
 		rc = f->compute->be->counters.read(f->counters, &f->results->tally.distinct, err);
-	return rc;
+	if (!rc && f->parts)
+		rc = kh_parts_check(f->parts, sum->fragments, &sum->answers, err);
+	return rc || !f->results->answers ? rc : kh_results_end_answers(f->results, err);
 }
 
 void kh_flow_add_times(const kh_flow *f, kh_timer *sum)

@@ -59,9 +59,6 @@ static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 	if (o->want != KH_WANT_NONE)
 		return kh_fail(err, KH_EUSAGE, "%s: --sample-pass, --profile and --set second-best "
 			       "need a database that kmerhash has built", db->path);
-	if (o->on->comm)
-		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is for one process",
-			       db->path);
 	if (o->on->choice.backend->kraken != o->on->choice.backend)
 		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 needs --device cpu "
 			       "here, not %s", db->path, o->on->choice.backend->name);
@@ -75,9 +72,7 @@ static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 static int open_several(kh_db **db, const kh_load_options *o, const kh_db_options *d, kh_err *err)
 {
 	kh_db **part = kh_array(o->n, sizeof(kh_db *), err);
-	int rc = !part ? KH_ENOMEM
-		 : o->on->comm ? kh_fail(err, KH_EUSAGE, "several databases are for one process")
-			       : KH_OK;
+	int rc = part ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < o->n && !rc; i++) {
 		rc = kh_db_open(&part[i], o->db[i], d, err);
@@ -96,8 +91,8 @@ static int open_several(kh_db **db, const kh_load_options *o, const kh_db_option
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 {
 	const kh_db_options d = { .no_verify = o->no_verify,
-				  .later = o->on->choice.backend->loads || o->on->comm,
-				  .stamps = o->stamps && !o->on->comm,
+				  .later = o->on->choice.backend->loads,
+				  .stamps = o->stamps,
 				  .again = o->verify,
 				  .kraken = true,
 				  .threads = o->on->threads };
@@ -110,9 +105,9 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 			       "built with a small --max-db-size: --sample-pass, --profile, "
 			       "--paf, --sam, --set identity and --set second-best need them",
 			       (*db)->path);
-	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host || o->on->comm))
+	if (o->aligned && ((*db)->k2 || !o->on->choice.backend->on_host))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf, --sam and --set identity need a "
-			       "database that kmerhash has built, --device cpu and one process",
+			       "database that kmerhash has built, and --device cpu",
 			       (*db)->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);

@@ -13,7 +13,6 @@
 typedef struct kh_load_options {
 	const char *const *db;          /* paths of n databases, which are used as one */
 	size_t n;
-	/* of several processes each checks its part later */
 	const kh_devices *on;
 	bool no_verify;                 /* the index is not checked */
 	/* the index is checked even if the file was found sound before */

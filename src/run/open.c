@@ -89,6 +89,8 @@ static int check_files(const kh_sheet *s, const kh_open_options *o, kh_errs *err
 			rc = note(o, NULL, &one, errs, err);
 	if (!rc && o->table && kh_paths_input(p, o->table, "the sheet", &one))
 		rc = note(o, NULL, &one, errs, err);
+	for (size_t i = 0; i < o->n_join && !rc; i++)
+		rc = kh_paths_input(p, o->join[i], "an input", err);
 	for (size_t i = 0; i < o->n_db && !rc && (!errs || errs->found == 0); i++)
 		rc = kh_open_check_database(p, o->db[i], err);
 	kh_paths_free(p);

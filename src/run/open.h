@@ -15,6 +15,8 @@
 typedef struct kh_open_options {
 	const char *const *db;          /* n_db databases, each a file, or a folder */
 	size_t n_db;
+	const char *const *join;        /* n_join files of candidates */
+	size_t n_join;
 	const char *table;              /* of samples; NULL: reads are operands: */
 	const char *const *reads;
 	size_t n_reads;

@@ -11,7 +11,8 @@ int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, k
 	for (int k = 0; k < KH_N_RESULTS && !rc; k++)
 		if (x->path[k]) {
 			const kh_text_options o = { .path = x->path[k],
-						    .bgzf = kh_text_wants_bgzf(x->path[k]),
+						    .bgzf = k != KH_RESULT_CANDIDATES &&
+							    kh_text_wants_bgzf(x->path[k]),
 						    .digest = x->path[KH_RESULT_SUMMARY] != NULL,
 						    .threads = k < KH_N_TEXTS ? threads : 1 };
 
@@ -26,8 +27,23 @@ void kh_results_close(kh_results *r)
 		kh_text_close(r->out[k]);
 	kh_tally_clear(&r->tally);
 	kh_pass_close(r->pass);
+	kh_answers_out_free(r->answers);
 	free(r->digest);
 	*r = (kh_results) { .pass = NULL };
+}
+
+int kh_results_begin_answers(kh_results *r, const kh_db *db, const kh_rule *rule, kh_err *err)
+{
+	return r->out[KH_RESULT_CANDIDATES]
+		       ? kh_answers_out_new(&r->answers, db, rule->candidates, err) : KH_OK;
+}
+
+int kh_results_end_answers(kh_results *r, kh_err *err)
+{
+	const kh_buf *b;
+	int rc = kh_answers_out_end(r->answers, r->sum.answers.reads, &b, err);
+
+	return rc ? rc : kh_text_put(r->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
 }
 
 bool kh_results_want_reads(const kh_results *r)

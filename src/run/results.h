@@ -8,6 +8,7 @@
 #define KH_RUN_RESULTS_H
 
 #include "io/text.h"
+#include "run/answers.h"
 #include "run/pass.h"
 #include "run/report.h"
 #include "run/sheet.h"
@@ -15,6 +16,7 @@
 typedef struct kh_run_summary {
 	uint64_t fragments, classified, bases;
 	uint64_t swapped;               /* pairs of a second mate and a first one, by their names */
+	kh_answers_sum answers;         /* with candidates, or of a join */
 	size_t kept;                    /* samples of too few fragments for calls to be changed */
 	double seconds;                 /* without loading the database */
 } kh_run_summary;
@@ -27,6 +29,7 @@ typedef struct kh_file_digest {
 
 typedef struct kh_results {
 	kh_text *out[KH_N_RESULTS];     /* NULL: not wanted */
+	kh_answers_out *answers;        /* NULL, or what out[KH_RESULT_CANDIDATES] gets */
 	kh_tally tally;
 	kh_run_summary sum;
 	kh_pass *pass;                  /* NULL: calls are those of the first pass */
@@ -39,6 +42,9 @@ typedef struct kh_results {
 int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, kh_monitor *m,
 		    kh_err *err);
 void kh_results_close(kh_results *r);
+/* A file of candidates: of a database that is loaded; when all reads were classified, its end. */
+int kh_results_begin_answers(kh_results *r, const kh_db *db, const kh_rule *rule, kh_err *err);
+int kh_results_end_answers(kh_results *r, kh_err *err);
 /* Are reads wanted in any of them? */
 bool kh_results_want_reads(const kh_results *r);
 /* Compresses text that waits for it; any thread may call it. */

@@ -88,8 +88,9 @@ kh_feed_options kh_run_feed_options(const kh_run_options *o, const kh_sheet_samp
 		fo.path[i] = reads->path[i];
 		fo.n_path[i] = i == 0 || reads->paired ? reads->n : 0;
 	}
-	fo.text = x->path[KH_RESULT_LINES] || x->path[KH_RESULT_PAF] ? KH_FEED_NAMES
-								     : KH_FEED_BASES;
+	fo.text = x->path[KH_RESULT_LINES] || x->path[KH_RESULT_PAF] ||
+				  x->path[KH_RESULT_CANDIDATES] || o->parts
+			  ? KH_FEED_NAMES : KH_FEED_BASES;
 	for (int i = KH_RESULT_SAM; i < KH_N_TEXTS; i++)
 		if (x->path[i])
 			fo.text = KH_FEED_ALL;
@@ -146,7 +147,8 @@ static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 	t->flow = (kh_flow) { .feed = t->feed, .compute = r->compute, .db = r->db,
 			      .style = r->o.style, .results = &t->results, .m = t->m,
 			      .distinct = r->o.distinct, .quiet = r->o.sheet->n > 1,
-			      .alone = r->o.sheet->n == 1 };
+			      .alone = r->o.sheet->n == 1,
+			      .parts = r->o.parts ? *r->o.parts : NULL };
 	return kh_flow_open(&t->flow, err);
 }
 
@@ -179,6 +181,8 @@ static int begin(kh_run *r, kh_slot *t, kh_err *err)
 		rc = kh_tally_want_bases(&t->results.tally, err);
 	if (!rc)
 		rc = begin_sam(r, t, err);
+	if (!rc)
+		rc = kh_results_begin_answers(&t->results, r->db, r->rule, err);
 	return rc ? rc : open_flow(r, t, err);
 }
 
@@ -315,16 +319,10 @@ static int work(kh_run *r, kh_slot *t, unsigned worker)
 }
 
 /* All reads of a sample have been read. 1: its texts are written anew; 0: it is done. */
-static int all_read(kh_run *r, kh_slot *t, kh_err *err)
+static int all_read(kh_slot *t, kh_err *err)
 {
-	const kh_backend *be = r->compute->be;
-	int rc = KH_OK;
+	int rc = t->results.pass ? kh_flow_decide(&t->flow, err) : KH_OK;
 
-	if (be->engine_end)
-		rc = be->engine_end(r->compute->engine,
-				    r->o.distinct ? &t->results.tally.distinct : NULL, err);
-	if (!rc && t->results.pass)
-		rc = kh_flow_decide(&t->flow, err);
 	if (rc || !t->results.pass || !kh_pass_writes(t->results.pass))
 		return rc;
 	t->work = kh_flow_rewrite;
@@ -350,7 +348,7 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 			return rc ? rc : 1;
 		}
 		if (!rc)
-			rc = all_read(r, t, err);
+			rc = all_read(t, err);
 	}
 	if (rc == 1)
 		return 1;

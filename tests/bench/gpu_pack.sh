@@ -2,7 +2,7 @@
 # gpu_pack.sh BUILD FILE.tar.xz - what gpu.sh, gpus.sh and the like run, for a machine without the libraries
 #
 # BUILD is a build folder configured with CUDA (and --with-tables, for gpu_tables.sh).  The archive
-# has the programs, their libraries but those of CUDA, NCCL and MPI, and a file `env`.  On the other machine, where the archive was unpacked:
+# has the programs, their libraries but those of CUDA and NCCL, and a file `env`.  On the other machine, where the archive was unpacked:
 #
 #	. ./env; sh .../tests/bench/gpu.sh unit S
 #
@@ -10,7 +10,7 @@
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_kernels test_backend test_gpu_comm test_gpu_seeds test_gpu_shard test_comm make_kraken kmerhash_faults preload_fail.so
+units="test_kernels test_backend test_gpu_comm test_gpu_seeds test_gpu_shard make_kraken kmerhash_faults preload_fail.so
 	library_check library_example"
 ! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi"
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
@@ -21,7 +21,7 @@ for u in kmerhash kmerhash-bench $(printf 'tests/%s ' $units); do
 done
 [ -z "${SIMGEN:-}" ] || cp "$(command -v "$SIMGEN")" "$t/simgen"
 for u in kmerhash tests/test_kernels; do ldd "$build/$u"; done | awk '$2 == "=>" && $3 != "not" { print $3 }' | sort -u |
-	grep -vE '/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda[a-z]*|nccl|mpi|open-rte|open-pal|hwloc|event[a-z_]*-[0-9.]*|udev)\.so' |
+	grep -vE '/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda[a-z]*|nccl|udev)\.so' |
 	while read -r f; do cp -L "$f" "$t/lib/"; done
 cat >"$t/env" <<'X'
 R=$PWD

@@ -111,7 +111,7 @@ build_side_L() {
 placed() {
 	case $1 in
 	auto | replicate) how=replicated ;;
-	shard-peer) how=sharded ;;
+	shard) how=sharded ;;
 	*) return 0 ;;
 	esac
 	[ "$(grep -c "^kmerhash: index $how: " "$OUT/way.log")" = "$GPUS" ]
@@ -139,7 +139,7 @@ ways() {
 classify_equal() {
 	small_data
 	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
-	set -- "cpu cuda:0 auto replicate shard-peer"
+	set -- "cpu cuda:0 auto replicate shard"
 	ways "$1" "reads" --db "$WORK/small.khdb" "$WORK/small.fq"
 	ways "$1" "pairs" --db "$WORK/small.khdb" --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
 	ways "$1" "long reads" --db "$WORK/small.khdb" "$WORK/small.long.fq"
@@ -178,7 +178,7 @@ classify_L() {
 	data_L
 	write_rate | tee "$OUT/write"
 	one="--device cuda:0 --threads 16 --db $WORK/L.khdb" rest="--threads $THREADS --db $WORK/L.khdb"
-	copies="--device $all --set placement=replicate $rest" shards="--device $all --set placement=shard-peer $rest"
+	copies="--device $all --set placement=replicate $rest" shards="--device $all --set placement=shard $rest"
 	printf '%-34s %8s %8s %8s  %6s %6s\n' "# $TIMES times the reads of L" least "M read/s" most "db s" "all s"
 	rates "1 GPU, 16 threads, report" $one --output - --report "$WORK/1.rep" $reads; one_r=$median
 	rates "1 GPU, $THREADS threads, report" --device cuda:0 $rest --output - --report "$WORK/x.rep" $reads

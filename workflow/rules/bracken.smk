@@ -3,7 +3,7 @@
 
 rule bracken_tables:
     input:
-        db=DATABASE,
+        db=DATABASES,
         references=[file for path in FASTA for file in files_of(path)],
     output:
         f"resources/bracken/database{BRACKEN}mers.kmer_distrib",

@@ -1,7 +1,8 @@
 rule kmerhash_classify:
     input:
-        db=files_of(DATABASE),
+        db=DATABASE_FILES,
         reads=reads_of,
+        candidates=candidates_of,
     output:
         report=report(
             ensure("results/{sample}.report", non_empty=True),
@@ -31,10 +32,11 @@ rule kmerhash_classify:
     params:
         kind=kind_of_sample,
         device=device_of,
-        db=lambda wildcards: DATABASE,
+        db=lambda wildcards: DATABASE_OPTIONS,
+        join=lambda wildcards, input: options_of("--join", input.candidates),
         sheet=sheet_of,
         sheet_folder=folder_of,
-        identity=lambda wildcards: identity_of([DATABASE]) if "database" in config else "",
+        identity=lambda wildcards: identity_of(DATABASES) if "database" in config else "",
         reads=lambda wildcards: state_of(reads_of(wildcards)),
         sample_pass=SAMPLE_PASS,
         extra=config["classify"]["extra"],
@@ -46,7 +48,7 @@ rule kmerhash_classify:
         "rm -f {params.stale:q} && "
         "(cd {params.sheet_folder:q} && "
         "kmerhash classify --set check-sheet={params.sheet:q}) > /dev/null 2> {log:q} && "
-        "kmerhash classify --db {params.db:q} {params.kind} --threads {threads} "
+        "kmerhash classify {params.db:q} {params.join:q} {params.kind} --threads {threads} "
         "--device {params.device} --output {output.lines:q} --report {output.report:q} "
         "--json {output.json:q} --html {output.page:q} {params.profile} {params.sample_pass} "
         "--set sample={wildcards.sample:q} {params.extra} "

@@ -23,7 +23,7 @@ rule sheet:
 # run that was killed or failed, and when samples are added.
 rule kmerhash_classify_batch:
     input:
-        db=files_of(DATABASE),
+        db=DATABASE_FILES,
         sheet="resources/samples.tsv",
         reads=[path for rows in SAMPLES.values() for path in reads_of_rows(rows)],
     output:
@@ -49,10 +49,10 @@ rule kmerhash_classify_batch:
     params:
         folder="resources/batch",
         device=device_of,
-        db=lambda wildcards: DATABASE,
+        db=lambda wildcards: DATABASE_OPTIONS,
         sheet=sheet_of,
         sheet_folder=folder_of,
-        identity=lambda wildcards: identity_of([DATABASE]) if "database" in config else "",
+        identity=lambda wildcards: identity_of(DATABASES) if "database" in config else "",
         reads=state_of(
             [path for rows in SAMPLES.values() for path in reads_of_rows(rows)]
         ),
@@ -64,7 +64,7 @@ rule kmerhash_classify_batch:
         "rm -f {params.stale:q} && "
         "(cd {params.sheet_folder:q} && "
         "kmerhash classify --set check-sheet={params.sheet:q}) > /dev/null 2> {log:q} && "
-        "kmerhash classify --db {params.db:q} --samples {input.sheet:q} "
+        "kmerhash classify {params.db:q} --samples {input.sheet:q} "
         "--outdir {params.folder:q} --resume --set keep-going --write lines.gz,report,json,html"
         "{params.profile} "
         "--threads {threads} --device {params.device} {params.sample_pass} {params.extra} "

@@ -15,6 +15,10 @@ def data_path(path):
     return os.path.join(config["data_root"], path)
 
 
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
 def files_of(path):
     """The files of a folder, as its own time of change does not tell of theirs."""
     if not os.path.isdir(path):
@@ -208,9 +212,36 @@ if BRACKEN and "references" not in config:
 # The rest needs Python or MultiQC, which an image of kmerhash has not.
 CONTAINER = config["container"] or None
 
-DATABASE = (
-    data_path(config["database"]) if "database" in config else "resources/refs.khdb"
+
+def options_of(option, paths):
+    return [word for path in paths for word in (option, path)]
+
+
+# One database, or several that are used as one.
+DATABASES = (
+    [data_path(path) for path in listed(config["database"])]
+    if "database" in config
+    else ["resources/refs.khdb"]
 )
+DATABASE_FILES = [file for path in DATABASES for file in files_of(path)]
+DATABASE_OPTIONS = options_of("--db", DATABASES)
+
+# Whether each database is searched by a job of its own, which then are joined.
+PARTS = config["classify"]["parts"]
+if PARTS and (config["classify"]["batch"] or len(DATABASES) == 1):
+    raise ValueError("`parts: true` is for several databases, and a job for each sample")
+
+
+def candidates_of(wildcards):
+    """What each database says of a sample, in files that know whose they are."""
+    parts = range(len(DATABASES)) if PARTS else []
+    return [f"resources/candidates/{wildcards.sample}.{part}.cand" for part in parts]
+
+
+def memory_of(path):
+    """Megabytes: the database, as `inspect` tells its bytes, and what the reads need."""
+    files = [file for file in files_of(path) if os.path.exists(file)]
+    return sum(map(os.path.getsize, files)) // 10**6 + 2000
 
 
 REFERENCES = config.get("references", {})
@@ -288,5 +319,6 @@ def kind_of_sample(wildcards):
 
 
 def device_of(wildcards, resources):
-    """A GPU is for jobs that were given one; several jobs would fight for it."""
-    return "cuda" if resources.gpu > 0 else "cpu"
+    """A GPU is for jobs that were given one; several jobs would fight for it.  Several databases
+    are used on the CPU."""
+    return "cuda" if resources.gpu > 0 and len(DATABASES) == 1 else "cpu"

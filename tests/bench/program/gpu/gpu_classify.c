@@ -36,7 +36,7 @@ static int load(void *arg, kh_bench_pass *p, kh_err *err)
 	if (rc)
 		return rc;
 	kh_rule_init(&rule, c->db->h);
-	rc = kh_cuda_engine_open(&kh_backend_cuda, &c->e, c->db, &eo, err);
+	rc = kh_cuda_engine_open(&c->e, c->db, &eo, err);
 	p->seconds = kh_seconds() - t;
 	return rc;
 }

@@ -2,7 +2,7 @@
  * gpus.c - tables over several GPUs: multi-GPU HashGraph's Figs. 3 to 5, and
  * WarpCore's two modes
  *
- * Weak scaling: every GPU has as many pairs, over 1, 2, 4 .. GPUs of this process. Each key is
+ * Weak scaling: every GPU has as many pairs, over 1, 2, 4 .. GPUs. Each key is
  * stored r times, distributed over all GPUs, and each GPU asks for its share of the keys, once
  * each. So as many values come back as were stored, and their sum is known. Times are the host's,
  * from call to return, data in place and table open; phases are of the last run.
@@ -68,7 +68,7 @@ static int open_gpus(kht_bench *b, struct gpus *g, unsigned members, size_t n)
 		CU(cudaMalloc(&g->lists[i].values, n * 8));
 		CU(cudaMalloc((void **)&g->sum[i], 8));
 	}
-	return kh_gpu_comm_open(&g->comm, NULL, g->device, members, b->err);
+	return kh_gpu_comm_open(&g->comm, g->device, members, b->err);
 }
 
 static int make_data(struct gpus *g, const struct gcase *c)

@@ -1,0 +1,204 @@
+/* answers_write.c - a file of candidates is written: answers.h */
+#include <config.h>
+#include "run/answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "base/mem.h"
+#include "io/text.h"
+
+/* --- fragments ---------------------------------------------------------------------------- */
+static uint64_t add_record(uint64_t hash, const kh_block *b, const kh_record *r)
+{
+	const uint64_t words = r->len / 32, rest = r->len % 32, at = r->seq / 32;
+	const uint64_t low = (UINT64_C(1) << 2 * rest) - 1;
+
+	hash = XXH3_64bits_withSeed(b->text + r->name, r->id_len, hash + r->len);
+	hash = XXH3_64bits_withSeed(b->bases + at, words * sizeof *b->bases, hash);
+	hash = XXH3_64bits_withSeed(b->amb + at, words * sizeof *b->amb, hash);
+	if (rest == 0)
+		return hash;
+	hash = kh_fmix64(hash ^ (b->bases[at + words] & low));
+	return kh_fmix64(hash + (b->amb[at + words] & ((UINT32_C(1) << rest) - 1)));
+}
+
+uint64_t kh_answers_hash(const kh_job *job, size_t i)
+{
+	const kh_block *b[2];
+	const kh_record *r[2];
+	uint64_t hash;
+
+	kh_job_records(job, i, b, r);
+	hash = add_record(0, b[0], r[0]);
+	if (r[1])
+		hash = add_record(hash + 1, b[1], r[1]);
+	return kh_fmix64(hash ^ kh_fmix64(job->first + i + 1));
+}
+
+/* --- records ------------------------------------------------------------------------------- */
+static unsigned char *put(unsigned char *at, uint32_t x)
+{
+	for (; x > 0x7f; x >>= 7)
+		*at++ = (unsigned char)(x | 0x80);
+	*at++ = (unsigned char)x;
+	return at;
+}
+
+static unsigned char *put_wanted(unsigned char *at, const kh_candidates *c, uint32_t want)
+{
+	uint32_t before = 0, n = 0;
+
+	if (want == KH_WANT_SECOND) {
+		at = put(at, c->species[0] + 1);
+		return c->species[0] != KH_NO_TAXON ? put(at, c->bin) : at;
+	}
+	while (n < KH_CANDIDATES && c->species[n] != KH_NO_TAXON)
+		n++;
+	*at++ = (unsigned char)n;
+	if (n > 0)
+		at = put(at, c->bin + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		at = put(at, c->species[i] - before);
+		*at++ = c->drop[i];
+		before = c->species[i];
+	}
+	return at;
+}
+
+static unsigned char *put_record(unsigned char *at, const kh_answer *a, uint32_t want)
+{
+	*at++ = (unsigned char)(a->any | a->late << 1 | a->few << 2 | a->leads << 3 |
+				a->later << 4);
+	at = put(at, a->call.features);
+	if (!a->any)
+		return at;
+	at = put(at, a->score);
+	for (int i = 0; i < 2 && a->leads; i++)
+		*at++ = a->load[i];
+	if (a->score == 0)
+		return at;
+	at = put(at, a->call.taxon + 1);
+	at = put(at, a->call.hits);
+	*at++ = a->level;
+	for (int i = 0; i < 2; i++)
+		at = put(at, a->bound[i]);
+	for (int i = 0; i < 2 && a->leads; i++)
+		at = put(at, a->need[i]);
+	return want == KH_WANT_NONE ? at : put_wanted(at, &a->wanted, want);
+}
+
+/* --- the file ------------------------------------------------------------------------------ */
+struct kh_answers_out {
+	uint32_t want;
+	unsigned char text[KH_BGZF_UNIT], *at;
+	size_t n;                       /* records in there */
+	uint8_t check;                  /* of those of the last group */
+	uint64_t fragments;
+	uint32_t *size;                 /* of each block */
+	size_t n_blocks, cap;
+	kh_bgzf *z;
+	XXH3_state_t *sum;
+	kh_buf out;
+};
+
+static void give_out(kh_answers_out *w, const void *p, size_t n)
+{
+	XXH3_64bits_update(w->sum, p, n);
+	kh_buf_add(&w->out, p, n);
+}
+
+int kh_answers_out_new(kh_answers_out **out, const kh_db *db, uint32_t want, kh_err *err)
+{
+	kh_answers_out *w = kh_array(1, sizeof *w, err);
+	kh_answers_head h = { .magic = "KHcands1", .tool = PACKAGE_STRING, .db = db->h->self,
+			      .want = want, .n_taxa = db->h->n_taxa };
+	int rc = w ? kh_bgzf_new(&w->z, err) : KH_ENOMEM;
+
+	*out = w;
+	if (rc)
+		return rc;
+	w->want = want;
+	w->at = w->text;
+	if (!(w->sum = XXH3_createState()))
+		return kh_fail_nomem(err);
+	XXH3_64bits_reset(w->sum);
+	h.sum = XXH3_64bits(&h, offsetof(kh_answers_head, sum));
+	give_out(w, &h, sizeof h);
+	return KH_OK;
+}
+
+void kh_answers_out_free(kh_answers_out *w)
+{
+	if (!w)
+		return;
+	kh_bgzf_free(w->z);
+	XXH3_freeState(w->sum);
+	free(w->size);
+	free(w->out.p);
+	free(w);
+}
+
+uint32_t kh_answers_out_want(const kh_answers_out *w)
+{
+	return w->want;
+}
+
+static void end_group(kh_answers_out *w)
+{
+	*w->at++ = w->check;
+	w->check = 0;
+}
+
+static int end_block(kh_answers_out *w, kh_err *err)
+{
+	unsigned char block[KH_BGZF_MAX];
+	int rc = KH_GROW(w->size, w->cap, w->n_blocks + 1, err);
+
+	if (rc)
+		return rc;
+	if (w->n % KH_ANSWERS_GROUP > 0)
+		end_group(w);
+	w->size[w->n_blocks] =
+		(uint32_t)kh_bgzf_pack(w->z, w->text, (size_t)(w->at - w->text), block);
+	give_out(w, block, w->size[w->n_blocks++]);
+	w->at = w->text;
+	w->n = 0;
+	return KH_OK;
+}
+
+int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const uint64_t *hash, size_t n,
+		       const kh_buf **b, kh_err *err)
+{
+	int rc = KH_OK;
+
+	/* the head is still in there */
+	w->out.n = w->fragments > 0 ? 0 : w->out.n;
+	for (size_t i = 0; i < n && !rc; i++) {
+		w->at = put_record(w->at, &a[i], w->want);
+		w->check ^= (uint8_t)(hash[i] >> 56);
+		w->fragments++;
+		if (++w->n % KH_ANSWERS_GROUP == 0)
+			end_group(w);
+		if (w->n == KH_ANSWERS_BLOCK)
+			rc = end_block(w, err);
+	}
+	*b = &w->out;
+	return rc ? rc : kh_buf_check(&w->out, err);
+}
+
+int kh_answers_out_end(kh_answers_out *w, uint64_t reads, const kh_buf **b, kh_err *err)
+{
+	kh_answers_tail t = { .fragments = w->fragments, .reads = reads, .magic = "KHcandsE" };
+	int rc = KH_OK;
+
+	w->out.n = w->fragments > 0 ? 0 : w->out.n;
+	if (w->n > 0)
+		rc = end_block(w, err);
+	give_out(w, w->size, w->n_blocks * sizeof *w->size);
+	XXH3_64bits_update(w->sum, &t, offsetof(kh_answers_tail, sum));
+	t.sum = XXH3_64bits_digest(w->sum);
+	kh_buf_add(&w->out, &t, sizeof t);
+	*b = &w->out;
+	return rc ? rc : kh_buf_check(&w->out, err);
+}

@@ -1,0 +1,374 @@
+#include <config.h>
+#include "run/parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "classify/match.h"
+#include "db/join.h"
+
+#define SHARED UINT32_MAX
+#define GROUP KH_ANSWERS_GROUP
+
+struct part {
+	kh_answers_in *in;
+	uint32_t least[KH_LEVELS];
+	bool compared;                  /* fragments that have its seeds are */
+};
+
+struct kh_parts {
+	const kh_joined *all;
+	kh_tree tree;
+	uint32_t want;
+	uint32_t least[KH_LEVELS];
+	struct part *part;              /* all->n; in the order of the databases */
+	uint32_t *owner;                /* of a species: the part that has it, plus 1, or SHARED */
+};
+
+/* --- opening ------------------------------------------------------------------------------- */
+static int fail_head(const kh_answers_in *f, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EUSAGE, "%s: these candidates %s", kh_answers_in_path(f), what);
+}
+
+/* The number of the part that a file is of. */
+static int find_part(const kh_parts *p, const kh_answers_in *f, unsigned *i, kh_err *err)
+{
+	const kh_answers_head *h = kh_answers_in_head(f);
+	const char *const want[] = { "with neither --sample-pass nor --set second-best",
+				     "with --sample-pass", "with --set second-best" };
+
+	for (*i = 0; *i < p->all->n && p->all->part[*i]->h->self != h->db; ++*i)
+		;
+	if (*i == p->all->n)
+		return fail_head(f, "are of none of the databases", err);
+	if (strncmp(h->tool, PACKAGE_STRING, sizeof h->tool) != 0)
+		return fail_head(f, "were made by another version than " PACKAGE_STRING, err);
+	if (h->n_taxa != p->all->part[*i]->h->n_taxa)
+		return fail_head(f, "are of none of the databases", err);
+	if (h->want != p->want)
+		return kh_fail(err, KH_EUSAGE, "%s: to be joined so, these candidates are to be "
+			       "made %s", kh_answers_in_path(f), want[p->want]);
+	if (p->part[*i].in)
+		return kh_fail(err, KH_EUSAGE, "%s and %s are of the same database",
+			       kh_answers_in_path(p->part[*i].in), kh_answers_in_path(f));
+	return KH_OK;
+}
+
+static int open_file(kh_parts *p, const char *path, kh_err *err)
+{
+	kh_answers_in *f = NULL;
+	unsigned i;
+	int rc = kh_answers_in_open(&f, path, err);
+
+	if (!rc)
+		rc = find_part(p, f, &i, err);
+	if (rc)
+		kh_answers_in_close(f);
+	else
+		p->part[i].in = f;
+	return rc;
+}
+
+/* Each part has a file, and all are of the same reads. */
+static int check_files(const kh_parts *p, kh_err *err)
+{
+	for (unsigned i = 0; i < p->all->n; i++)
+		if (!p->part[i].in)
+			return kh_fail(err, KH_EUSAGE, "%s: no --join has its candidates",
+				       p->all->part[i]->path);
+	for (unsigned i = 1; i < p->all->n; i++) {
+		const kh_answers_tail *a = kh_answers_in_tail(p->part[0].in);
+		const kh_answers_tail *b = kh_answers_in_tail(p->part[i].in);
+
+		if (a->fragments != b->fragments || a->reads != b->reads)
+			return kh_fail(err, KH_EFORMAT, "%s and %s are of different reads: %"
+				       PRIu64 " and %" PRIu64 " fragments",
+				       kh_answers_in_path(p->part[0].in),
+				       kh_answers_in_path(p->part[i].in), a->fragments,
+				       b->fragments);
+	}
+	return KH_OK;
+}
+
+/* A part looks up the seeds that all look up, and has its taxa in their order. */
+static int check_part(const kh_parts *p, unsigned i, const kh_rule *rule, kh_err *err)
+{
+	const kh_db *db = p->all->part[i];
+	const kh_sampling s = kh_db_sampling(db->h);
+	const uint32_t *number = p->all->number[i];
+
+	if (s.least != rule->sampling.least || s.no_repeats != rule->sampling.no_repeats)
+		return kh_fail(err, KH_EUSAGE, "%s: parts that leave out seeds, as with "
+			       "--max-db-size, are not joined", db->path);
+	for (uint32_t t = 1; t < db->h->n_taxa; t++)
+		if (number[t - 1] >= number[t])
+			return kh_fail(err, KH_EUSAGE, "%s: its taxa have another order than those "
+				       "of all parts", db->path);
+	return KH_OK;
+}
+
+/* Notes which part has a species, and which are in several. */
+static void find_owners(kh_parts *p)
+{
+	for (unsigned i = 0; i < p->all->n; i++) {
+		const kh_db *db = p->all->part[i];
+
+		for (uint32_t t = 0; t < db->h->n_targets; t++) {
+			const uint32_t taxon = p->all->number[i][db->target[t].taxon];
+			uint32_t *owner = &p->owner[kh_tree_own_species(&p->tree, taxon)];
+
+			*owner = *owner == 0 || *owner == i + 1 ? i + 1 : SHARED;
+		}
+	}
+}
+
+static int open_all(kh_parts *p, const kh_parts_options *o, kh_err *err)
+{
+	int rc = KH_OK;
+
+	p->part = kh_array(p->all->n, sizeof *p->part, err);
+	p->owner = kh_array(p->tree.n, sizeof *p->owner, err);
+	if (!p->part || !p->owner)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < o->n && !rc; i++)
+		rc = open_file(p, o->path[i], err);
+	if (!rc)
+		rc = check_files(p, err);
+	for (unsigned i = 0; i < p->all->n && !rc; i++) {
+		const kh_db *db = p->all->part[i];
+
+		rc = check_part(p, i, o->rule, err);
+		kh_match_least_of(db->h, p->part[i].least);
+		/* with alleles somewhere, more places are compared everywhere */
+		p->part[i].compared = o->compared || (p->want == KH_WANT_NONE &&
+						      db->alleles != o->db->alleles);
+	}
+	if (!rc)
+		find_owners(p);
+	return rc;
+}
+
+int kh_parts_open(kh_parts **out, const kh_parts_options *o, kh_err *err)
+{
+	kh_parts *p = kh_array(1, sizeof *p, err);
+
+	if (!p)
+		return KH_ENOMEM;
+	*out = p;
+	*p = (kh_parts) { .all = o->db->joined, .tree = kh_taxonomy_tree(o->db->tax),
+			  .want = o->rule->candidates };
+	kh_match_least_of(o->db->h, p->least);
+	return open_all(p, o, err);
+}
+
+void kh_parts_close(kh_parts *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; p->part && i < p->all->n; i++)
+		kh_answers_in_close(p->part[i].in);
+	free(p->part);
+	free(p->owner);
+	free(p);
+}
+
+int kh_parts_check(const kh_parts *p, uint64_t fragments, const kh_answers_sum *sum, kh_err *err)
+{
+	const kh_answers_tail *t = kh_answers_in_tail(p->part[0].in);
+
+	kh_log(KH_INFO, "of %" PRIu64 " fragments %" PRIu64 " were compared with the databases, as "
+	       "their candidates do not suffice", fragments, sum->compared);
+	if (t->fragments == fragments && t->reads == sum->reads)
+		return KH_OK;
+	return kh_fail(err, KH_EFORMAT, "%s: these candidates are of %" PRIu64 " other fragments "
+		       "than the %" PRIu64 " that were read", kh_answers_in_path(p->part[0].in),
+		       t->fragments, fragments);
+}
+
+/* --- a fragment ------------------------------------------------------------------------------ */
+/* Is a taxon in a species that several parts have?  Its strains are then called by all of them. */
+static bool is_shared(const kh_parts *p, uint32_t taxon)
+{
+	const uint32_t species = taxon != KH_NO_TAXON ? p->tree.species[taxon] : KH_NO_TAXON;
+
+	return species != KH_NO_TAXON && p->owner[species] == SHARED;
+}
+
+/* Puts an answer into the numbers of all.  False: no part of this size gives it. */
+static bool renumber(const kh_parts *p, unsigned i, kh_answer *a)
+{
+	const uint32_t *number = p->all->number[i];
+	kh_candidates *c = &a->wanted;
+
+	if (a->call.taxon != KH_NO_TAXON)
+		a->call.taxon = number[a->call.taxon];
+	for (int k = 0; k < KH_CANDIDATES && p->want != KH_WANT_NONE; k++)
+		if (c->species[k] != KH_NO_TAXON)
+			c->species[k] = number[c->species[k]];
+	if (p->want != KH_WANT_CANDIDATES || c->bin == KH_NO_BIN)
+		return true;
+	if (c->bin >= p->all->part[i]->h->bins)
+		return false;
+	c->bin += p->all->first_bin[i];
+	return true;
+}
+
+/* Is the answer of the only part that has seeds of a fragment not that of all? */
+static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a)
+{
+	const struct part *x = &p->part[i];
+	const bool enough = a->score >= x->least[a->level];
+
+	return enough != (a->score >= p->least[a->level]) ||
+	       is_shared(p, a->call.taxon) ||
+	       (p->want == KH_WANT_SECOND && is_shared(p, a->wanted.species[0]));
+}
+
+static int fail_reads(const kh_parts *p, unsigned i, uint64_t number, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: these candidates are of other reads: fragment %" PRIu64
+		       " or one of the next 7 differs", kh_answers_in_path(p->part[i].in),
+		       number + 1);
+}
+
+/* What parts say of a fragment beside the one that leads. */
+struct kh_rivals {
+	unsigned leader;                /* a part */
+	unsigned n, loud;               /* others that have seeds, and those that have places */
+	bool other;                     /* one cannot be weighed */
+	bool early;                     /* of the loud: some have seeds that are looked up first */
+	uint16_t first[2], all[2];      /* the greatest bounds, by these or by all seeds */
+	unsigned load[2];               /* of those that have no places */
+};
+
+static void add_rival(struct kh_rivals *r, const kh_answer *a)
+{
+	uint16_t *most = a->late ? r->all : r->first;
+
+	r->n++;
+	r->other |= a->score == 0 ? !a->leads : !a->few;
+	for (int i = 0; i < 2 && a->score == 0; i++)
+		r->load[i] += a->load[i];
+	if (a->score == 0)
+		return;
+	r->loud++;
+	r->early |= !a->late;
+	for (int i = 0; i < 2; i++)
+		most[i] = a->bound[i] > most[i] ? a->bound[i] : most[i];
+}
+
+/* Takes what part i says. */
+static void take(unsigned i, const kh_answer *a, kh_answer *to, struct kh_rivals *r)
+{
+	if (!a->any && i > 0)
+		return;
+	if (to->any && a->score <= to->score) {
+		add_rival(r, a);
+		return;
+	}
+	if (to->any)
+		add_rival(r, to);
+	*to = *a;
+	r->leader = i;
+}
+
+/* Do the others not count beside the leader, which has the greatest score? */
+static bool leads(const kh_answer *a, const struct kh_rivals *r)
+{
+	const uint16_t *most = a->later ? r->all : r->first;
+
+	if (r->n == 0 || !a->leads || r->other)
+		return r->n == 0;
+	if (a->score == 0)
+		return true;
+	if (r->loud > KH_ANSWER_OTHERS || (a->later && r->early))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if ((most[i] > 0 && most[i] >= a->need[i]) ||
+		    (r->n > r->loud && a->load[i] + r->load[i] > KH_ANSWER_LOAD))
+			return false;
+	return true;
+}
+
+/* All parts have been asked. */
+static int settle(const kh_parts *p, kh_answer *a, const struct kh_rivals *r, kh_err *err)
+{
+	const unsigned i = r->leader;
+
+	a->open = a->any && (p->part[i].compared || !leads(a, r));
+	if (!a->any)
+		a->wanted = kh_candidates_nothing(p->want);
+	if (a->open || !a->any)
+		return KH_OK;
+	if (!renumber(p, i, a))
+		return kh_fail(err, KH_EFORMAT, "%s: a place lies in no reference",
+			       kh_answers_in_path(p->part[i].in));
+	a->open = is_open(p, i, a);
+	return KH_OK;
+}
+
+/* Takes what a part says of the fragments of a job. */
+static int take_part(const kh_parts *p, unsigned i, const kh_job *job,
+		     kh_answers *from, kh_parts_job *to, kh_err *err)
+{
+	const kh_answers_in *f = p->part[i].in;
+	size_t begun = 0;               /* fragments of a group before this one */
+	uint8_t check = 0;
+	int rc = KH_OK;
+
+	for (size_t k = 0; k < job->n && !rc;) {
+		const uint64_t first = job->first + k;
+		size_t at = (size_t)(first % KH_ANSWERS_BLOCK);
+
+		if (first >= kh_answers_in_tail(f)->fragments)
+			return fail_reads(p, i, first, err);
+		rc = kh_answers_read(f, first / KH_ANSWERS_BLOCK, from, err);
+		for (; !rc && at < from->n && k < job->n; at++, k++) {
+			take(i, &from->v[at], &to->answer[k], &to->rivals[k]);
+			if (at % GROUP == 0)
+				begun = check = 0;
+			check ^= (uint8_t)(to->hash[k] >> 56);
+			begun++;
+			if ((at % GROUP == GROUP - 1 || at + 1 == from->n) &&
+			    begun == at % GROUP + 1 && check != from->check[at / GROUP])
+				return fail_reads(p, i, job->first + k + 1 - begun, err);
+		}
+	}
+	return rc;
+}
+
+int kh_parts_begin(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
+		   kh_answers_sum *sum, kh_err *err)
+{
+	const kh_job *job = t->job;
+	int rc = KH_GROW(w->hash, w->cap_hash, job->n, err);
+
+	if (!rc)
+		rc = KH_GROW(w->answer, w->cap_answer, job->n, err);
+	if (!rc)
+		rc = KH_GROW(w->rivals, w->cap_rivals, job->n, err);
+	for (size_t i = 0; i < job->n && !rc; i++) {
+		w->hash[i] = kh_answers_hash(job, i);
+		sum->reads += w->hash[i];
+		w->answer[i].any = false;
+		w->rivals[i] = (struct kh_rivals) { .n = 0 };
+	}
+	for (unsigned i = 0; p && i < p->all->n && !rc; i++)
+		rc = take_part(p, i, job, scratch, w, err);
+	for (size_t i = 0; p && i < job->n && !rc; i++) {
+		rc = settle(p, &w->answer[i], &w->rivals[i], err);
+		sum->compared += w->answer[i].open;
+	}
+	t->answers = p ? NULL : w->answer;
+	t->known = p ? w->answer : NULL;
+	return rc;
+}
+
+void kh_parts_job_clear(kh_parts_job *w)
+{
+	free(w->hash);
+	free(w->answer);
+	free(w->rivals);
+}
