@@ -146,11 +146,4 @@ static KH_HD uint64_t kh_class_mix(const kh_class *k)
 	return kh_fmix64(x);
 }
 
-/* The stretch that a bin of a target lies in.  stretch[target]: its first one. */
-static KH_HD uint64_t kh_class_stretch(const uint64_t *stretch, const kh_bins *bins,
-				       uint32_t target, uint32_t bin)
-{
-	return stretch[target] + (bin - bins->first[target]) / KH_STRETCH;
-}
-
 #endif
