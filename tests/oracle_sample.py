@@ -462,20 +462,19 @@ class Sample:
                     if self.tree.species[self.db.targets[target][1]] == s and max(shares) >= 6})
 
     def lacks_genes(self, s, n):
-        """Of a species that is far from its reference: does it lie over fewer genes than all its strains?"""
+        """Of a species that is far from its reference: does it lack genes that strains have?"""
         if n < 40 or D[self.fits[s].one[0]] < 40 or self.is_even(s):
             return False
-        shift, length = 0, self.lengths[s]
-        while shift < self.shift(s) and 8 * self.db.stride << shift + 1 <= 4096:
+        shift, length = 0, self.least[s] * max(1024, self.cover[s][1]) // 1024
+        while shift < self.shift(s) and 8 * self.db.stride << shift + 1 <= 512:
             shift += 1
-        x = min(16 << 16, (n << shift << 16) // length)
-        none, twice = pw(94548 * x >> 16), pw(94548 * x >> 15)
-        if n - ((length * (2 ** 24 - none) >> 24) >> shift) < 20:
-            return False
-        error = math.isqrt(max(0, (length >> shift) * (none - ((65536 + x) * twice >> 16)) >> 24))
-        genes = self.share_of(s, n, shift, self.blocks(s, shift) + error // 2)
-        genes += math.isqrt(99657708 // (length * 8 * self.db.stride))
-        return genes * 1024 * length < 896 * max(1024, self.cover[s][1]) * self.least[s]
+        (one, weight), short = self.fits[s].one, {c: x for c, x in self.cells[s].items() if c < 128}
+        seen = max(1, sum(x * self.shapes.seen[one][cell // 32] for cell, x in short.items()) // sum(short.values()))
+        depth, are = min(64 << 20, (n << shift << 20) // length), n - self.blocks(s, shift)
+        even, far = weight >= ONE // 100 * 99, 1 + 1024 * seen // (65536 + 320 * D[one])
+        may, every = (max(0, n - (length * self.hit(s, depth, a) >> 34 + shift)) for a in (896 if even else far, 1024))
+        alike = 61 if even else (weight >> 10) + 4 * D[one] - 890
+        return every > 1 and 3072 * (are - may) > (every + 60) * alike
 
     def is_even(self, s):
         """All of its genes are there, and are as far"""
@@ -505,18 +504,20 @@ class Sample:
 
     def share_of(self, s, n, shift, blocks):
         """The least share that explains so many blocks that have any"""
-        alone, length = self.asked[s][0], self.lengths[s]
-        depth, hit = min(64 << 20, (n << shift << 20) // length), ((blocks << shift << 20) // length) << 14
-        mean = sum(map(sum, alone))
-        places, mean = ([len(alone) * sum(of) for of in alone], mean) if mean else ([1], 1)
+        length = self.lengths[s]
+        depth, found = min(64 << 20, (n << shift << 20) // length), ((blocks << shift << 20) // length) << 14
         low, high = 0, 4096
         while high - low > 1:
             a = (low + high) // 2
-            if a * sum(2 ** 24 - pw(94548 * depth * u // (mean * a << 10)) for u in places) // len(places) < hit:
-                low = a
-            else:
-                high = a
+            low, high = (a, high) if self.hit(s, depth, a) < found else (low, a)
         return high
+
+    def hit(self, s, depth, a):
+        """So many blocks have any, if it is all over the share a of them"""
+        alone = self.asked[s][0]
+        mean = sum(map(sum, alone))
+        places, mean = ([len(alone) * sum(of) for of in alone], mean) if mean else ([1], 1)
+        return a * sum(2 ** 24 - pw(94548 * depth * u // (mean * a << 10)) for u in places) // len(places)
 
     def lies_over(self, s, share):
         n, covers, off, *_ = self.cover.get(s, (0, 0, 0))
@@ -527,7 +528,7 @@ class Sample:
         little = len(f.shapes) == 3 and f.weights[0] < ONE // 20
         shape, weight = f.one
         if s not in self.refuted and not f.few and (not f.stands or little) and \
-                ((D[shape] <= 150 and self.is_even(s)) or
+                ((D[shape] <= 190 and self.is_even(s)) or
                  (D[shape] <= 85 and weight >= ONE // 10 * 8 and self.lies_over(s, 881))):
             f.stands, f.weak, f.low, f.high = True, False, shape, shape
             f.shapes, f.weights = [shape, JUNK], [weight, ONE - weight]

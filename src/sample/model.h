@@ -63,7 +63,7 @@ typedef struct kh_cover {
 	uint32_t alone;                 /* so many perfect reads of it are so; 0: not known */
 	uint32_t lead;                  /* sole ones, of as many as of perfect reads */
 	bool sister;                    /* another species is near some perfect reads */
-	uint64_t genes;                 /* the share by blocks of genes, by half an error more */
+	bool lacks;                     /* it lacks genes that strains have */
 	uint8_t shift, shift_genes;     /* a block is 2^shift stretches */
 } kh_cover;
 
