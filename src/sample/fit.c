@@ -263,6 +263,15 @@ static bool gains(const struct cells *c, const struct mixture *two, const struct
 	return two->like - other->like > GAIN + each * (int64_t)c->total;
 }
 
+/* That, over one strain whose genes differ more. */
+static bool gains_over_wider(const struct cells *c, const struct mixture *one,
+			     const struct mixture *two)
+{
+	const struct mixture wider = best_pair(c, one, ONE_WIDER);
+
+	return gains(c, two, &wider, GAIN_EACH_ALIKE);
+}
+
 /* That, over one divergence: at least `each`. */
 static int64_t gain_over(const struct mixture *one, int64_t each)
 {
@@ -284,7 +293,6 @@ static bool find_pair(const struct cells *c, const struct mixture *one, struct m
 		      bool *likelier)
 {
 	const struct mixture even = best_single(c, KH_EVEN, KH_SHAPES),
-			     wider = best_pair(c, one, ONE_WIDER),
 			     beside_even = best_pair(c, one, BESIDE_EVEN);
 
 	*two = best_pair(c, one, BESIDE);
@@ -293,8 +301,8 @@ static bool find_pair(const struct cells *c, const struct mixture *one, struct m
 			gains(c, two, &even, GAIN_EACH_ALIKE) && has_part(c, one, two);
 	const bool is_even = gains(c, &beside_even, one, gain_over(one, GAIN_EACH_ALIKE)) &&
 			     gains(c, &beside_even, &even, GAIN_EACH_ALIKE) &&
-			     gains(c, &beside_even, &wider, GAIN_EACH_ALIKE) &&
-			     has_part(c, one, &beside_even);
+			     has_part(c, one, &beside_even) &&
+			     gains_over_wider(c, one, &beside_even);
 
 	if (is_even && (!is || beside_even.like > two->like))
 		*two = beside_even;

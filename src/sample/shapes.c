@@ -117,8 +117,10 @@ static void add_seeds(struct steps *s, uint32_t k, const kh_sampling *seeds)
 /* Features in order: how many were found so far, and how many parts before the end of the last one
  * are without a difference, up to those of a seed; in 1/2^32. */
 struct walk {
-	uint64_t now[RUN + 1][N], then[RUN + 1][N];
-	uint64_t move[RUN + 1][RUN + 1];        /* 1/2^24 */
+	uint64_t now[RUN + 1][N];
+	/* With no difference in the next parts, of which there are two at most; or with 0 or 1
+	 * since one, which does not depend on what was before; in 1/2^24. */
+	uint64_t on[RUN + 1][RUN + 1], off[RUN + 1];
 	uint32_t parts, most;
 };
 
@@ -148,12 +150,12 @@ static void start(struct walk *w, const struct steps *s, uint32_t g, bool seedle
 		same[i] = kh_exp2q(i * loss);
 	for (uint32_t from = 0; from <= w->most; from++)
 		for (uint32_t step = 0; step < 3; step++) {
-			const uint64_t c = s->chance[step];
-			const uint64_t on = without(s, seedless, from + step, step);
+			const uint64_t c = s->chance[step] * same[step] >> 16;
 
-			w->move[from][up_to(w, from + step)] += (c * same[step] >> 16) * on >> 24;
-			for (uint32_t to = 0; to < step; to++)
-				w->move[from][to] += c * (same[to] - same[to + 1]) >> 16;
+			w->on[from][up_to(w, from + step)] +=
+				c * without(s, seedless, from + step, step) >> 24;
+			for (uint32_t to = 0; from == 0 && to < step; to++)
+				w->off[to] += s->chance[step] * (same[to] - same[to + 1]) >> 16;
 		}
 	for (uint32_t i = 0; i < w->parts; i++)
 		w->now[i][0] = (same[i] - same[i + 1]) << 8;
@@ -161,45 +163,26 @@ static void start(struct walk *w, const struct steps *s, uint32_t g, bool seedle
 			      without(s, seedless, w->parts, w->parts) >> 24;
 }
 
-/* From n features to n + 1. */
+/* From n features to n + 1, in place: nothing goes to fewer parts, but from all to 0 or 1. */
 static void go_on(struct walk *w, uint32_t n)
 {
-	for (uint32_t to = 0; to <= w->most; to++) {
+	uint64_t all[N] = { 0 };
+
+	for (uint32_t i = 0; i <= w->most; i++)
+		for (uint32_t h = 0; h <= n; h++)
+			all[h] += w->now[i][h];
+	for (uint32_t to = w->most + 1; to-- > 0;) {
+		const uint32_t one = to > 0 ? to - 1 : 0, two = to > 1 ? to - 2 : 0;
+		const uint64_t a = w->on[to][to], b = to > 0 ? w->on[one][to] : 0,
+			       c = to > 1 ? w->on[two][to] : 0, off = w->off[to];
+		const uint64_t *x = w->now[to], *y = w->now[one], *z = w->now[two];
 		const uint32_t more = to >= w->parts;
 
-		memset(w->then[to], 0, (n + 2) * sizeof w->then[to][0]);
-		for (uint32_t from = 0; from <= w->most; from++)
-			for (uint32_t h = 0; w->move[from][to] > 0 && h <= n; h++)
-				w->then[to][h + more] += w->move[from][to] * w->now[from][h];
+		for (uint32_t h = n + 1; h-- > 0;)
+			w->now[to][h + more] =
+				(a * x[h] + b * y[h] + c * z[h] + off * all[h]) >> 24;
+		w->now[to][more ? 0 : n + 1] = 0;
 	}
-	for (uint32_t to = 0; to <= w->most; to++)
-		for (uint32_t h = 0; h <= n + 1; h++)
-			w->now[to][h] = w->then[to][h] >> 24;
-}
-
-/* Adds all fragments, or takes off those without a seed. */
-static void walk(struct tables *t, const struct steps *s, uint32_t g, uint32_t most, bool seedless)
-{
-	struct walk w;
-
-	start(&w, s, g, seedless);
-	for (uint32_t n = 1; n <= most; n++) {
-		for (uint32_t i = 0; i <= w.most; i++)
-			for (uint32_t h = 0; h <= n; h++) {
-				const uint32_t x = (uint32_t)(w.now[i][h] >> 8);
-
-				t->found[n][g][h] += seedless ? 0 - x : x;
-			}
-		if (n < most)
-			go_on(&w, n);
-	}
-}
-
-static void make_found(struct tables *t, const struct steps *s, uint32_t g, uint32_t most)
-{
-	walk(t, s, g, most, false);
-	if (s->none > 0)
-		walk(t, s, g, most, true);
 }
 
 /* For one divergence and one n: the shares of fragments with a class, in 1/65536; returns how many
@@ -263,14 +246,35 @@ static void add_features(struct making *m, uint32_t x, uint32_t n)
 		m->sum.f[x][c * KH_SHARES + j] += m->many[n] * share[j];
 }
 
+/* Adds all fragments, or takes off those without a seed. */
+static void walk(struct making *m, uint32_t g, bool seedless)
+{
+	struct walk w;
+
+	start(&w, &m->steps, g, seedless);
+	for (uint32_t n = 1; n <= m->most; n++) {
+		for (uint32_t i = 0; m->many[n] > 0 && i <= w.most; i++)
+			for (uint32_t h = 0; h <= n; h++) {
+				const uint32_t x = (uint32_t)(w.now[i][h] >> 8);
+
+				m->tables.found[n][g][h] += seedless ? 0 - x : x;
+			}
+		if (n < m->most)
+			go_on(&w, n);
+	}
+}
+
 static int walk_some(void *arg, unsigned id, kh_err *err)
 {
 	struct making *m = arg;
 
 	(void)id;
 	(void)err;
-	for (uint32_t g; (g = atomic_fetch_add(&m->walked, 1)) < GRID;)
-		make_found(&m->tables, &m->steps, g, m->most);
+	for (uint32_t g; (g = atomic_fetch_add(&m->walked, 1)) < GRID;) {
+		walk(m, g, false);
+		if (m->steps.none > 0)
+			walk(m, g, true);
+	}
 	return KH_OK;
 }
 
