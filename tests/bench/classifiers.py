@@ -12,11 +12,11 @@ import typing
 from reads import open_text
 
 
-def load_accuracy():
-    """The program `accuracy`, as a module: it knows the reference set."""
-    path = str(pathlib.Path(__file__).with_name("accuracy"))
-    loader = importlib.machinery.SourceFileLoader("accuracy", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("accuracy", loader))
+def load_bench(name):
+    """A program beside this file, as a module; `accuracy` knows the reference set."""
+    path = str(pathlib.Path(__file__).with_name(name))
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
     return module
 
