@@ -312,38 +312,96 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 static int join_rooms(kh_translated_made *m, kh_err *err)
 {
 	const size_t words = (size_t)kh_translated_text_bytes(m->codons) / 8 + 1;
-	size_t keys = 0, stretches = 0;
+	size_t stretches = 0;
 
 	for (uint32_t i = 0; i < m->head.genera; i++) {
-		keys += m->made[i].n_keys;
+		m->n_keys += m->made[i].n_keys;
 		stretches += m->made[i].n_stretches;
 	}
-	m->key = kh_array_large(keys, sizeof *m->key, err);
+	m->key = kh_array_large(m->n_keys, sizeof *m->key, err);
 	m->text = kh_array(words, sizeof *m->text, err);
 	m->stretch = kh_array(stretches, sizeof *m->stretch, err);
 	return m->key && m->text && m->stretch ? KH_OK : KH_ENOMEM;
 }
 
-/* Puts keys, text and stretches of all genera together. */
-static int join(kh_translated_made *m, kh_err *err)
+/* Keys, text and stretches of all genera while they are put together. */
+struct joining {
+	kh_translated_made *m;
+	/* of each genus and range: its keys, then where the next one of them goes */
+	size_t (*at)[KH_TRANSLATED_RANGES];
+};
+
+static int count_keys(void *arg, size_t i, kh_err *err)
 {
+	const struct joining *w = arg;
+	const kh_genus_made *g = &w->m->made[i];
+
+	(void)err;
+	for (size_t j = 0; j < g->n_keys; j++)
+		w->at[i][kh_translated_range(g->key[j])]++;
+	return KH_OK;
+}
+
+/* A range has the keys of all genera, one after the other. */
+static void find_ranges(const struct joining *w)
+{
+	kh_translated_made *m = w->m;
+	size_t at = 0;
+
+	for (uint32_t r = 0; r < KH_TRANSLATED_RANGES; r++) {
+		m->range[r] = at;
+		for (uint32_t i = 0; i < m->head.genera; i++) {
+			const size_t n = w->at[i][r];
+
+			w->at[i][r] = at;
+			at += n;
+		}
+	}
+	m->range[KH_TRANSLATED_RANGES] = at;
+}
+
+static int join_genus(void *arg, size_t i, kh_err *err)
+{
+	const struct joining *w = arg;
+	kh_translated_made *m = w->m;
+	kh_genus_made *g = &m->made[i];
+	const uint64_t first = m->genus[i].first;
+
+	(void)err;
+	for (size_t j = 0; j < g->n_keys; j++)
+		m->key[w->at[i][kh_translated_range(g->key[j])]++] = g->key[j] + first;
+	memcpy(m->text + 3 * first / 32, g->text,
+	       (size_t)((3 * g->codons + 31) / 32) * sizeof *g->text);
+	return KH_OK;
+}
+
+/* Puts keys, by range, text and stretches of all genera together. */
+static int join(kh_translated_made *m, unsigned threads, kh_err *err)
+{
+	struct joining w = { .m = m };
 	int rc = join_rooms(m, err);
 
+	w.at = kh_array(m->head.genera, sizeof *w.at, err);
+	if (!rc && !w.at)
+		rc = KH_ENOMEM;
+	if (!rc)
+		rc = kh_translated_each(m->head.genera, threads, count_keys, &w, err);
+	if (!rc) {
+		find_ranges(&w);
+		rc = kh_translated_each(m->head.genera, threads, join_genus, &w, err);
+	}
 	for (uint32_t i = 0; i < m->head.genera && !rc; i++) {
 		kh_genus_made *g = &m->made[i];
-		const uint64_t first = m->genus[i].first, codons = g->codons;
+		const uint64_t codons = g->codons;
 
-		for (size_t j = 0; j < g->n_keys; j++)
-			m->key[m->n_keys++] = g->key[j] + first;
 		for (size_t j = 0; j < g->n_stretches; j++)
 			m->stretch[m->n_stretches++] = (kh_laid_stretch) {
-				g->stretch[j].codon + first, g->stretch[j].place
+				g->stretch[j].codon + m->genus[i].first, g->stretch[j].place
 			};
-		memcpy(m->text + 3 * first / 32, g->text,
-		       (size_t)((3 * codons + 31) / 32) * sizeof *g->text);
 		genus_clear(g);
 		g->codons = codons;
 	}
+	free(w.at);
 	return rc;
 }
 
@@ -375,9 +433,10 @@ int kh_translated_make(kh_translated_made **out, const kh_translated_input *in, 
 		m->db_bases = in->db_bases;
 		rc = kh_translated_each(m->head.genera, in->threads, make_genus, &all, err);
 	}
-	if (rc || (rc = number_codons(m, err)) || (rc = join(m, err)) ||
-	    (rc = kh_table_sort(m, err)) || (rc = kh_thresholds_make(m, in->threads, err)) ||
-	    (rc = kh_table_make(m, err))) {
+	if (rc || (rc = number_codons(m, err)) || (rc = join(m, in->threads, err)) ||
+	    (rc = kh_table_sort(m, in->threads, err)) ||
+	    (rc = kh_thresholds_make(m, in->threads, err)) ||
+	    (rc = kh_table_make(m, in->threads, err))) {
 		kh_translated_made_free(m);
 		return rc;
 	}

@@ -28,6 +28,12 @@ int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_trans
 
 /* A key at a place: key << 32 | codon. */
 typedef uint64_t kh_key_at;
+#define KH_TRANSLATED_RANGES 256
+
+static inline uint32_t kh_translated_range(kh_key_at key)
+{
+	return (uint32_t)(key >> 56);
+}
 
 /* A stretch of a target that the database keeps: its first codon, of the genus or of all, and
  * where this begins in the text, as a place of the section. */
@@ -56,6 +62,9 @@ struct kh_translated_made {
 	kh_genus_made *made;            /* head.genera, while it is made */
 	kh_key_at *key;                 /* of all genera, ascending */
 	size_t n_keys;
+	/* where the keys of each range, by their upper 8 bits, begin: tasks of threads, which make
+	 * the same bytes for any number of these */
+	size_t range[KH_TRANSLATED_RANGES + 1];
 	uint64_t codons;                /* of all genera */
 	uint64_t db_bases;              /* as in the input */
 	kh_laid_stretch *stretch;       /* of all genera, by codon */
@@ -65,10 +74,10 @@ struct kh_translated_made {
 /* The genus of each KH_GENUS_CODONS codons. */
 uint32_t *kh_genus_of_codons(const kh_translated_made *m, kh_err *err);
 
-/* Sorts keys; equal ones stay in the order of their places. */
-int kh_table_sort(kh_translated_made *m, kh_err *err);
+/* Sorts the keys of each range; equal ones stay in the order of their places. */
+int kh_table_sort(kh_translated_made *m, unsigned threads, kh_err *err);
 /* Of these, makes the table of those that one genus has. */
-int kh_table_make(kh_translated_made *m, kh_err *err);
+int kh_table_make(kh_translated_made *m, unsigned threads, kh_err *err);
 
 /* Raises the thresholds of genera by keys that two of them have. */
 int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err);

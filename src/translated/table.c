@@ -9,48 +9,78 @@
 
 enum { LOAD = 24 };                     /* places a line, so that few lines overflow */
 
-int kh_table_sort(kh_translated_made *m, kh_err *err)
+static int sort_range(void *arg, size_t r, kh_err *err)
 {
-	kh_key_at *from = m->key, *to = kh_array_large(m->n_keys, sizeof *to, err);
+	kh_translated_made *m = arg;
+	const size_t n = m->range[r + 1] - m->range[r];
+	kh_key_at *from = m->key + m->range[r], *room = kh_array_large(n, sizeof *room, err);
+	kh_key_at *to = room;
 
-	if (!to)
+	if (!room)
 		return KH_ENOMEM;
-	for (unsigned shift = 32; shift < 64; shift += 8) {
+	for (unsigned shift = 32; shift < 56; shift += 8) {
 		size_t at[257] = { 0 };
 		kh_key_at *swap = from;
 
-		for (size_t i = 0; i < m->n_keys; i++)
+		for (size_t i = 0; i < n; i++)
 			at[(from[i] >> shift & 255) + 1]++;
 		for (int i = 0; i < 256; i++)
 			at[i + 1] += at[i];
-		for (size_t i = 0; i < m->n_keys; i++)
+		for (size_t i = 0; i < n; i++)
 			to[at[from[i] >> shift & 255]++] = from[i];
 		from = to;
 		to = swap;
 	}
-	free(to);
-	m->key = from;
+	memcpy(m->key + m->range[r], room, n * sizeof *room);
+	free(room);
+	return KH_OK;
+}
+
+int kh_table_sort(kh_translated_made *m, unsigned threads, kh_err *err)
+{
+	return kh_translated_each(KH_TRANSLATED_RANGES, threads, sort_range, m, err);
+}
+
+struct keeping {
+	kh_translated_made *m;
+	const uint32_t *of;             /* genus of each KH_GENUS_CODONS codons */
+	size_t kept[KH_TRANSLATED_RANGES];
+};
+
+static int keep_own_of(void *arg, size_t r, kh_err *err)
+{
+	struct keeping *w = arg;
+	kh_key_at *key = w->m->key + w->m->range[r];
+	const size_t n = w->m->range[r + 1] - w->m->range[r];
+
+	(void)err;
+	for (size_t i = 0, end; i < n; i = end) {
+		const uint32_t genus = w->of[(uint32_t)key[i] / KH_GENUS_CODONS];
+		bool own = true;
+
+		for (end = i + 1; end < n && key[end] >> 32 == key[i] >> 32; end++)
+			own = own && w->of[(uint32_t)key[end] / KH_GENUS_CODONS] == genus;
+		if (own)
+			key[w->kept[r]++] = key[i];
+	}
 	return KH_OK;
 }
 
 /* Keeps the keys that one genus has, each with its lowest place. */
-static int keep_own(kh_translated_made *m, kh_err *err)
+static int keep_own(kh_translated_made *m, unsigned threads, kh_err *err)
 {
 	uint32_t *of = kh_genus_of_codons(m, err);
-	size_t kept = 0;
+	struct keeping w = { .m = m, .of = of };
+	int rc = of ? kh_translated_each(KH_TRANSLATED_RANGES, threads, keep_own_of, &w, err)
+		    : KH_ENOMEM;
 
-	for (size_t i = 0, end; of && i < m->n_keys; i = end) {
-		const uint32_t genus = of[(uint32_t)m->key[i] / KH_GENUS_CODONS];
-		bool own = true;
-
-		for (end = i + 1; end < m->n_keys && m->key[end] >> 32 == m->key[i] >> 32; end++)
-			own = own && of[(uint32_t)m->key[end] / KH_GENUS_CODONS] == genus;
-		if (own)
-			m->key[kept++] = m->key[i];
+	m->n_keys = 0;
+	for (size_t r = 0; r < KH_TRANSLATED_RANGES && !rc; r++) {
+		memmove(m->key + m->n_keys, m->key + m->range[r], w.kept[r] * sizeof *m->key);
+		m->n_keys += w.kept[r];
 	}
 	free(of);
-	m->n_keys = kept;
-	return of ? KH_OK : KH_ENOMEM;
+	return rc;
 }
 
 /* --- places --------------------------------------------------------------------------- */
@@ -82,19 +112,46 @@ static uint64_t place_in_db(const kh_translated_made *m, const uint32_t *of, uin
 	return s->place & 1 ? s->place - 2 * bases : s->place + 2 * bases;
 }
 
+/* Adds a number to bytes that are 0 there; touches none but those that have its bits. */
 static void put_place(uint8_t *to, uint64_t i, uint32_t bits, uint64_t place)
 {
 	const uint64_t bit = i * bits;
-	uint64_t x;
+	const unsigned sh = bit % 8;
 
-	memcpy(&x, to + bit / 8, sizeof x);
-	x |= place << bit % 8;
-	memcpy(to + bit / 8, &x, sizeof x);
+	place <<= sh;
+	for (unsigned j = 0; 8 * j < sh + bits; j++)
+		to[bit / 8 + j] |= (uint8_t)(place >> 8 * j);
 }
 
-static int make_places(kh_translated_made *m, kh_err *err)
+struct placing {
+	kh_translated_made *m;
+	const uint32_t *of;             /* stretches by codons, or NULL */
+};
+
+/* A task puts so many places, which end with a byte. */
+enum { PLACES = 1 << 16 };
+
+static int put_places(void *arg, size_t task, kh_err *err)
+{
+	const struct placing *w = arg;
+	kh_translated_made *m = w->m;
+	const size_t end = (task + 1) * PLACES < m->n_keys ? (task + 1) * PLACES : m->n_keys;
+
+	(void)err;
+	for (size_t i = task * PLACES; i < end; i++) {
+		const uint32_t codon = (uint32_t)m->key[i];
+
+		put_place(m->place, i, m->head.bits,
+			  w->of ? place_in_db(m, w->of, codon) : codon);
+	}
+	return KH_OK;
+}
+
+static int make_places(kh_translated_made *m, unsigned threads, kh_err *err)
 {
 	uint32_t *of = NULL;
+	struct placing w = { .m = m };
+	int rc;
 
 	m->head.codons = m->db_bases ? 0 : m->codons;
 	m->head.places = m->n_keys;
@@ -104,15 +161,12 @@ static int make_places(kh_translated_made *m, kh_err *err)
 	m->place = kh_array((size_t)kh_translated_place_bytes(m->n_keys, m->head.bits) + 8, 1, err);
 	if (!m->place || (m->db_bases && !(of = stretch_of_codons(m, err))))
 		return KH_ENOMEM;
-	for (size_t i = 0; i < m->n_keys; i++) {
-		const uint32_t codon = (uint32_t)m->key[i];
-
-		put_place(m->place, i, m->head.bits, of ? place_in_db(m, of, codon) : codon);
-	}
+	w.of = of;
+	rc = kh_translated_each(m->n_keys / PLACES + 1, threads, put_places, &w, err);
 	for (uint32_t i = 0; of && i < m->head.genera; i++)
 		m->genus[i].first = 0;
 	free(of);
-	return KH_OK;
+	return rc;
 }
 
 /* --- the section ---------------------------------------------------------------------- */
@@ -143,13 +197,13 @@ static int make_table(kh_translated_made *m, kh_err *err)
 	return KH_OK;
 }
 
-int kh_table_make(kh_translated_made *m, kh_err *err)
+int kh_table_make(kh_translated_made *m, unsigned threads, kh_err *err)
 {
-	int rc = keep_own(m, err);
+	int rc = keep_own(m, threads, err);
 
 	if (!rc)
 		rc = make_table(m, err);
-	return rc ? rc : make_places(m, err);
+	return rc ? rc : make_places(m, threads, err);
 }
 
 int kh_translated_put(const kh_translated_made *m,

@@ -54,7 +54,8 @@ struct asked {
 struct asking {
 	kh_translated_made *m;
 	uint32_t *of;                   /* genus of each KH_GENUS_CODONS codons */
-	struct records *records;        /* by genus */
+	struct records *records;        /* by genus, */
+	struct found *found;            /* and by range, while they are found */
 	_Atomic uint32_t *threshold;
 };
 
@@ -70,33 +71,44 @@ struct genus {
 };
 
 /* --- records --------------------------------------------------------------------------- */
+/* Those that a range of keys has, with the genera that they are of. */
+struct found {
+	struct record *v;
+	uint32_t *of;
+	size_t n, cap, cap_of;
+};
+
 /* Adds the places of one of two genera that a key has. */
-static int add_records(struct asking *a, const kh_key_at *key, size_t n, uint32_t genus,
-		       uint32_t other, uint32_t place, kh_err *err)
+static int add_records(const struct asking *a, struct found *f, const kh_key_at *key, size_t n,
+		       uint32_t genus, uint32_t other, uint32_t place, kh_err *err)
 {
 	const uint32_t k = a->m->head.k, first = a->m->genus[genus].first;
-	struct records *r = &a->records[genus];
-	int rc = kh_grow((void **)&r->v, &r->cap, r->n + n, sizeof *r->v, err);
+	int rc = KH_GROW(f->v, f->cap, f->n + n, err);
 
+	if (!rc)
+		rc = KH_GROW(f->of, f->cap_of, f->n + n, err);
 	for (size_t i = 0; i < n && !rc; i++) {
 		const uint32_t at = (uint32_t)key[i];
 
-		if (a->of[at / KH_GENUS_CODONS] == genus && (at - first) % TILE + k <= TILE)
-			r->v[r->n++] = (struct record) { (at - first) / TILE, other,
-							 (int64_t)place - at };
+		if (a->of[at / KH_GENUS_CODONS] != genus || (at - first) % TILE + k > TILE)
+			continue;
+		f->of[f->n] = genus;
+		f->v[f->n++] = (struct record) { (at - first) / TILE, other, (int64_t)place - at };
 	}
 	return rc;
 }
 
-static int find_records(struct asking *a, kh_err *err)
+static int find_records_of(void *arg, size_t range, kh_err *err)
 {
-	const kh_key_at *key = a->m->key;
+	struct asking *a = arg;
+	const kh_key_at *key = a->m->key + a->m->range[range];
+	const size_t keys = a->m->range[range + 1] - a->m->range[range];
 	int rc = KH_OK;
 
-	for (size_t i = 0, end; i < a->m->n_keys && !rc; i = end) {
+	for (size_t i = 0, end; i < keys && !rc; i = end) {
 		uint32_t genus[2], place[2], n = 0;
 
-		for (end = i; end < a->m->n_keys && key[end] >> 32 == key[i] >> 32; end++) {
+		for (end = i; end < keys && key[end] >> 32 == key[i] >> 32; end++) {
 			const uint32_t at = (uint32_t)key[end], g = a->of[at / KH_GENUS_CODONS];
 
 			if (n > 0 && g == genus[n > 2 ? 1 : n - 1])
@@ -108,8 +120,30 @@ static int find_records(struct asking *a, kh_err *err)
 			n++;
 		}
 		for (int side = 0; side < 2 && n == 2 && !rc; side++)
-			rc = add_records(a, key + i, end - i, genus[side], genus[!side],
-					 place[!side], err);
+			rc = add_records(a, &a->found[range], key + i, end - i, genus[side],
+					 genus[!side], place[!side], err);
+	}
+	return rc;
+}
+
+/* Finds the records of all genera. */
+static int find_records(struct asking *a, unsigned threads, kh_err *err)
+{
+	struct found all[KH_TRANSLATED_RANGES] = { { .v = NULL } };
+	int rc;
+
+	a->found = all;
+	rc = kh_translated_each(KH_TRANSLATED_RANGES, threads, find_records_of, a, err);
+	for (size_t r = 0; r < KH_TRANSLATED_RANGES; r++) {
+		for (size_t i = 0; i < all[r].n && !rc; i++) {
+			struct records *to = &a->records[all[r].of[i]];
+
+			rc = KH_GROW(to->v, to->cap, to->n + 1, err);
+			if (!rc)
+				to->v[to->n++] = all[r].v[i];
+		}
+		free(all[r].v);
+		free(all[r].of);
 	}
 	return rc;
 }
@@ -330,7 +364,7 @@ int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err)
 	a.records = kh_array(n, sizeof *a.records, err);
 	a.threshold = kh_array(n, sizeof *a.threshold, err);
 	if (a.of && a.records && a.threshold)
-		rc = find_records(&a, err);
+		rc = find_records(&a, threads, err);
 	if (!rc)
 		rc = kh_translated_each(n, threads, ask_genus, &a, err);
 	for (uint32_t i = 0; i < n && !rc; i++)
