@@ -750,6 +750,23 @@ def test_coverage(t, p):
     t.ok(found[0] >= 4.5, "coverage: contrast of texts is at least 4.5", found)
 
 
+def nothing_next(data):
+    k = [c["key"] for c in data["columns"]].index("next")
+    for sample in data["samples"]:
+        for row in sample["values"].values():
+            row[k] = None
+
+
+def test_unused(t, driver, path):
+    """A column in which nothing is said, as profiles do not have it, is left out."""
+    said = []
+    for page in (path, changed(path, nothing_next)):
+        p = Page(driver, page)
+        p.click("#table td.name button")
+        said.append(p.texts("#details dt"))
+    t.ok([x for x in said[0] if x != "Second-best species"] == said[1] != said[0], "a column without a word is left out", *said)
+
+
 def tests(one, several, many, real, virus, large, shots):
     t = Tap()
     driver = browser()
@@ -779,6 +796,7 @@ def tests(one, several, many, real, virus, large, shots):
         test_widths(t, driver, real)
         test_refuted(t, driver, real)
         test_blanks(t, driver, real)
+        test_unused(t, driver, real)
         test_sheets(t, driver, real)
         test_known(t, driver, virus, large)
         p = Page(driver, real)

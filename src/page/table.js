@@ -28,8 +28,13 @@ function inTable() {
 	return fields.filter((f) => !(f.column && f.column.detail));
 }
 
+// Does a sample say anything in a column?
+function isUsed(column, k) {
+	return samples.some((s) => Object.values(s.values).some((v) => v[k] !== null && v[k] !== undefined));
+}
+
 function setFields() {
-	fields.splice(BEHIND, 0, ...columns.filter(() => samples.some(hasValues)).map((column) => ({ key: column.key, label: column.label, help: column.help, column,
+	fields.splice(BEHIND, 0, ...columns.filter(isUsed).map((column) => ({ key: column.key, label: column.label, help: column.help, column,
 			text: column.kind === "text", of: valueOf(column.key) })));
 	const row = get("table").tHead.rows[0];
 	for (const f of inTable()) {
