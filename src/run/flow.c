@@ -1,117 +1,14 @@
 #include <config.h>
-#include "run/flow.h"
+#include "run/flow_in.h"
 
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/progress.h"
-#include "run/paf.h"
-#include "run/sam.h"
-#include "run/select.h"
-
-/* A job, its results and its texts. */
-typedef struct work {
-	kh_flow *flow;
-	kh_job job;
-	kh_task task;
-	kh_call *call;
-	kh_k2_runs runs;                /* of a database of Kraken 2 */
-	kh_alignments aligned;          /* of one of kmerhash */
-	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
-	uint32_t *class_of;             /* for a second pass */
-	kh_parts_job parts;             /* for candidates, or of them */
-	size_t cap_call, cap_candidates, cap_class_of;
-	kh_buf text[KH_N_TEXTS];
-	kh_buf one;                     /* for a fragment at a time */
-	kh_loan loan;                   /* of the texts */
-} work;
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, giving jobs to
  * the backend, waiting for their results, formatting, passing texts to the outputs, and what it
  * does while it has no sample. */
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
-
-/* --- texts of a job --------------------------------------------------------------- */
-/* Empties the texts of a work, and says which of them a fragment goes to. */
-static kh_texts texts_of(const kh_flow *f, work *w)
-{
-	kh_buf *to[KH_N_TEXTS];
-	const int c = KH_RESULT_CLASSIFIED, u = KH_RESULT_UNCLASSIFIED;
-
-	for (int k = 0; k < KH_N_TEXTS; k++) {
-		w->text[k].n = 0;
-		to[k] = f->results->out[k] ? &w->text[k] : NULL;
-	}
-	return (kh_texts) {
-		.lines = to[KH_RESULT_LINES],
-		.reads = { [KH_SIDE_CLASSIFIED] = { to[c], to[to[c + 1] ? c + 1 : c] },
-			   [KH_SIDE_UNCLASSIFIED] = { to[u], to[to[u + 1] ? u + 1 : u] } },
-		.single = { [KH_SIDE_CLASSIFIED] = to[KH_RESULT_CLASSIFIED_SINGLE],
-			    [KH_SIDE_UNCLASSIFIED] = to[KH_RESULT_UNCLASSIFIED_SINGLE] }
-	};
-}
-
-static void format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to)
-{
-	const uint32_t taxon = w->call[i].taxon;
-	const enum kh_side side = kh_select_side(f->style->select, taxon);
-	const kh_block *b[2];
-	const kh_record *r[2];
-
-	if (side == KH_SIDE_NEITHER || !to->reads[side][0])
-		return;
-	kh_job_records(&w->job, i, b, r);
-	for (int mate = 0; mate < 2 && r[mate]; mate++)
-		kh_format_read(kh_texts_reads(to, side, mate, r[1] != NULL), f->style, b[mate],
-			       r[mate],
-			       side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0);
-}
-
-/* Where a fragment lies, if it is selected: of what is called without a selection. */
-static void format_places(const kh_flow *f, work *w, size_t i)
-{
-	const kh_select *s = f->style->select;
-
-	if (s && s->side && kh_select_side(s, w->call[i].taxon) != KH_SIDE_CLASSIFIED)
-		return;
-	if (f->results->out[KH_RESULT_PAF])
-		kh_format_paf(&w->text[KH_RESULT_PAF], f->db, &w->task, i);
-	if (f->results->out[KH_RESULT_SAM])
-		kh_format_sam(&w->text[KH_RESULT_SAM], &w->one, f->db, &w->task, i);
-}
-
-/* Adds to the sums of the worker once a job, not for every read: the structs of workers share
- * cache lines, which would then move between cores all the time. */
-static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
-{
-	const kh_texts to = texts_of(f, w);
-	kh_pass *pass = f->results->pass;
-	/* otherwise texts are made when all calls are final */
-	const bool now = !pass || !kh_pass_writes(pass);
-	const bool lines = now && to.lines, reads = now && kh_results_want_reads(f->results);
-	const bool places = f->results->out[KH_RESULT_PAF] || f->results->out[KH_RESULT_SAM];
-	uint64_t classified = 0;
-
-	for (size_t i = 0; i < w->job.n; i++) {
-		const uint32_t taxon = w->call[i].taxon;
-
-		if (taxon != KH_NO_TAXON) {
-			self->tally.direct[taxon]++;
-			classified++;
-			if (self->tally.bases)
-				self->tally.bases[taxon] += kh_job_fragment(&w->job, i);
-		}
-		if (lines)
-			kh_format_line(to.lines, f->style, &w->task, i);
-		if (places)
-			format_places(f, w, i);
-		if (reads)
-			format_reads(f, w, i, &to);
-	}
-	self->sum.fragments += w->job.n;
-	self->sum.classified += classified;
-	self->tally.unclassified += w->job.n - classified;
-	return pass ? kh_pass_job(pass, (unsigned)(self - f->worker), &w->task, err) : KH_OK;
-}
 
 /* Makes the work idle again when its texts are not used any more. */
 static void give_back(void *arg)
@@ -159,7 +56,7 @@ static int finish(void *arg, kh_task *t, kh_err *err)
 	int rc;
 
 	kh_timer_mark(&self->timer, WAIT);
-	rc = format_job(f, self, w, err);
+	rc = kh_flow_format(f, self, w, err);
 	kh_timer_mark(&self->timer, TEXT);
 	kh_feed_release_job(f->feed, &w->job);
 	if (!rc)
@@ -399,7 +296,7 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 						 .started = f->started,
 						 .done = w->job.ticket,
 						 .total = jobs });
-		const kh_texts to = texts_of(f, w);
+		const kh_texts to = kh_flow_texts(f, w);
 		rc = kh_pass_format(f->results->pass, id, w->job.ticket, &to, err);
 		if (!rc)
 			rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
