@@ -3,7 +3,6 @@
 [ -n "$PYTHON3" ] || { echo "1..0 # SKIP no python3"; exit 0; }
 . "$KH_SRCDIR/tests/tap.sh"
 unset KMERHASH_DB
-classify() { "$kmerhash" classify -q "$@"; }
 # Parts are built for the bases of all.
 parts() { # NAME N TAXONOMY: databases of NAME.1.fa ... NAME.N.fa
 	bases=$(grep -v '>' "$1.all.fa" | tr -d '\n' | wc -c)
@@ -38,13 +37,7 @@ like_several() { # NAME N OPTION... READS...
 }
 
 # --- random divisions ---------------------------------------------------------------------------
-mkdir viruses; ln -s "$data/taxonomy" viruses/taxonomy
-for f in "$data"/genomes/*.gz; do
-	id=$(gzip -dc "$f" | sed -n '1s/^>\([^ ]*\).*/\1/p')
-	taxid=$(awk -v id="$id" '$2 == id { print $3 }' "$data/taxonomy/accession2taxid.tsv")
-	gzip -dc "$f" | sed "s/^>\([^ ]*\).*/>\1 taxid|$taxid/"
-done >viruses/refs.fa
-"$PYTHON3" "$tests/make_world.py" reads 600 viruses/reads.fq "$data"/genomes/*.gz
+make_viruses
 for m in 1 2; do gzip -dc "$data/reads/tiny_sim_$m.fq.gz" "$data/reads/sarscov2_real_$m.fq.gz" >viruses/pairs_$m.fq; done
 check "280 species of one stretch" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 280
 check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 strains "$data" 4

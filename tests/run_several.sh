@@ -31,13 +31,7 @@ like_one() { # NAME N READS...
 divide() { "$PYTHON3" "$tests/divide.py" "$@"; }
 
 # --- random divisions ---------------------------------------------------------------------------
-mkdir viruses; ln -s "$data/taxonomy" viruses/taxonomy
-for f in "$data"/genomes/*.gz; do
-	id=$(gzip -dc "$f" | sed -n '1s/^>\([^ ]*\).*/\1/p')
-	taxid=$(awk -v id="$id" '$2 == id { print $3 }' "$data/taxonomy/accession2taxid.tsv")
-	gzip -dc "$f" | sed "s/^>\([^ ]*\).*/>\1 taxid|$taxid/"
-done >viruses/refs.fa
-"$PYTHON3" "$tests/make_world.py" reads 600 viruses/reads.fq "$data"/genomes/*.gz
+make_viruses
 for f in tiny_sim_1 tiny_sim_2 sarscov2_real_1 sarscov2_real_2; do gzip -dc "$data/reads/$f.fq.gz" | awk -v f=$f 'NR % 4 == 1 { sub(/^@/, "@" f ".") } 1'; done >>viruses/reads.fq
 check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 strains "$data" 4
 check "280 species of one stretch" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 280

@@ -106,5 +106,15 @@ python() { [ -n "${PYTHON3:-}" ] && PYTHONPATH=$tests "$PYTHON3" "$@"; }
 oracle() { [ "${KH_ORACLES:-}" = no ] || python "$tests/$@"; }
 build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }
 classify() { "$kmerhash" classify -q "$@"; }
+# The genomes of data/ as a world of make_world.py: viruses/, with taxids in the headers.
+make_viruses() {
+	mkdir viruses; ln -s "$data/taxonomy" viruses/taxonomy
+	for f in "$data"/genomes/*.gz; do
+		id=$(gzip -dc "$f" | sed -n '1s/^>\([^ ]*\).*/\1/p')
+		taxid=$(awk -v id="$id" '$2 == id { print $3 }' "$data/taxonomy/accession2taxid.tsv")
+		gzip -dc "$f" | sed "s/^>\([^ ]*\).*/>\1 taxid|$taxid/"
+	done >viruses/refs.fa
+	"$PYTHON3" "$tests/make_world.py" reads 600 viruses/reads.fq "$data"/genomes/*.gz
+}
 
 case ${KH_DEVICE:-} in cuda*) need_gpu "$real" ;; esac
