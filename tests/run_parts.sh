@@ -113,7 +113,7 @@ refused() { # STATUS PATTERN NAME ARGUMENT...
 # shellcheck disable=SC2086
 {
 	check "a join" classify $two $ours --output x.tsv few.fq
-	refused 2 "viruses.1.2.khdb: no --join has its candidates|there are 1 and 2" "a part is missing" $two --join viruses.1.1.cand few.fq
+	refused 2 "viruses.1.2.khdb: no --join has its candidates|there are 2 and 1" "a part is missing" $two --join viruses.1.1.cand few.fq
 	refused 2 "viruses.1.1.cand and viruses.1.1.cand are of the same database" "a part twice" $two --join viruses.1.1.cand --join viruses.1.1.cand few.fq
 	refused 2 "viruses.3.1.cand: these candidates are of none of the databases" "a foreign part" $two --join viruses.1.1.cand --join viruses.3.1.cand few.fq
 	refused 1 "missing.cand: No such file" "a file is missing" $two --join viruses.1.1.cand --join missing.cand few.fq
