@@ -213,8 +213,8 @@ static int check_parts(struct classify *j, kh_err *err)
 	if (v->samples || (v->candidates && v->join.n > 0))
 		return kh_fail(err, KH_EUSAGE, "--candidates, --join and --samples: one of them");
 	if (v->join.n > 0 && (v->db.n < 2 || v->join.n != v->db.n))
-		return kh_fail(err, KH_EUSAGE, "a join needs two or more --db, and a --join for each: "
-			       "there are %zu and %zu", v->db.n, v->join.n);
+		return kh_fail(err, KH_EUSAGE, "a join needs two or more --db, and a --join for "
+			       "each: there are %zu and %zu", v->db.n, v->join.n);
 	if (v->join.n > 0)
 		return KH_OK;
 	if ((v->output && strcmp(v->output, "-") != 0) || v->report || v->json || v->html ||
