@@ -195,6 +195,12 @@ rm small/data/genomes/phix.fa; sed -i 's/^references:/&\n  assemblies: [table.ts
 check "a genome that a table names" snake; check "then nothing, with a table" nothing
 was=$(hits); again named.fa
 check "it has other bases, of that size and time" snake; check "which is seen" [ "$(hits)" != "$was" ]
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" >small/data/reads/plain.fq
+sheet 'a\treads/plain.fq\t\n'; check "reads" snake; check "then nothing, with these reads" nothing
+was=$(cksum <small/results/a.report); again small/data/reads/plain.fq
+check "other reads, of that size and time" snake
+check "and they are seen" [ "$(cksum <small/results/a.report)" != "$was" ]
+sheet 'a\treads/tiny_sim_1.fq.gz\t\n'; check "the reads before" snake
 # A database of Kraken 2 in which a cell is another one.
 if [ -x "$built/tests/make_kraken" ]; then
 	gzip -dc "$data"/genomes/*.gz >refs.fa; "$built/tests/make_kraken" small/data/k2 "$data/taxonomy" cells=90000 refs.fa >.out 2>&1

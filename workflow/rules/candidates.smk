@@ -27,7 +27,7 @@ rule kmerhash_candidates:
         sheet=sheet_of,
         sheet_folder=folder_of,
         identity=lambda wildcards: identity_of([DATABASES[int(wildcards.part)]]),
-        reads=lambda wildcards: state_of(reads_of(wildcards)),
+        reads=lambda wildcards: identity_of_reads(reads_of(wildcards)),
         sample_pass="--sample-pass" if SAMPLE_PASS or PROFILE else "",
         second=(
             "--set second-best"

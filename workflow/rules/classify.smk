@@ -37,7 +37,7 @@ rule kmerhash_classify:
         sheet=sheet_of,
         sheet_folder=folder_of,
         identity=lambda wildcards: identity_of(DATABASES) if "database" in config else "",
-        reads=lambda wildcards: state_of(reads_of(wildcards)),
+        reads=lambda wildcards: identity_of_reads(reads_of(wildcards)),
         sample_pass=SAMPLE_PASS,
         extra=config["classify"]["extra"],
         stale=MERGED,

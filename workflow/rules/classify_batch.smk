@@ -53,7 +53,7 @@ rule kmerhash_classify_batch:
         sheet=sheet_of,
         sheet_folder=folder_of,
         identity=lambda wildcards: identity_of(DATABASES) if "database" in config else "",
-        reads=state_of(
+        reads=identity_of_reads(
             [path for rows in SAMPLES.values() for path in reads_of_rows(rows)]
         ),
         sample_pass=SAMPLE_PASS,
