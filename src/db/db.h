@@ -73,7 +73,7 @@ typedef struct kh_db_header {
 	uint32_t n_taxa;
 	uint32_t word_bits;             /* of a bin in a line: kh_seed_bits */
 	uint32_t zero;
-	char tool[32];                  /* "kmerhash 0.2.0" */
+	char tool[32];                  /* "kmerhash 0.3.0" */
 	kh_db_extent section[KH_SECTIONS_MAX];
 	uint64_t sums;                  /* XXH3 of the table of checksums */
 	char zero2[KH_DB_PAGE - 456];

@@ -27,6 +27,11 @@
  * that a k-mer stands at several places by chance, whose slots are side by side: then lines fill
  * less evenly, and room is short.  So there a level has fewer lines, as if each had two slots more:
  * as much of them is in use then, and one seed in five is in a level behind the first.
+ *
+ * Example: the seed GATTACAGATTAACGTCC has the key 0x386cb3724e51, so its range is 0x38, and y is
+ * 0x6cb3724e51.  In a level 0 of 1000 lines it belongs to line 424, with the tag 156.  If this line
+ * is full, and its last tag is at most 156, the look-up goes on in level 1.  There its y is
+ * 0x730b96632f, which of 120 lines is line 53, with the tag 237.
  */
 #ifndef KH_INDEX_SEEDS_H
 #define KH_INDEX_SEEDS_H

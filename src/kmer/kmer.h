@@ -10,6 +10,10 @@
  * of the last word are set.
  *
  * A k-mer as a number has its first base in the highest of its 2k bits.
+ *
+ * Example, k = 8 and A, C, G, T = 0 to 3: GATTACAG is 0x84f2 as packed bits, 0x8f12 as a number.
+ * Its reverse complement CTGTAATC is 0x7b0d, which is less, so this is the canonical k-mer, and
+ * its key is 0x50ae88c2ed0e.
  */
 #ifndef KH_KMER_H
 #define KH_KMER_H

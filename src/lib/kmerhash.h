@@ -46,7 +46,7 @@ typedef struct kmerhash_error {
 	char message[512];
 } kmerhash_error;
 
-KMERHASH_API const char *kmerhash_version(void);        /* "0.2.0" */
+KMERHASH_API const char *kmerhash_version(void);        /* "0.3.0" */
 
 /* --- a database ------------------------------------------------------------------ */
 typedef struct kmerhash kmerhash;

@@ -8,6 +8,11 @@
  * way, those whose fragments do not lie all over the genome are refuted (cover.c); in the end, what
  * is an echo of an abundant relative, or lies in few places; and for each class of fragments the
  * chance that it is its best species' own decides the call.  All in integers.
+ *
+ * Example (tests/bench/profiles --made): a sample of 3000 pairs of E. coli, of whose genus the
+ * database has nothing.  The first pass calls 282 of them S. enterica and 170 S. bongori, as these
+ * are nearest.  Too few fit either species alone, so both are refuted, and no pair is called below
+ * the family.
  */
 #ifndef KH_SAMPLE_MODEL_H
 #define KH_SAMPLE_MODEL_H

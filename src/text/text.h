@@ -15,6 +15,10 @@
  *
  * Which strains have their text like that of a stretch is known by their lowest common ancestor: of
  * those that are the same there, and of those that differ in some base.
+ *
+ * Example: the read GATTACAG has 7 matches and 1 mismatch with the text GATTCCAG: a score of 6 in 8
+ * columns.  With GATTACAT the last column does not count: a score of 7 in 7.  If the text GATTCCAG
+ * has a strain with the allele A at its fifth base, the read matches in all columns, and scores 8.
  */
 #ifndef KH_TEXT_TEXT_H
 #define KH_TEXT_TEXT_H

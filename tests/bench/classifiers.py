@@ -75,7 +75,7 @@ class Kraken2:
 
     def __init__(self, cache, threads=1):
         self.cache, self.threads = cache, threads
-        self.build_options = []
+        self.build_options, self.classify_options = [], []
 
     def folder(self, library):
         return self.cache / "kraken2" / library.name
@@ -85,7 +85,7 @@ class Kraken2:
         final = self.folder(library)
         if final.exists():
             return None
-        draft = final.with_name(final.name + ".draft")
+        draft = final.with_name(f"{final.name}.{os.getpid()}.draft")
         shutil.rmtree(draft, ignore_errors=True)
         (draft / "taxonomy").mkdir(parents=True)
         for dump in ("nodes.dmp", "names.dmp"):
@@ -97,20 +97,24 @@ class Kraken2:
         build = run(command + ["--build"] + self.build_options)
         tagged.unlink()
         shutil.rmtree(draft / "library")
-        draft.rename(final)
+        if final.exists():  # another bench made it meanwhile
+            shutil.rmtree(draft)
+        else:
+            draft.rename(final)
         return add, build
 
     def classify(self, library, files, output):
         command = ["kraken2", "--db", self.folder(library), "--threads", self.threads]
         command += ["--output", output] + ["--paired"] * (len(files) == 2)
-        return run(command + list(files))
+        return run(command + self.classify_options + list(files))
 
     def calls(self, library, reads):
-        path = self.cache / "calls" / library.name / f"{reads.name}.tsv"
+        how = "".join(self.classify_options)
+        path = self.cache / "calls" / library.name / f"{reads.name}{how}.tsv"
         if not path.exists():
             self.build(library)
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_suffix(".draft")
+            draft = path.with_suffix(f".{os.getpid()}.draft")
             self.classify(library, reads.files, draft)
             draft.rename(path)
         return path

@@ -2,11 +2,13 @@
 """The figures and the long tables of README.md and doc/, made of the CSV files in doc/.
 
     figures.py --write    draws doc/*.svg and puts the tables into doc/*.md
-    figures.py --check    fails if any of these is another one
+    figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
+    figures.py --readme FOLDER    prints the cells of README's tables, from the CSV files in FOLDER
 
-accuracy.csv is the table of tests/bench/accuracy, worlds.csv that of tests/bench/worlds,
-sensitivity.csv that of tests/bench/sensitivity, and speed.csv has what tests/bench/speed and gpu.sh measured.  Nothing but Python's library is needed.
+The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu.sh measured.  Nothing but
+Python's library is needed.
 """
+import contextlib
 import csv
 import html
 import pathlib
@@ -38,9 +40,101 @@ SHOWN = [
 ]
 
 
-def rows(name):
-    with open(DOC / name, newline="") as f:
+def rows(name, folder=DOC):
+    path = folder / name
+    if not path.exists():
+        return []
+    with open(path, newline="") as f:
         return list(csv.DictReader(f))
+
+
+# --- README's tables: cell by cell ------------------------------------------------------
+FOUND = [
+    ("12,000 real pairs, *S. pneumoniae* isolate", "labelled/spneumoniae_illumina"),
+    ("12,000 real pairs, SARS-CoV-2 amplicons", "labelled/sarscov2_illumina"),
+    ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
+    ("4000 simulated pairs, lambda, many N", "labelled/lambda_bt2sim"),
+    ("20,000 simulated reads of 100 bases, 5 % from their reference", "simgen/5% 1x100"),
+    ("the same, 8 %", "simgen/8% 1x100"),
+    ("99,000 simulated pairs, some genomes left out", "all communities"),
+]
+SHORT_TABLE = re.compile(r"(labelled/\S+|simgen/[358].*1x100|simgen/8% .*|mutated/10% .*|.* communities|strain \S+) species|species [12]x.* genus|"
+                         r"(labelled/.*|species|genus) (absent|[12]x[0-9]*) at species|repeats/Homo.* called")
+PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
+            ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
+ABSENT = [("Kraken 2", "worlds", "kraken2+bracken"), ("Kraken 2, `--confidence 0.1`", "worlds_confidence_0.1",
+          "kraken2+bracken"), ("kmerhash", "worlds", "first pass"), ("with `--sample-pass`", "worlds", "--sample-pass")]
+COST = [("build, 374 Mbp, CPU time", "build large", "s"), ("memory of it", "build large", "MB"),
+        ("classify, 200,000 pairs of these, CPU time", "classify large", "s"), ("memory of it", "classify large", "MB")]
+
+
+def short(share):
+    return f"{float(share):.3f}".lstrip("0") if float(share) < 0.9995 else "1"
+
+
+def found_cells(folder):
+    """What README's table of what is found has: row, column, what is shown, and the row of CSV."""
+    for label, key in FOUND:
+        for column, name, tool in PROGRAMS:
+            for r in rows(name + ".csv", folder):
+                if (r["set"], r["rank"]) == (key, "species") and r[tool + "_F1"] != "-":
+                    low, high = map(short, r[tool + "_95"].split("-"))
+                    yield label, column, f"{short(r[tool + '_F1'])} ({low} to {high})", name, r
+    for column, name, program in ABSENT:
+        for r in rows(name + ".csv", folder):
+            if (r["world"], r["program"]) == ("mean", program):
+                shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
+                yield "wrong species calls of absent species, nine samples of 30,000 with much missing", column, shown, name, r
+    for column, name, tool in PROGRAMS:
+        for r in rows(name + ".csv", folder):
+            if (r["set"], r["rank"]) == ("repeats/Homo 2x150", "called") and r[tool + "_F1"] != "-":
+                n = int(r["reads"])
+                many, low, high = (round(n * float(x)) for x in [r[tool + "_F1"]] + r[tool + "_95"].split("-"))
+                yield "wrongly called: 10,000 human pairs, no human genome among the references", column, \
+                    f"{many} ({low} to {high})", name, r
+
+
+def cost_cells(folder):
+    for label, what, unit in COST:
+        for r in rows("cost.csv", folder):
+            if r["what"] == what:
+                for column in ("kraken2", "kmerhash"):
+                    shown = f"{r[column + '_' + unit]} {unit}"
+                    yield label, {"kraken2": "Kraken 2"}.get(column, column), shown, "cost", r
+
+
+def readme_rows(folder):
+    for table, cells in (("found", found_cells(folder)), ("cost", cost_cells(folder))):
+        for row, column, shown, name, r in cells:
+            yield [table, row, column, shown, name + ".csv"] + [r[x] for x in ("commit", "versions", "command")]
+
+
+def print_readme(folder):
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow("table row column shown file commit versions command".split())
+    out.writerows(readme_rows(folder))
+
+
+def readme_table(name, head):
+    """One of README's tables, of readme.csv."""
+    mine = [r for r in rows("readme.csv") if r["table"] == name]
+    columns, lines = list(dict.fromkeys(r["column"] for r in mine)), {}
+    for i, r in enumerate(mine):
+        new = not lines or r["column"] == columns[0]
+        lines.setdefault(i if new else max(lines), [r["row"]]).append(r["shown"])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in
+                     [[head] + columns, ["---"] * (1 + len(columns))] + list(lines.values())) + "\n"
+
+
+def unknown_figures():
+    """Cells of README's tables with figures that readme.csv does not have in that row."""
+    have = {}
+    for r in rows("readme.csv"):
+        have.setdefault(r["row"], set()).add(r["shown"])
+    for line in (DOC.parent / "README.md").read_text().splitlines():
+        label, *cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        yield from (f"{label}: {cell}" for cell in cells if line.startswith("| ") and
+                    re.match(r"[*]*[.0-9]", cell) and cell not in have.get(label, ()))
 
 
 # --- drawing ------------------------------------------------------------------------
@@ -117,9 +211,10 @@ def accuracy_picture():
     dots(p, lines, 0.55, 1, (0.6, 0.7, 0.8, 0.9, 1))
     worlds = rows("worlds.csv")
     p.head("Reads of absent species that are called a species, nine made-up samples of 30,000")
-    counts = [(name, sum(int(r[column]) for r in worlds), kind) for name, column, kind in (
-        ("Kraken 2.17.1", "k2_absent", "theirs"), ("kmerhash", "first_absent", "ours"),
-        ("kmerhash --sample-pass", "pass_absent", "ours"))]
+    absent = {r["program"]: int(r["absent"]) for r in worlds if r["world"] == "mean"}
+    counts = [(name, absent[program], kind) for name, program, kind in (
+        ("Kraken 2.17.1", "kraken2+bracken", "theirs"), ("kmerhash", "first pass", "ours"),
+        ("kmerhash --sample-pass", "--sample-pass", "ours"))]
     bars(p, [(name, n, f"{n:,}", kind) for name, n, kind in counts])
     return p.svg()
 
@@ -139,25 +234,39 @@ def speed_picture():
 
 # --- tables -------------------------------------------------------------------------
 def accuracy_table():
-    out = ["| reads | rank | number | Kraken 2.17.1: P / R / F1 | kmerhash: P / R / F1 |", "| --- | --- | ---: | --- | --- |"]
-    for r in rows("accuracy.csv"):
-        if r["k2_P"] == "-":
-            theirs, ours = r["k2_F1"], r["kh_F1"]
-        else:
-            theirs, ours = (" / ".join(r[f"{tool}_{x}"] for x in ("P", "R", "F1")) for tool in ("k2", "kh"))
-        out.append(f'| {r["set"]} | {r["rank"]} | {r["reads"]} | {theirs} | {ours} |')
+    """Species, and of species that are left out the genus; what cannot be right as a share."""
+    tables = {name: {(r["set"], r["rank"]): r for r in rows(name + ".csv")}
+              for name in ("accuracy", "accuracy_confidence_0.1", "accuracy_pass")}
+
+    def cell(r, tool, columns=("F1",)):
+        return " ".join(short(r[f"{tool}_{x}"]) for x in columns if r[f"{tool}_{x}"] != "-")
+    out = ["| reads | rank | number | Kraken 2 | `--confidence 0.1` | kmerhash | `--sample-pass` |",
+           "| --- | --- | ---: | --- | --- | --- | --- |"]
+    for (name, rank), r in tables["accuracy"].items():
+        if SHORT_TABLE.fullmatch(f"{name} {rank}"):
+            confident, final = (tables[x][name, rank] for x in ("accuracy_confidence_0.1", "accuracy_pass"))
+            cells = [cell(r, "k2", ("P", "R", "F1")), cell(confident, "k2"), cell(r, "kh", ("P", "R", "F1")),
+                     cell(final, "kh")]
+            out.append(f"| {name} | {rank} | {r['reads']} | {' | '.join(cells)} |")
     return "\n".join(out) + "\n"
 
 
 def worlds_table():
-    out = ["| world | Kraken 2: P / R / F1, absent | with Bracken: BC, false | first pass: P / R / F1, absent | "
-           "`--sample-pass`: P / R / F1, absent | `--profile`: BC, false |", "| --- | --- | --- | --- | --- | --- |"]
+    out = ["| world | Kraken 2: P R F1, absent | with Bracken: BC, false | first pass: P R F1, absent | "
+           "`--sample-pass`: P R F1, absent | `--profile`: BC, false |", "| --- | --- | --- | --- | --- | --- |"]
+    worlds = {}
     for r in rows("worlds.csv"):
-        def calls(tool):
-            return " / ".join(r[f"{tool}_{x}"] for x in ("P", "R", "F1")) if r[f"{tool}_P"] != "-" else "-"
-        out.append(f'| {r["world"]} | {calls("k2")}, {r["k2_absent"]} | {r["bracken_bc"]}, {r["bracken_false"]} | '
-                   f'{calls("first")}, {r["first_absent"]} | {calls("pass")}, {r["pass_absent"]} | '
-                   f'{r["profile_bc"]}, {r["profile_false"]} |')
+        worlds.setdefault(r["world"], {})[r["program"]] = r
+    for world, of in worlds.items():
+        def calls(program):
+            r = of[program]
+            return (" ".join(short(r[x]) for x in ("P", "R", "F1")) if r["F1"] != "0.0000" else "-") + f", {r['absent']}"
+
+        def profile(program):
+            r = of[program]
+            return (short(r["BC"]) if r["F1"] != "0.0000" else "-") + f", {r['false']}"
+        out.append(" | ".join([f"| {world.replace('validation-', '')}", calls("kraken2+bracken"), profile("kraken2+bracken"),
+                               calls("first pass"), calls("--sample-pass"), profile("--sample-pass")]) + " |")
     return "\n".join(out) + "\n"
 
 
@@ -168,12 +277,30 @@ def sensitivity_table():
     sets = [r["set"] for r in next(iter(indexes.values()))]
     out = ["| index | k, s | bytes a base | " + " | ".join(sets) + " |", "| --- " * (3 + len(sets)) + "|"]
     for name, lines in indexes.items():
-        found = [f'{r["species_precision"]} / {r["species_recall"]}, {r["genus_recall"]}' for r in lines]
+        if name in ("20 Gbp", "60 Gbp"):    # the parameters of 8 Gbp
+            continue
+        found = [f'{r["species_precision"]} {r["species_recall"]}, {r["genus_recall"]}' for r in lines]
         out.append(f'| {name} | {lines[0]["k"]}, {lines[0]["s"]} | {lines[0]["bytes_a_base"]} | ' + " | ".join(found) + " |")
     return "\n".join(out) + "\n"
 
 
-TABLES = {"accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table}}
+WHAT = {"build refset": "build, 31 genomes", "build large": "build, simulated",
+        "classify refset_sim": "classify, pairs 2x150 of the 31 genomes",
+        "classify sarscov2_illumina": "classify, real SARS-CoV-2 pairs", "classify large": "classify, pairs 2x150 of the simulated"}
+
+
+def cost_table():
+    out = ["| what | size | Kraken 2.17.1 | kmerhash | ratio | memory, MB |", "| --- | --- | --- | --- | --- | --- |"]
+    for r in rows("cost.csv"):
+        if r["what"] in WHAT:
+            out.append(f"| {WHAT[r['what']]} | {r['size']} | {r['kraken2_s']} s | {r['kmerhash_s']} s | {float(r['ratio']):.1f} | "
+                       f"{r['kraken2_MB']}, {r['kmerhash_MB']} |")
+    return "\n".join(out) + "\n"
+
+
+TABLES = {"speed.md": {"cost": cost_table}, "accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table},
+          "../README.md": {"readme": lambda: readme_table("found", "reads"),
+                           "readme cost": lambda: readme_table("cost", "cost, one thread")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
 
 
@@ -184,21 +311,31 @@ def made():
     for name, tables in TABLES.items():
         text = (DOC / name).read_text()
         for table, make in tables.items():
-            begin, end = f"<!-- {table}.csv: make figures -->\n", "<!-- end -->\n"
+            file, _, part = table.partition(" ")
+            begin, end = f"<!-- {file}.csv{' ' * bool(part)}{part}: make figures -->\n", "<!-- end -->\n"
             before, rest = text.split(begin)
             text = before + begin + make() + end + rest[re.search(re.escape(end), rest).end():]
         yield DOC / name, text
 
 
 def main(mode):
+    if mode == "--write":
+        with open(DOC / "readme.csv", "w") as out, contextlib.redirect_stdout(out):
+            print_readme(DOC)
     for path, text in made():
         if mode == "--write":
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             sys.exit(f"{path.name} is not what make figures makes")
+    unknown = list(unknown_figures())
+    if unknown:
+        sys.exit("README.md has figures that readme.csv does not have:\n" + "\n".join(unknown))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in (["--write"], ["--check"]):
+    if sys.argv[1:2] == ["--readme"] and len(sys.argv) == 3:
+        print_readme(pathlib.Path(sys.argv[2]))
+    elif sys.argv[1:] in (["--write"], ["--check"]):
+        main(sys.argv[1])
+    else:
         sys.exit(__doc__)
-    main(sys.argv[1])

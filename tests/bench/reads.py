@@ -6,6 +6,7 @@ genome>, a mate with /1 or /2 after it.
 import contextlib
 import gzip
 import math
+import os
 import random
 
 SEED = 20240229
@@ -106,7 +107,7 @@ SINGLE_100 = Layout("1x100", 100, 1)
 @contextlib.contextmanager
 def written(paths):
     """Open files that get their names only when all of them are whole."""
-    drafts = [path.with_suffix(".draft") for path in paths]
+    drafts = [path.with_suffix(f".{os.getpid()}.draft") for path in paths]
     paths[0].parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(open(draft, "w")) for draft in drafts]

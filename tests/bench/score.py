@@ -8,7 +8,9 @@ A read that comes from no reference (truth 0) and is called at R or below is
 wrong too.  precision = right / (right + wrong), recall = right / reads.
 """
 import collections
+import random
 
+BLOCK = 100  # reads that an interval takes or leaves together where a set has one genome
 RANKS = ("species", "genus")
 Figures = collections.namedtuple("Figures", "precision recall f1")
 
@@ -62,20 +64,24 @@ class Score:
     def __init__(self):
         self.reads = self.called = 0
         self.at = {rank: Count() for rank in RANKS}
+        self.parts = collections.defaultdict(collections.Counter)  # (taxid, block) -> counts
 
     def add(self, real, call, taxonomy):
         """One read with its true taxid and the called one; 0 is none."""
         want, have, known = taxonomy.ranked(real), taxonomy.ranked(call), real != 0
         self.reads += 1
         self.called += call != 0
+        part = self.parts[real, self.reads // BLOCK]
         for rank, count in self.at.items():
             if known and rank not in want:
                 continue
+            right = known and rank in have and have[rank] == want[rank]
+            wrong = rank in have and not right
             count.reads += known
-            if rank in have:
-                right = known and have[rank] == want[rank]
-                count.right += right
-                count.wrong += not right
+            count.right += right
+            count.wrong += wrong
+            part[rank, "right"] += right
+            part[rank, "both"] += right + wrong + known
 
     def merge(self, other):
         self.reads += other.reads
@@ -84,6 +90,18 @@ class Score:
             count.right += other.at[rank].right
             count.wrong += other.at[rank].wrong
             count.reads += other.at[rank].reads
+        for key, part in other.parts.items():
+            self.parts[key].update(part)
+
+    def interval(self, rank, draws=1000):
+        """95 % of the F1 of as many genomes drawn with replacement; of one genome, of blocks of reads."""
+        one = len({real for real, _ in self.parts}) < 2
+        units = collections.defaultdict(lambda: [0, 0])
+        for (real, block), part in self.parts.items():
+            units[block if one else real][0] += part[rank, "right"]
+            units[block if one else real][1] += part[rank, "both"]
+        return drawn_95(list(units.values()), lambda right, both: 2 * right / both if both else 0.0,
+                        draws)
 
     def share_at(self, rank):
         """Share of the reads that are called at the rank or below."""
@@ -99,6 +117,13 @@ def merged(scores):
     for score in scores:
         total.merge(score)
     return total
+
+
+def drawn_95(units, figure, draws=1000):
+    """95 % of the figures of the sums of as many units, drawn with replacement."""
+    rng = random.Random(1)
+    found = sorted(figure(*map(sum, zip(*rng.choices(units, k=len(units))))) for _ in range(draws))
+    return found[draws // 40], found[-1 - draws // 40]
 
 
 def wilson(many, of):

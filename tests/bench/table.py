@@ -7,18 +7,18 @@ have no verdict: they are for information.
 """
 import typing
 
-from score import Score, merged
+from score import Score, merged, wilson
 
 F1_SLACK = 0.002  # how far F1 may be below kraken2's
 RANDOM_LIMIT, ONT_RIGHT, ONT_ABSENT = 0.001, 0.92, 0.05
-HEADER = "set rank reads k2_P k2_R k2_F1 kh_P kh_R kh_F1 diff verdict".split()
+HEADER = "set rank reads k2_P k2_R k2_F1 kh_P kh_R kh_F1 k2_95 kh_95 diff verdict".split()
 NO_FIGURES = (None, None, None)
 
 
 class Pair(typing.NamedTuple):
-    """Scores of the same reads; kmerhash's are None where it was not run."""
+    """Scores of the same reads, None of a program that was not run."""
 
-    kraken2: Score
+    kraken2: typing.Optional[Score] = None
     kmerhash: typing.Optional[Score] = None
 
 
@@ -30,6 +30,7 @@ class Row(typing.NamedTuple):
     kmerhash: tuple
     difference: typing.Optional[float]
     verdict: str
+    spread: tuple = (None, None)  # 95 % of the figure in the columns of F1, of either program
 
     @property
     def failed(self):
@@ -40,7 +41,8 @@ class Row(typing.NamedTuple):
             f"{x:.4f}" if x is not None else "-" for x in self.kraken2 + self.kmerhash
         ]
         gap = "-" if self.difference is None else f"{self.difference:+.4f}"
-        return [self.set, self.rank, str(self.reads), *figures, gap, self.verdict or "-"]
+        spread = ["{:.4f}-{:.4f}".format(*x) if x else "-" for x in self.spread]
+        return [self.set, self.rank, str(self.reads), *figures, *spread, gap, self.verdict or "-"]
 
 
 def merged_pairs(pairs):
@@ -77,25 +79,28 @@ def at_least(limit):
     return lambda peer, own: None if own >= limit else f"below {limit}"
 
 
+def compared(name, what, reads, figures, spread, difference, rules, judge):
+    """A row with a verdict if both programs were run; figures and spread are pairs."""
+    theirs, ours = (tuple(x) if x else NO_FIGURES for x in figures)
+    if None in figures:
+        return Row(name, what, reads, theirs, ours, None, "", spread)
+    return Row(name, what, reads, theirs, ours, difference(), judged(rules, *judge), spread)
+
+
 def figures_row(name, rank, peer, own, rules=()):
     """Precision, recall and F1 at a rank."""
-    count = peer.at[rank]
-    theirs = tuple(count.figures())
-    if own is None:
-        return Row(name, rank, count.reads, theirs, NO_FIGURES, None, "")
-    ours = own.at[rank].figures()
-    verdict = judged(rules, count.figures(), ours)
-    gap = ours.f1 - count.figures().f1
-    return Row(name, rank, count.reads, theirs, tuple(ours), gap, verdict)
+    both = [score and score.at[rank].figures() for score in (peer, own)]
+    spread = [score and score.interval(rank) for score in (peer, own)]
+    return compared(name, rank, (peer or own).at[rank].reads, both, spread,
+                    lambda: both[1].f1 - both[0].f1, rules, both)
 
 
 def share_row(name, what, peer, own, share, rules=()):
     """A share of the reads, in the columns of F1."""
-    theirs = (None, None, share(peer))
-    if own is None:
-        return Row(name, what, peer.reads, theirs, NO_FIGURES, None, "")
-    gap, verdict = share(own) - share(peer), judged(rules, share(peer), share(own))
-    return Row(name, what, peer.reads, theirs, (None, None, share(own)), gap, verdict)
+    reads, shares = (peer or own).reads, [score and share(score) for score in (peer, own)]
+    spread = [x if x is None else wilson(x * reads, reads) for x in shares]
+    both = [x if x is None else (None, None, x) for x in shares]
+    return compared(name, what, reads, both, spread, lambda: shares[1] - shares[0], rules, shares)
 
 
 def both_ranks(name, pair, rules=(f1_close,)):

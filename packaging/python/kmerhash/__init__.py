@@ -8,7 +8,7 @@ import sys
 from collections import namedtuple
 from pathlib import Path
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["Call", "Counts", "Database", "Error", "Read", "Taxon", "read_profile", "read_report", "version"]
 
 Read = namedtuple("Read", "name sequence mate")

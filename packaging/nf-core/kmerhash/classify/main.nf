@@ -4,8 +4,8 @@ process KMERHASH_CLASSIFY {
 
     conda "${moduleDir}/environment.yml"
     container "${workflow.containerEngine == 'singularity' && !task.ext.singularity_pull_docker_container
-        ? 'https://depot.galaxyproject.org/singularity/kmerhash:0.2.0--h9ee0642_0'
-        : 'biocontainers/kmerhash:0.2.0--h9ee0642_0'}"
+        ? 'https://depot.galaxyproject.org/singularity/kmerhash:0.3.0--h9ee0642_0'
+        : 'biocontainers/kmerhash:0.3.0--h9ee0642_0'}"
 
     input:
     tuple val(meta), path(reads)
