@@ -2,13 +2,11 @@
 #include <config.h>
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef HAVE_MALLOC_H
-#include <malloc.h>
-#endif
 #include "base/memory_left.h"
 #include "cmd/options.h"
 #include "cmd/program.h"

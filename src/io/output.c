@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
-#include "base/system.h"
 #include "io/paths.h"
 
 /* --- opening ---------------------------------------------------------------------- */
