@@ -396,20 +396,19 @@ void kh_gzdev_leave(kh_gzdev *g, kh_gzdev_rest *rest)
 		pthread_cond_wait(&g->changed, &g->mu);
 	pthread_mutex_unlock(&g->mu);
 	*rest = (kh_gzdev_rest) { .at = g->base + p->bit / 8 - FRONT,
-				  .skip = p->bit % 8,
-				  .where = KH_GZDEV_AT_BLOCK,
-				  .n_window = p->window,
-				  .crc = p->crc,
-				  .n_member = p->n,
-				  .member_at = g->member_at,
+				  .place = { .where = KH_GZ_AT_BLOCK,
+					     .skip = p->bit % 8,
+					     .n_window = p->window,
+					     .crc = p->crc,
+					     .n_member = p->n,
+					     .member_at = g->member_at },
 				  .open_end = g->members && g->last_n > 0,
 				  .failed = g->failed };
-	memcpy(rest->window, g->window, sizeof rest->window);
+	memcpy(rest->place.window, g->window, sizeof g->window);
 	if (p->head != KH_INFLATER_NONE) {
-		rest->where = KH_GZDEV_AT_HEADER;
+		rest->place.where = KH_GZ_AT_HEADER;
 		rest->at = g->base + p->head - FRONT;
-		rest->skip = 0;
 	} else if (g->stop == KH_INFLATER_TAIL) {
-		rest->where = KH_GZDEV_AT_TRAILER;
+		rest->place.where = KH_GZ_AT_TRAILER;
 	}
 }

@@ -64,15 +64,6 @@ int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err);
 /* Goes to the data of the next member if it stands in front of them.  True: at their first byte. */
 bool kh_gz_to_data(kh_source *s);
 
-/* source_pgzip.c, source_gzdev.c: may they take over here, and begin; and the sequential reader
- * goes on. */
-int kh_pgzip_begin(kh_source *s, bool *began, kh_err *err);
-int kh_pgzip_end(kh_source *s, kh_err *err);
-int kh_gzdev_begin(kh_source *s, bool *began, kh_err *err);
-int kh_gzdev_end(kh_source *s, kh_err *err);
-/* In the middle of a member, at a block, `skip` bits of the next byte being used. */
-int kh_gz_resume(kh_source *s, const uint8_t *window, size_t n_window, unsigned skip, kh_err *err);
-
 struct kh_gz_head {
 	size_t n;               /* bytes of the header; 0: incomplete */
 	size_t bsize;           /* bytes of the block by its BGZF field, or 0 */
