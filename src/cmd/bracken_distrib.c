@@ -1,13 +1,10 @@
 /* bracken_distrib.c - kmerhash bracken-distrib */
 #include <config.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include "base/mem.h"
 #include "bracken/distrib.h"
 #include "build/references.h"
 #include "cmd/options.h"

@@ -6,7 +6,6 @@
 #include <config.h>
 #include "cmd/classify_in.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/mem.h"
 #include "base/memory_left.h"
 #include "cmd/classify_in.h"
 #include "cmd/record.h"

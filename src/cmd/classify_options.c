@@ -4,9 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "base/mem.h"
 #include "db/kraken.h"
-#include "io/paths.h"
 
 #define AT(field) offsetof(struct classify_values, field)
 

@@ -2,11 +2,9 @@
 #include <config.h>
 #include "cmd/classify_in.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
 #include "run/open.h"

@@ -7,14 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "db/db.h"
 #include "db/in_use.h"
-#include "base/mem.h"
 #include "io/output.h"
-#include "classify/rule.h"
 #include "page/known.h"
 #include "run/open.h"
 #include "run/report.h"

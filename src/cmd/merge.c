@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/mem.h"
 #include "base/progress.h"
 #include "cmd/options.h"

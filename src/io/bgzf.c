@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <libdeflate.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HEADER = 18, TRAILER = 8, LEVEL = 1 };

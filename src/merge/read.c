@@ -3,9 +3,7 @@
 #include "merge/read_in.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
-#include "taxonomy/taxonomy.h"
 
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want)
 {
