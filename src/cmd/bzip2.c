@@ -54,8 +54,8 @@ static int replace(struct classify *j, size_t i, kh_err *err)
 	if (rc)
 		return rc;
 	j->n_decompressed++;
-	if (asprintf(&name, "/dev/fd/%d", d->end) < 0)
-		return kh_fail_nomem(err);
+	if ((rc = kh_print(&name, err, "/dev/fd/%d", d->end)))
+		return rc;
 	for (size_t k = 0; k < reads->n; k++)
 		for (int mate = 0; mate <= reads->paired; mate++)
 			if (reads->path[mate][k] == *path)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "base/mem.h"
 #include "base/memory_left.h"
 #include "base/threads.h"
 #include "build/references.h"
@@ -75,9 +76,8 @@ int kh_cmd_check_references(const kh_paths *p, const kh_references *r, const cha
 	for (int i = 0; i < KH_TAXDUMP_FILES && taxonomy && !rc; i++) {
 		char *path;
 
-		if (asprintf(&path, "%s/%s", taxonomy, kh_taxdump_file[i]) < 0)
-			return kh_fail_nomem(err);
-		rc = kh_paths_input(p, path, "a file of the taxonomy", err);
+		if (!(rc = kh_print(&path, err, "%s/%s", taxonomy, kh_taxdump_file[i])))
+			rc = kh_paths_input(p, path, "a file of the taxonomy", err);
 		free(path);
 	}
 	return rc;

@@ -143,16 +143,12 @@ static int find_beside(struct job *j, kh_err *err)
 	if (!j->beside)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < j->files.n && !rc; i++) {
-		const char *path = j->files.v[i].path, *slash = strrchr(path, '/');
-		const int folder = slash ? (int)(slash - path) + 1 : 0;
+		const char *path = j->files.v[i].path;
 		char *name = kh_merge_sample_name(path);
 
-		if (!name || asprintf(&j->beside[i], "%.*s%s.%s", folder, path, name,
-				      j->v.profile) < 0) {
-			j->beside[i] = NULL;
-			rc = kh_fail_nomem(err);
-		}
-		else
+		rc = name ? kh_path_beside(&j->beside[i], path, err, "%s.%s", name, j->v.profile)
+			  : kh_fail_nomem(err);
+		if (!rc)
 			rc = kh_merge_check_run(j->beside[i], name, &j->errs, err);
 		free(name);
 	}
@@ -264,18 +260,14 @@ static int name_outputs(struct job *j, kh_err *err)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < j->n_outputs; i++) {
 		const char *sample = j->files.v[i].sample;
-		int n;
 
 		if (j->v.outdir && (strchr(sample, '/') || sample[0] == '.'))
 			return kh_fail(err, KH_EUSAGE, "sample %s cannot be the name of a file",
 				       sample);
-		n = j->v.outdir ? asprintf(&j->out[i], "%s/%s%s", j->v.outdir, sample,
+		if (j->v.outdir ? kh_print(&j->out[i], err, "%s/%s%s", j->v.outdir, sample,
 					   j->format->suffix)
-				: asprintf(&j->out[i], "%s", j->v.output ? j->v.output : "-");
-		if (n < 0) {
-			j->out[i] = NULL;
-			return kh_fail_nomem(err);
-		}
+				: kh_print(&j->out[i], err, "%s", j->v.output ? j->v.output : "-"))
+			return KH_ENOMEM;
 	}
 	return check_output(j, j->out, j->n_outputs, err);
 }

@@ -13,6 +13,7 @@
 #include "base/system.h"
 #include "base/threads.h"
 #include "db/join.h"
+#include "io/paths.h"
 #include "run/recorded.h"
 
 json_t *kh_record_path(const char *path)
@@ -154,17 +155,14 @@ json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
 static int digest_kraken(const char *table, uint64_t *digest, kh_err *err)
 {
 	static const char *const name[] = { "hash.k2d", "taxo.k2d", "opts.k2d" };
-	const char *slash = strrchr(table, '/');
-	const int folder = slash ? (int)(slash + 1 - table) : 0;
 	uint64_t each[3];
 	int rc = KH_OK;
 
 	for (int i = 0; i < 3 && !rc; i++) {
-		char *path = NULL;
+		char *path;
 
-		if (asprintf(&path, "%.*s%s", folder, table, name[i]) < 0)
-			return kh_fail_nomem(err);
-		rc = kh_recorded_digest(path, &each[i], err);
+		if (!(rc = kh_path_beside(&path, table, err, "%s", name[i])))
+			rc = kh_recorded_digest(path, &each[i], err);
 		free(path);
 	}
 	*digest = rc ? 0 : XXH3_64bits(each, sizeof each);

@@ -29,6 +29,8 @@ void kh_path_clear(kh_path *p);
 int kh_path_no_folder(const kh_path *p, const char *path, kh_err *err);
 /* The part behind the last slash. */
 const char *kh_base_name(const char *path);
+/* A name, by printf, in the folder that a path is in; *to is to be freed, and NULL if it fails. */
+int kh_path_beside(char **to, const char *path, kh_err *err, const char *fmt, ...) KH_PRINTF(4, 5);
 
 /* Are both inputs one file, or one FIFO? */
 bool kh_same_input(const char *a, const char *b);

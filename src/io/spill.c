@@ -7,26 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "io/paths.h"
 
 int kh_spill_open(kh_spill *s, const char *beside, kh_err *err)
 {
-	const char *slash = strrchr(beside, '/');
-	char *name = NULL;
+	char *name;
 
-#ifdef O_TMPFILE
-	char *folder = slash ? strndup(beside, (size_t)(slash - beside + 1)) : strdup(".");
-
-	if (!folder)
-		return kh_fail_nomem(err);
-	s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	free(folder);
+	if (kh_path_beside(&name, beside, err, "."))
+		return KH_ENOMEM;
+	s->fd = open(name, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(name);
 	if (s->fd >= 0)
 		return KH_OK;
-#endif
 	/* not every file system can do that: then it has a name for a moment */
-	if (asprintf(&name, "%.*s.kmerhash-spill.XXXXXX", slash ? (int)(slash - beside + 1) : 0,
-		     beside) < 0)
-		return kh_fail_nomem(err);
+	if (kh_path_beside(&name, beside, err, ".kmerhash-spill.XXXXXX"))
+		return KH_ENOMEM;
 	s->fd = mkostemp(name, O_CLOEXEC);
 	if (s->fd < 0)
 		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,

@@ -115,19 +115,18 @@ static char *sample_of(const kh_merge_files *f, const char *path)
 static int check_profile(const kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err)
 {
 	const char *name = kh_base_name(path);
-	const int folder = (int)(name - path);
 	char *sample = kh_merge_sample_name(path), *profile = NULL, *report = NULL;
 	int rc = KH_OK;
 
 	if (sample)
 		cut_end(sample, ".json");
-	if (!sample || asprintf(&profile, "%.*s%s.%s", folder, path, sample, f->profile) < 0)
-		profile = NULL;
-	if (profile && asprintf(&report, "%.*s%s.report", folder, path, sample) < 0)
-		report = NULL;
-	if (!report)
+	else
 		rc = kh_fail_nomem(err);
-	else if (access(profile, F_OK) != 0 && (is_report(name) || access(report, F_OK) != 0))
+	if (!rc)
+		rc = kh_path_beside(&profile, path, err, "%s.%s", sample, f->profile);
+	if (!rc)
+		rc = kh_path_beside(&report, path, err, "%s.report", sample);
+	if (!rc && access(profile, F_OK) != 0 && (is_report(name) || access(report, F_OK) != 0))
 		rc = kh_errs_note(errs, err, KH_EIO, "%s: there is no such file, but %s of the "
 				  "same sample", profile, path);
 	free(report);
@@ -175,9 +174,9 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 		char *path = NULL;
 
 		if (!rc && e[i]->d_name[0] != '.') {
-			rc = asprintf(&path, "%s/%s", folder, e[i]->d_name) < 0
-				     ? (path = NULL, kh_fail_nomem(err))
-				     : add_entry(f, path, errs, err);
+			rc = kh_print(&path, err, "%s/%s", folder, e[i]->d_name);
+			if (!rc)
+				rc = add_entry(f, path, errs, err);
 			free(path);
 		}
 		free(e[i]);

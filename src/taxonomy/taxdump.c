@@ -483,12 +483,9 @@ int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 	int rc = KH_OK;
 
 	for (int i = 0; i < 3 && !rc; i++) {
-		if (asprintf(&path[i], "%s/%s", dir, kh_taxdump_file[i]) < 0) {
-			path[i] = NULL;
-			rc = kh_fail_nomem(err);
-		} else if (i < 2 || access(path[i], F_OK) == 0 || errno != ENOENT) {
+		rc = kh_print(&path[i], err, "%s/%s", dir, kh_taxdump_file[i]);
+		if (!rc && (i < 2 || access(path[i], F_OK) == 0 || errno != ENOENT))
 			rc = kh_tsv_open(&tsv[i], path[i], err);
-		}
 	}
 	if (!rc)
 		rc = parse(d, tsv, err);
