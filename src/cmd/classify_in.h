@@ -24,7 +24,7 @@ struct kh_merge;
 struct classify_values {
 	kh_words db, extract, exclude, join;
 	const char *device, *placement, *inflate, *parse;
-	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
+	const char *output, *report, *json, *html, *classified, *unclassified;
 	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
 	double confidence;

@@ -91,14 +91,13 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o}",
 			 "lineage_column", (int)v->lineage_column,
 			 "second_best", (int)v->second_best,
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
 			 "confidence_thousandths", confidence(j),
 			 "use_names", (int)v->names,
-			 "kraken_col5", v->col5 ? v->col5 : "features",
 			 "report_zero_counts", (int)v->zero_counts,
 			 "report_minimizer_data", (int)v->distinct,
 			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
