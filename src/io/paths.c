@@ -150,6 +150,16 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+int kh_by_file_id(const void *pa, const void *pb)
+{
+	const kh_file_id *a = pa, *b = pb;
+	int c = compare(a->dev, b->dev);
+
+	c = c ? c : compare(a->ino, b->ino);
+	c = c ? c : compare(a->list, b->list);
+	return c ? c : compare(a->i, b->i);
+}
+
 /* An order of what names lead to: 0 if that is the same. */
 static int compare_paths(const void *pa, const void *pb)
 {
