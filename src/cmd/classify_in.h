@@ -131,10 +131,6 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err);
 int kh_classify_open_all(struct classify *j, kh_err *err);
 int kh_classify_write_all(struct classify *j, kh_err *err);
 
-/* classify_results.c: the profile of a sample that had a second pass; the caller clears it. */
-int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p,
-			kh_err *err);
-
 /* The name of sample i, to be freed: that of the table or of --set sample, or else of --prefix or
  * the first input, without folders and without endings such as .fq.gz. */
 int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_err *err);

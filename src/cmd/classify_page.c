@@ -236,7 +236,7 @@ static int add_profile(struct parts *x, const struct classify *j, const kh_resul
 {
 	const kh_pass_result *pass = kh_pass_result_of(r->pass);
 	kh_profile p;
-	int rc = kh_classify_profile(j, r, &p, err);
+	int rc = kh_profile_make(&p, j->db, r, err);
 
 	if (rc)
 		return rc;

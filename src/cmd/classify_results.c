@@ -44,29 +44,12 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 	return KH_OK;
 }
 
-/* --- profile ------------------------------------------------------------------------ */
-int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p, kh_err *err)
-{
-	const kh_profile_input in = { .db = j->db,
-				      .result = kh_pass_result_of(r->pass),
-				      .tally = &r->tally,
-				      .fragments = r->sum.fragments,
-				      .bases = r->sum.bases };
-
-	return kh_profile_make(p, &in, err);
-}
-
 static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
-	kh_profile p;
-	int rc = kh_classify_profile(arg, r, &p, err);
+	const struct classify *j = arg;
 
 	(void)i;
-	if (rc)
-		return rc;
-	rc = kh_profile_table(&p, b, err);
-	kh_profile_clear(&p);
-	return rc;
+	return kh_profile_table(b, j->db, r, err);
 }
 
 /* --- summary ------------------------------------------------------------------------ */

@@ -122,7 +122,7 @@ static int by_place(const void *x, const void *y)
 	return 0;
 }
 
-int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
+static int add_rows(const kh_profile *p, kh_buf *b, kh_err *err)
 {
 	static const char ranks[] = "SGFOCPKD";
 	struct place *place = kh_array(p->n, sizeof *place, err);
@@ -143,4 +143,16 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 	free(place);
 	add_unknown(p, b);
 	return KH_OK;
+}
+
+int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *err)
+{
+	kh_profile p;
+	int rc = kh_profile_make(&p, db, r, err);
+
+	if (rc)
+		return rc;
+	rc = add_rows(&p, b, err);
+	kh_profile_clear(&p);
+	return rc;
 }
