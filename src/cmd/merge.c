@@ -26,7 +26,7 @@ static const kh_opt opts[] = {
 	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
 	KH_TEXT("format", 'f', AT(format), "NAME",
-		"table, report, html, krona, biom, cami-profile or blanks [table]"),
+		"table, html, krona, biom, cami-profile or blanks [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
@@ -87,8 +87,8 @@ static int to_options(struct job *j, kh_err *err)
 
 	j->format = kh_merge_format_find(name);
 	if (!j->format)
-		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, html, "
-			       "krona, biom, cami-profile and blanks%s", name,
+		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, html, krona, "
+			       "biom, cami-profile and blanks%s", name,
 			       strcmp(name, "metaphlan") ? ""
 			       : "; taxpasta and KrakenTools make MetaPhlAn's of a report");
 	if (j->v.rank && !j->format->ranks)

@@ -65,9 +65,8 @@ const kh_merge_format *kh_merge_format_find(const char *name);
  * what was given. */
 const char *kh_merge_rank(const char *name);
 
-/* The samples side by side, as one page for a browser; all of them as one report; and each as a
- * profile of CAMI. */
-kh_merge_fn kh_merge_page, kh_merge_report, kh_merge_cami;
+/* The samples side by side, as one page for a browser; and each as a profile of CAMI. */
+kh_merge_fn kh_merge_page, kh_merge_cami;
 /* The species of samples beside controls, a row each: blanks.h */
 kh_merge_fn kh_merge_blanks_table;
 
