@@ -253,16 +253,6 @@ static int by_sample(const void *a, const void *b)
 	return d ? d : (*x > *y) - (*x < *y);
 }
 
-static bool is_name(const char *s)
-{
-	if (!*s)
-		return false;
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			return false;
-	return true;
-}
-
 static int check_runs(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 {
 	int rc = KH_OK;
@@ -278,11 +268,13 @@ int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 	int rc = v ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < f->n && !rc; i++) {
+		const char *name = f->v[i].sample;
+
 		v[i] = &f->v[i];
-		if (!is_name(f->v[i].sample))
+		if (!kh_span_is_printable((kh_span) { name, strlen(name) }))
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
 					  "%s: the name of its sample, \"%s\", is not printable "
-					  "text", f->v[i].path, f->v[i].sample);
+					  "text", f->v[i].path, name);
 	}
 	if (!rc && f->n > 0)
 		qsort(v, f->n, sizeof *v, by_sample);

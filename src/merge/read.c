@@ -11,14 +11,6 @@ int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const cha
 			    kh_merge_line(r), column, kh_span_show(found).s, want);
 }
 
-bool kh_merge_is_name(kh_span s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < ' ')
-			return false;
-	return s.n > 0;
-}
-
 static const char *name_or_root(const kh_merge *m, uint32_t taxon)
 {
 	return taxon == KH_NO_TAXON ? "none" : kh_merge_name(m, taxon);

@@ -245,7 +245,7 @@ static int name_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_
 		return kh_taxdump_add_other(d, taxid, name, err);
 	if (rc || !kh_span_is(column[3], "scientific name"))
 		return rc;
-	if (!kh_taxname_is_printable(name))
+	if (!kh_span_is_printable(name))
 		return kh_fail(err, KH_EFORMAT,
 			       "%s:%llu: name of taxid %u: expected printable text, "
 			       "found \"%s\"",
