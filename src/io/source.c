@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/source_in.h"
 #include "io/together.h"
 
@@ -400,21 +401,10 @@ int64_t kh_source_read(kh_source *s, void *buf, size_t n, kh_err *err)
 
 int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err *err)
 {
-	size_t got = 0;
+	const ssize_t got = kh_read_at(s->fd, buf, n, at);
 
-	while (got < n) {
-		size_t want = n - got < 1 << 30 ? n - got : 1 << 30;
-		ssize_t r = pread(s->fd, (char *)buf + got, want, (off_t)(at + got));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return kh_fail_errno(err, s->name);
-		if (r == 0)
-			return fail_size(s, at + got, err);
-		got += (size_t)r;
-	}
-	return KH_OK;
+	return got < 0           ? kh_fail_errno(err, s->name)
+	       : (size_t)got < n ? fail_size(s, at + (uint64_t)got, err) : KH_OK;
 }
 
 enum kh_source_kind kh_source_kind(const kh_source *s)

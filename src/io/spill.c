@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/system.h"
 #include "io/paths.h"
 
 int kh_spill_open(kh_spill *s, const char *beside, kh_err *err)
@@ -65,18 +66,7 @@ int kh_spill_write(const kh_spill *s, const void *p, size_t n, uint64_t at, kh_e
 
 int kh_spill_read(const kh_spill *s, void *p, size_t n, uint64_t at, kh_err *err)
 {
-	char *c = p;
+	const ssize_t got = kh_read_at(s->fd, p, n, at);
 
-	while (n > 0) {
-		const ssize_t m = pread(s->fd, c, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m <= 0)
-			return failed(s, "read", m, err);
-		c += m;
-		n -= (size_t)m;
-		at += (uint64_t)m;
-	}
-	return KH_OK;
+	return got == (ssize_t)n ? KH_OK : failed(s, "read", got, err);
 }
