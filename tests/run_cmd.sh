@@ -192,7 +192,7 @@ for shell in bash zsh; do
 	in_$shell merge --format '' | grep -c . >got
 	echo 7 >seven; same seven got "completion in $shell: formats of merge"
 	in_$shell merge --set '' | sort >got
-	printf '%s\n' controls= help log-json profile= taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
+	printf '%s\n' controls= help log-json profile= >keys; same keys got "completion in $shell: settings of merge"
 done
 
 # --- messages as JSON ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@
 #include "merge/summaries.h"
 
 struct values {
-	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
+	const char *output, *outdir, *format, *rank, *value, *list, *profile;
 	const char *controls;
 };
 
@@ -40,8 +40,6 @@ static const kh_opt settings[] = {
 		"blanks, html: the samples that are negative controls"),
 	KH_TEXT("profile", 0, AT(profile), "NAME",
 		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
-	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
-		"cami-profile: what taxonomy the taxids are of"),
 	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
@@ -103,10 +101,6 @@ static int to_options(struct job *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--format %s needs --set controls=SAMPLE,...", name);
 	if (j->v.output && j->v.outdir)
 		return kh_fail(err, KH_EUSAGE, "--output or --outdir, not both");
-	for (const char *p = j->v.taxonomy_id; p && *p; p++)
-		if ((unsigned char)*p < ' ')
-			return kh_fail(err, KH_EUSAGE, "--set taxonomy-id: not printable text");
-	j->o.taxonomy_id = j->v.taxonomy_id;
 	if (strcmp(name, "html") != 0)          /* else they are beside the reports */
 		j->files.profile = j->v.profile;
 	return set_value(j, err);

@@ -60,13 +60,8 @@ void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 		kh_buf_string(&s->b, "@SampleID:");
 		kh_buf_string(&s->b, m->sample[i].name);
 		kh_buf_string(&s->b, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|"
-				     "family|genus|species\n");
-		if (o->taxonomy_id) {
-			kh_buf_string(&s->b, "@TaxonomyID:");
-			kh_buf_string(&s->b, o->taxonomy_id);
-			kh_buf_string(&s->b, "\n");
-		}
-		kh_buf_string(&s->b, "@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
+				     "family|genus|species\n"
+				     "@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
 		for (int rank = 0; rank < KH_MERGE_RANKS; rank++)
 			if (rank_name[rank] && (!o->rank || o->rank[0] == kh_merge_ranks[rank]))
 				put_rank(s, m, (uint32_t)i, rank);

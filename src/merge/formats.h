@@ -24,7 +24,6 @@ enum kh_merge_value {
 typedef struct kh_merge_options {
 	enum kh_merge_value value;      /* of the table */
 	const char *rank;               /* a code: rows of that rank only; NULL: all */
-	const char *taxonomy_id;        /* of CAMI's header, or NULL */
 	const kh_page_fact *fact;       /* of a page, n_facts of them, or NULL */
 	size_t n_facts;
 	const struct kh_page_known *known;      /* of a page, or NULL: page/known.h */
