@@ -175,7 +175,7 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 {
 	const struct classify *j = arg;
 	char *name = NULL;
-	int rc = j->feed.digests ? kh_record_digests(j->sample[i].inputs, &j->sheet.v[i], r, err)
+	int rc = j->feed.digests ? kh_record_digests(j->sample[i].inputs, &j->sheet, i, r, err)
 				 : KH_OK;
 
 	if (rc || (rc = kh_classify_sample_name(j, i, &name, err)))

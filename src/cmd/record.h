@@ -22,11 +22,12 @@ json_t *kh_record_path(const char *path);
 #define KH_RECORD_REALS JSON_REAL_PRECISION(6)
 int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err);
 
-/* The files of a sample: path, size, time of change; which mates they have, of pairs. */
-json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err);
+/* The files of a sample, by its number: path, size, time of change; of pairs, which mates. */
+json_t *kh_record_inputs(const kh_sheet *s, size_t sample, kh_err *err);
 /* Adds the XXH3 of their bytes: as r has it, where that is known, or else by reading them (r may be
  * NULL).  Fails if a file has changed since. */
-int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, const kh_results *r, kh_err *err);
+int kh_record_digests(json_t *inputs, const kh_sheet *s, size_t sample, const kh_results *r,
+		      kh_err *err);
 
 /* An array of those of n paths that are not NULL. */
 json_t *kh_record_paths(char *const *path, size_t n);
