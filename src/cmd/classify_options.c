@@ -266,6 +266,19 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	return rc || !v->bzip2 ? rc : kh_classify_decompress(j, err);
 }
 
+/* Seconds that one file of mates may keep the other waiting; 0: for ever. */
+static double mate_timeout(void)
+{
+	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
+	double seconds = 60;
+
+	if (env && *env && !(kh_parse_real(env, &seconds) && seconds >= 0)) {
+		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
+		seconds = 60;
+	}
+	return seconds;
+}
+
 void kh_classify_feed_options(struct classify *j)
 {
 	const kh_backend *be = j->on.choice.backend;
@@ -277,7 +290,7 @@ void kh_classify_feed_options(struct classify *j)
 				      .mask = j->kraken ? mask : (kh_mask) { false, 0 },
 				      .no_mate_check = j->v.no_mate_check,
 				      .allow_no_eof = j->v.allow_no_eof,
-				      .patience = kh_cmd_mate_timeout(),
+				      .patience = mate_timeout(),
 				      .block_size = j->v.block_size ? j->v.block_size : suits,
 				      .workers = j->on.threads,
 				      .held = be->depth,

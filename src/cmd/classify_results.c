@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include "base/threads.h"
 #include "cmd/record.h"
 
 static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
@@ -53,9 +55,13 @@ static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 }
 
 /* --- summary ------------------------------------------------------------------------ */
-static json_t *words(const kh_words *w)
+static json_t *words(const char *const *word, size_t n)
 {
-	return kh_record_paths((char *const *)w->v, w->n);
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, kh_record_path(word[i]));
+	return a;
 }
 
 /* As the rule of the database has it: Kraken 2's is the number itself. */
@@ -89,27 +95,35 @@ static json_t *parameters(const struct classify *j)
 			 "write", v->write ? v->write : "lines,report,json",
 			 "classified_out", kh_record_path(v->classified),
 			 "unclassified_out", kh_record_path(v->unclassified),
-			 "extract", words(&v->extract), "exclude", words(&v->exclude),
+			 "extract", words(v->extract.v, v->extract.n),
+			 "exclude", words(v->exclude.v, v->exclude.n),
 			 "quick", (int)v->quick, "minimum_hit_groups", (json_int_t)v->min_groups,
 			 "minimum_base_quality", (json_int_t)v->min_quality,
 			 "identity", (int)v->identity, "paf", kh_record_path(v->paf),
 			 "sam", kh_record_path(v->sam));
 }
 
-static json_t *command(char *const *argv)
+static json_t *host(void)
 {
-	json_t *a = json_array();
+	struct utsname u;
 
-	for (; *argv; argv++)
-		json_array_append_new(a, kh_record_path(*argv));
-	return a;
+	if (uname(&u) != 0)
+		return json_object();
+	return json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", kh_record_path(u.nodename),
+			 "system", u.sysname, "release", u.release, "machine", u.machine,
+			 "cpus", (int)kh_cpus());
 }
 
 json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *outputs)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command", command(j->argv), "inputs",
-			 inputs, "outputs", outputs, "parameters", parameters(j), "database",
-			 json_incref(j->database), "host", kh_record_host());
+	size_t n = 0;
+
+	while (j->argv[n])
+		n++;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command",
+			 words((const char *const *)j->argv, n), "inputs", inputs, "outputs",
+			 outputs, "parameters", parameters(j), "database",
+			 json_incref(j->database), "host", host());
 }
 
 static json_t *database(const kh_db *db)

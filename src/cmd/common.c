@@ -107,18 +107,6 @@ int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, k
 	return rc;
 }
 
-double kh_cmd_mate_timeout(void)
-{
-	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
-	double seconds = 60;
-
-	if (env && *env && !(kh_parse_real(env, &seconds) && seconds >= 0)) {
-		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
-		seconds = 60;
-	}
-	return seconds;
-}
-
 /* What the environment asks for, 0 if it does not: for this program, for the tasks of a job, or for
  * any program with threads. */
 static uint64_t threads_by_environment(void)

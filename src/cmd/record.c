@@ -5,13 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/escape.h"
 #include "base/system.h"
-#include "base/threads.h"
 #include "db/join.h"
 #include "io/paths.h"
 #include "run/recorded.h"
@@ -105,16 +103,6 @@ int kh_record_digests(json_t *inputs, const kh_sheet *s, size_t sample, const kh
 	return rc;
 }
 
-json_t *kh_record_paths(char *const *path, size_t n)
-{
-	json_t *a = json_array();
-
-	for (size_t k = 0; k < n; k++)
-		if (path[k])
-			json_array_append_new(a, kh_record_path(path[k]));
-	return a;
-}
-
 json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
 {
 	json_t *a = json_array();
@@ -175,17 +163,6 @@ int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *e
 	if (*record && db->k2 && content)
 		json_object_set_new(*record, "xxh3", kh_recorded_hex(digest));
 	return *record ? KH_OK : kh_fail_nomem(err);
-}
-
-json_t *kh_record_host(void)
-{
-	struct utsname u;
-
-	if (uname(&u) != 0)
-		return json_object();
-	return json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", kh_record_path(u.nodename),
-			 "system", u.sysname, "release", u.release, "machine", u.machine,
-			 "cpus", (int)kh_cpus());
 }
 
 /* --- would this run give the same? -------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "run/format.h"
 
 #include <string.h>
-#include "run/aligned.h"
 #include "run/digits.h"
 #include "run/one_line.h"
 
@@ -268,6 +267,15 @@ void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const
 	b->n = (size_t)(at - b->p);
 }
 
+/* Columns of all alignments of a fragment, and how many of them match. */
+static void add_identity(const kh_alignments *a, size_t i, kh_line_parts *l)
+{
+	for (size_t k = 0; k < a->list[i].n; k++) {
+		l->matches += a->v[a->list[i].from + k].matches;
+		l->columns += a->v[a->list[i].from + k].columns;
+	}
+}
+
 /* Where a GPU has made the calls, names and masks of a job are in no near cache any more. */
 static void prefetch(const kh_job *job, size_t i)
 {
@@ -295,7 +303,7 @@ void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i)
 	if (s->second)
 		l.second = &t->candidates[i];
 	if (s->identity)
-		kh_paf_identity(t->aligned, i, &l.matches, &l.columns);
+		add_identity(t->aligned, i, &l);
 	kh_format_parts(b, s, &l, &t->call[i]);
 }
 

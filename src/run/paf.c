@@ -94,12 +94,3 @@ void kh_format_paf(kh_buf *b, const kh_db *db, const kh_task *t, size_t i)
 	for (size_t k = 0; k < a->list[i].n; k++)
 		put_line(b, db, &l, a, &a->v[a->list[i].from + k]);
 }
-
-void kh_paf_identity(const kh_alignments *a, size_t i, uint64_t *matches, uint64_t *columns)
-{
-	*matches = *columns = 0;
-	for (size_t k = 0; k < a->list[i].n; k++) {
-		*matches += a->v[a->list[i].from + k].matches;
-		*columns += a->v[a->list[i].from + k].columns;
-	}
-}

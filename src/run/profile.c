@@ -293,13 +293,3 @@ bool kh_profile_has_abundance(const kh_profile_row *r)
 	return !(p && p->verdict == KH_TOO_FEW) &&
 	       !(r->detected >= KH_DETECTED_LOW && r->genomes <= 0);
 }
-
-double kh_profile_unknown(const kh_profile *p)
-{
-	return (double)p->fragments > p->named ? (double)p->fragments - p->named : 0;
-}
-
-double kh_profile_features(const kh_presence *p)
-{
-	return p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0;
-}

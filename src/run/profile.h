@@ -59,10 +59,6 @@ double kh_profile_share(const kh_profile *p, double reads);
 /* Has it an abundance by genomes?  None has a species with too few reads, nor one that is there and
  * whose references are part of a genome, nor what has no other species than these. */
 bool kh_profile_has_abundance(const kh_profile_row *r);
-/* The reads of no species that was judged to be there. */
-double kh_profile_unknown(const kh_profile *p);
-/* Of the features of the species' fragments, the share that they found. */
-double kh_profile_features(const kh_presence *p);
 
 /* profile_text.c: makes it and appends its table to b. */
 int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *err);
