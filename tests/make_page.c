@@ -110,38 +110,37 @@ static int make(struct made *m, size_t taxa, size_t samples, kh_err *err)
 }
 
 /* Coverage of the first COVERED species, as much as classify --html writes. */
-enum { COVERED = 300, TARGETS = 3, PARTS = 100, IDENTITIES = 32 };
+enum { COVERED = 300, PARTS = 100 };
 
 struct cover {
-	kh_page_coverage species[COVERED];
-	kh_page_reference reference[COVERED * TARGETS];
-	uint32_t bin[PARTS];
-	uint64_t identity[IDENTITIES];
-	double border[IDENTITIES + 1];
+	kh_covered species[COVERED];
+	uint32_t part[PARTS];
 	size_t n;
 };
 
+/* One target, which all of them have. */
+static char ids[] = "NZ_<b>0001.1";
+static kh_db_target target = { .bases = 4000000 };
+static const kh_db db = { .target = &target, .ids = ids };
+
 static void make_cover(struct cover *c, const struct made *m)
 {
+	const kh_covered_target one = { .many = 60000, .part = c->part, .n = PARTS };
+
 	for (size_t i = 0; i < PARTS; i++)
-		c->bin[i] = (uint32_t)(50 + draw() % 1000);
-	for (size_t i = 0; i <= IDENTITIES; i++)
-		c->border[i] = pow((double)i / IDENTITIES, 1.0 / 18);
-	for (size_t i = 0; i < IDENTITIES; i++)
-		c->identity[i] = i * i;
-	for (size_t i = 0; i < COVERED * TARGETS; i++)
-		c->reference[i] = (kh_page_reference) { .id = "NZ_<b>0001.1", .bases = 4000000,
-							.reads = 60000, .bin = c->bin,
-							.n_bins = PARTS };
-	for (size_t i = 0; i < m->n && c->n < COVERED; i++)
-		if (strcmp(m->t[i].rank, "species") == 0) {
-			c->species[c->n] = (kh_page_coverage) {
-				.taxon = i, .reads = 180000, .n_references = TARGETS,
-				.reference = &c->reference[c->n * TARGETS],
-				.identity = c->identity
-			};
-			c->n++;
-		}
+		c->part[i] = (uint32_t)(50 + draw() % 1000);
+	for (size_t i = 0; i < m->n && c->n < COVERED; i++) {
+		if (strcmp(m->t[i].rank, "species") != 0)
+			continue;
+		kh_covered *x = &c->species[c->n++];
+
+		*x = (kh_covered) { .species = (uint32_t)i, .many = 180000,
+				    .n = KH_COVERAGE_TARGETS };
+		for (size_t k = 0; k < KH_COVERAGE_TARGETS; k++)
+			x->target[k] = one;
+		for (size_t k = 0; k < KH_SHARES; k++)
+			x->share[k] = k * k;
+	}
 }
 
 enum { DETECTED, ANI, WHY, FIRST, COLUMNS };
@@ -202,7 +201,7 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 	}
 	const kh_page p = { .unit = "reads", .taxon = m->t, .n_taxa = m->n, .sample = sample,
 			    .n_samples = m->samples, .column = column, .n_columns = COLUMNS,
-			    .identity = cover.border, .n_identities = IDENTITIES,
+			    .db = &db, .k = 18,
 			    .fact = fact, .n_facts = 2 };
 	if (!rc && !(rc = kh_page_write(&b, &p, err)) && !(rc = kh_out_open(&out, path, err)) &&
 	    !(rc = kh_out_write(out, b.p, b.n, err)))

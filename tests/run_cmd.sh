@@ -190,9 +190,9 @@ for shell in bash zsh; do
 	in_$shell '' | grep -v -e '^--' -e '^help$' >got; same commands got "completion in $shell: commands"
 	in_$shell merge -- | sort >got; same options got "completion in $shell: options of merge"
 	in_$shell merge --format '' | grep -c . >got
-	echo 7 >seven; same seven got "completion in $shell: formats of merge"
+	echo 6 >six; same six got "completion in $shell: formats of merge"
 	in_$shell merge --set '' | sort >got
-	printf '%s\n' controls= help log-json profile= taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
+	printf '%s\n' controls= help log-json profile= >keys; same keys got "completion in $shell: settings of merge"
 done
 
 # --- messages as JSON ----------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ static void test_distinct(void **state)
 typedef struct line_case {
 	const char *name[2], *seq[2];
 	kh_call call;
-	bool names, no_col5;
+	bool names;
 	const char *want;
 } line_case;
 
@@ -215,56 +215,47 @@ static const line_case cases[] = {
 	  { "ACGTACGTACGT", 0 },
 	  { 5, 9, 7, 7 },
 	  0,
-	  0,
 	  "C\tr1\t101\t12\t101:7 0:2\n" },
-	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 9, 9 }, 0, 0, "C\tr1\t101\t12\t101:9\n" },
+	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 9, 9 }, 0, "C\tr1\t101\t12\t101:9\n" },
 	{ { "r1", 0 },
 	  { "ACGTACGTACGT", 0 },
 	  { 5, 9, 7, 7 },
 	  1,
-	  0,
 	  "C\tr1\tt5 (taxid 101)\t12\t101:7 0:2\n" },
 	{ { "r1", 0 },
 	  { "ACGTACGTACGT", 0 },
 	  { KH_NO_TAXON, 9, 1, 1 },
 	  1,
-	  0,
 	  "U\tr1\tunclassified (taxid 0)\t12\t0:9\n" },
-	{ { "r1", 0 }, { "ACG", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\tr1\t0\t3\t0:0\n" },
-	{ { "", 0 }, { "", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\t\t0\t0\t0:0\n" },
+	{ { "r1", 0 }, { "ACG", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tr1\t0\t3\t0:0\n" },
+	{ { "", 0 }, { "", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\t\t0\t0\t0:0\n" },
 	{ { "r1", 0 },
 	  { "ACGTNACGTACGTACGT", 0 },
 	  { KH_NO_TAXON, 1, 0, 0 },
-	  0,
 	  0,
 	  "U\tr1\t0\t17\t0:1 A:5\n" },
 	{ { "r1", 0 },
 	  { "NNNNNNNNNNNN", 0 },
 	  { KH_NO_TAXON, 0, 0, 0 },
 	  0,
-	  0,
 	  "U\tr1\t0\t12\tA:5\n" },
-	{ { "r1", 0 }, { "ACGTACGTACGTN", 0 }, { 5, 4, 4, 4 }, 0, 1, "C\tr1\t101\t13\t0:0\n" },
 	{ { "r1", 0 },
 	  { "NNNNNNNACGTACGTN", 0 },
 	  { 5, 1, 1, 1 },
-	  0,
 	  0,
 	  "C\tr1\t101\t16\t101:1 A:8\n" },
 	{ { "p/1 a", "p/2" },
 	  { "ACGTACGTN", "NACG" },
 	  { 5, 3, 2, 2 },
 	  0,
-	  0,
 	  "C\tp\t101\t9|4\t101:2 0:1 A:1\n" },
 	{ { "p.1", "p.2" },
 	  { "A", "" },
 	  { KH_NO_TAXON, 0, 0, 0 },
 	  0,
-	  0,
 	  "U\tp.1\t0\t1|0\t0:0\n" },
-	{ { "/1", "/2" }, { "A", "" }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\t/1\t0\t1|0\t0:0\n" },
-	{ { "p/1", 0 }, { "A", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\tp/1\t0\t1\t0:0\n" },
+	{ { "/1", "/2" }, { "A", "" }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\t/1\t0\t1|0\t0:0\n" },
+	{ { "p/1", 0 }, { "A", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tp/1\t0\t1\t0:0\n" },
 };
 
 static void pack_into(kh_block *b, kh_record *r, const char *s)
@@ -282,8 +273,7 @@ static void test_tsv(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const line_case *c = &cases[i];
 		const kh_style style = { .tax = tree, .k = 8, .names = c->names,
-					 .column5 = c->no_col5 ? KH_COLUMN5_NONE
-							       : KH_COLUMN5_FEATURES };
+					 .column5 = KH_COLUMN5_FEATURES };
 		kh_record r[2] = { { 0 } };
 		kh_block b[2] = { { .rec = &r[0] }, { .rec = &r[1] } };
 		kh_job job = { .n = 1, .block = { &b[0], c->name[1] ? &b[1] : NULL } };

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/cgroup.h"
 
@@ -60,16 +59,10 @@ unsigned kh_cpu_quota(const char *root)
 unsigned kh_cpus(void)
 {
 	unsigned n = 1, q = kh_cpu_quota("");
-#ifdef HAVE_SCHED_GETAFFINITY
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		n = (unsigned)CPU_COUNT(&set);
-#else
-	const long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-	n = online > 0 ? (unsigned)online : 1;
-#endif
 	if (q < n)
 		n = q;
 	return n > 0 ? n : 1;

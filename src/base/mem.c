@@ -1,7 +1,9 @@
 #include <config.h>
 #include "base/mem.h"
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -12,6 +14,20 @@ void *kh_array(size_t n, size_t size, kh_err *err)
 	if (!p)
 		kh_fail(err, KH_ENOMEM, "out of memory: %zu times %zu bytes", n, size);
 	return p;
+}
+
+int kh_print(char **text, kh_err *err, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(text, fmt, ap);
+	va_end(ap);
+	if (n >= 0)
+		return KH_OK;
+	*text = NULL;
+	return kh_fail_nomem(err);
 }
 
 int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err)

@@ -21,6 +21,9 @@ int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);
 /* The same by the names of the pointer and of its cap. */
 #define KH_GROW(p, cap, need, err) kh_grow((void **)&(p), &(cap), need, sizeof *(p), err)
 
+/* As asprintf; *text becomes NULL if there is no memory. */
+int kh_print(char **text, kh_err *err, const char *fmt, ...) KH_PRINTF(3, 4);
+
 bool kh_all_zero(const void *p, size_t bytes);
 /* For qsort of uint64_t: the lesser first. */
 int kh_by_u64(const void *a, const void *b);

@@ -2,7 +2,6 @@
 #include "bracken/counts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"

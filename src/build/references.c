@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/mem.h"
+#include "io/paths.h"
 #include "io/source.h"
 #include "taxonomy/columns.h"
 #include "taxonomy/taxonomy.h"
@@ -356,42 +357,24 @@ static int use_lineages(kh_references *r, const char *taxonomy, kh_err *err)
 	return rc;
 }
 
-/* A file as the system knows it, and its place in the list. */
-struct identity {
-	dev_t dev;
-	ino_t ino;
-	size_t i;
-};
-
-static int by_identity(const void *a, const void *b)
-{
-	const struct identity *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	if (x->ino != y->ino)
-		return x->ino < y->ino ? -1 : 1;
-	return (x->i > y->i) - (x->i < y->i);
-}
-
 /* Sequences of files that have taxids may be called alike, so a file that is named twice has to be
  * noticed here. */
 static int check_twice(kh_references *r, kh_err *err)
 {
-	struct identity *id = kh_array(r->n, sizeof *id, err);
+	kh_file_id *id = kh_array(r->n, sizeof *id, err);
 	size_t n = 0;
 	int rc = id ? KH_OK : KH_ENOMEM;
 	struct stat st;
 
 	for (size_t i = 0; i < r->n && !rc; i++)
 		if (r->taxid[i] && stat(r->path[i], &st) == 0 && S_ISREG(st.st_mode))
-			id[n++] = (struct identity) { st.st_dev, st.st_ino, i };
+			id[n++] = (kh_file_id) { .dev = st.st_dev, .ino = st.st_ino, .i = i };
 	if (n > 1)
-		qsort(id, n, sizeof *id, by_identity);
+		qsort(id, n, sizeof *id, kh_by_file_id);
 	for (size_t k = 1; k < n && !rc; k++) {
 		const size_t a = id[k - 1].i, b = id[k].i;
 
-		if (id[k].dev == id[k - 1].dev && id[k].ino == id[k - 1].ino)
+		if (kh_is_same_file(&id[k], &id[k - 1]))
 			rc = kh_errs_note(&r->errs, err, KH_EFORMAT, "%s (taxid %u) and %s (taxid "
 					  "%u) are the same file", r->path[a], r->taxid[a],
 					  r->path[b], r->taxid[b]);

@@ -1,12 +1,10 @@
 /* bracken_distrib.c - kmerhash bracken-distrib */
 #include <config.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/mem.h"
 #include "bracken/distrib.h"
 #include "build/references.h"
@@ -95,22 +93,15 @@ static int parse_lengths(struct job *j, kh_err *err)
 /* Names the tables as Bracken looks for them in its database folder. */
 static int name_tables(struct job *j, kh_err *err)
 {
-	const char *slash = strrchr(j->file, '/');
-	const int n = slash ? (int)(slash - j->file) + 1 : 0;
+	const int n = (int)(kh_base_name(j->file) - j->file);
+	int rc = KH_OK;
 
-	for (unsigned i = 0; i < j->n_lengths; i++) {
-		const int made =
-			j->v.outdir ? asprintf(&j->path[i], "%s/database%" PRIu32
-					       "mers.kmer_distrib", j->v.outdir, j->length[i])
-				    : asprintf(&j->path[i], "%.*sdatabase%" PRIu32
-					       "mers.kmer_distrib", n, j->file, j->length[i]);
-
-		if (made < 0) {
-			j->path[i] = NULL;
-			return kh_fail_nomem(err);
-		}
-	}
-	return KH_OK;
+	for (unsigned i = 0; i < j->n_lengths && !rc; i++)
+		rc = kh_print(&j->path[i], err, "%.*s%sdatabase%" PRIu32 "mers.kmer_distrib",
+			      j->v.outdir ? (int)strlen(j->v.outdir) : n,
+			      j->v.outdir ? j->v.outdir : j->file, j->v.outdir ? "/" : "",
+			      j->length[i]);
+	return rc;
 }
 
 static int check_paths(const struct job *j, kh_err *err)

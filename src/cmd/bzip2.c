@@ -6,7 +6,7 @@
 #include <config.h>
 #include "cmd/classify_in.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "base/system.h"
 
 /* Starts bzip2 on a file; *end: where its text can be read. */
 static int start(const char *path, pid_t *pid, int *end, kh_err *err)
@@ -23,24 +22,24 @@ static int start(const char *path, pid_t *pid, int *end, kh_err *err)
 	char *own = strdup(path);
 	char *argv[] = { (char *)"bzip2", (char *)"-dc", (char *)"--", own, NULL };
 	posix_spawn_file_actions_t actions;
-	int pipe[2], rc;
+	int ends[2], rc;
 
 	if (!own)
 		return kh_fail_nomem(err);
-	if (kh_system_pipe(pipe) != 0 || posix_spawn_file_actions_init(&actions) != 0) {
+	if (pipe2(ends, O_CLOEXEC) != 0 || posix_spawn_file_actions_init(&actions) != 0) {
 		free(own);
 		return kh_fail_errno(err, "bzip2");
 	}
-	posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	rc = posix_spawnp(pid, "bzip2", &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
-	close(pipe[1]);
+	close(ends[1]);
 	free(own);
 	if (rc) {
-		close(pipe[0]);
+		close(ends[0]);
 		return kh_fail(err, KH_EIO, "bzip2: %s", strerror(rc));
 	}
-	*end = pipe[0];
+	*end = ends[0];
 	return KH_OK;
 }
 
@@ -55,8 +54,8 @@ static int replace(struct classify *j, size_t i, kh_err *err)
 	if (rc)
 		return rc;
 	j->n_decompressed++;
-	if (asprintf(&name, "/dev/fd/%d", d->end) < 0)
-		return kh_fail_nomem(err);
+	if ((rc = kh_print(&name, err, "/dev/fd/%d", d->end)))
+		return rc;
 	for (size_t k = 0; k < reads->n; k++)
 		for (int mate = 0; mate <= reads->paired; mate++)
 			if (reads->path[mate][k] == *path)

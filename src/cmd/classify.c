@@ -2,13 +2,10 @@
 #include <config.h>
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef HAVE_MALLOC_H
-#include <malloc.h>
-#endif
-#include "base/mem.h"
 #include "base/memory_left.h"
 #include "cmd/classify_in.h"
 #include "cmd/record.h"

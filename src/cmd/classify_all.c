@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "base/mem.h"
 #include "cmd/record.h"
 #include "merge/blanks.h"
 #include "merge/formats.h"
@@ -45,11 +46,9 @@ int kh_classify_open_all(struct classify *j, kh_err *err)
 		if (j->v.mpa || !j->sheet.v[0].path[KH_RESULT_REPORT])
 			return kh_fail(err, KH_EUSAGE, "samples are compared with their controls "
 				       "by reports: report among --write, and no --set mpa-style");
-		if (asprintf(&j->blanks_path, "%s/samples.blanks.tsv", j->v.outdir) < 0) {
-			j->blanks_path = NULL;
-			return kh_fail_nomem(err);
-		}
-		rc = open_one(&j->blanks, j->blanks_path, false, err);
+		rc = kh_print(&j->blanks_path, err, "%s/samples.blanks.tsv", j->v.outdir);
+		if (!rc)
+			rc = open_one(&j->blanks, j->blanks_path, false, err);
 	}
 	return rc || !j->v.html ? rc : open_one(&j->page, j->v.html, false, err);
 }

@@ -3,9 +3,9 @@
  *
  * A run has a sheet of samples; reads that operands name are a sheet of one. classify_options.c
  * checks the options and applies them, classify_sheet.c fills the sheet and names the results,
- * classify.c runs it, classify_results.c writes what is made of counts, classify_page.c the page,
- * with classify_coverage.c for a part of it.  classify_samples.c has what only tables of samples
- * have: what is there already, messages; classify_all.c, what is made of all of them.
+ * classify.c runs it, classify_results.c writes what is made of counts, classify_page.c the page.
+ * classify_samples.c has what only tables of samples have: what is there already, messages;
+ * classify_all.c, what is made of all of them.
  */
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
@@ -24,7 +24,7 @@ struct kh_merge;
 struct classify_values {
 	kh_words db, extract, exclude, join;
 	const char *device, *placement, *inflate, *parse;
-	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
+	const char *output, *report, *json, *html, *classified, *unclassified;
 	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
 	double confidence;
@@ -130,24 +130,6 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err);
  * are opened before any of them. */
 int kh_classify_open_all(struct classify *j, kh_err *err);
 int kh_classify_write_all(struct classify *j, kh_err *err);
-
-/* classify_coverage.c: what the page says of where reads lie.  To be cleared even if it fails. */
-typedef struct kh_page_covered {
-	struct kh_page_coverage *species;
-	size_t n;
-	double *identity;               /* borders of ranges */
-	size_t n_identities;
-	/* what these point to */
-	struct kh_covered *list;
-	struct kh_page_reference *reference;
-} kh_page_covered;
-int kh_classify_coverage(const struct classify *j, const kh_pass_result *r, kh_page_covered *c,
-			 kh_err *err);
-void kh_classify_coverage_clear(kh_page_covered *c);
-
-/* classify_results.c: the profile of a sample that had a second pass; the caller clears it. */
-int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p,
-			kh_err *err);
 
 /* The name of sample i, to be freed: that of the table or of --set sample, or else of --prefix or
  * the first input, without folders and without endings such as .fq.gz. */

@@ -4,9 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "base/mem.h"
 #include "db/kraken.h"
-#include "io/paths.h"
 
 #define AT(field) offsetof(struct classify_values, field)
 
@@ -85,7 +83,6 @@ const kh_opt kh_classify_settings[] = {
 	KH_FLAG("distinct", 0, AT(distinct), "features and distinct features in the report"),
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
-	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
 	KH_TEXT("check-sheet", 0, AT(check_sheet), "SHEET",
 		"only check a table of samples, and print its rows"),
 	KH_TEXT("sample", 0, AT(sample), "NAME",
@@ -182,9 +179,6 @@ static int check_profile(const char *name, kh_err *err)
 
 static int check_outputs(const struct classify_values *v, kh_err *err)
 {
-	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
-		return kh_fail(err, KH_EUSAGE, "--set kraken-col5: '%s' is neither features nor "
-			       "none", v->col5);
 	if ((v->distinct || v->zero_counts || v->mpa) && !v->report)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
@@ -265,13 +259,24 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->style.lineage = v->lineage_column;
 	j->style.second = v->second_best;
 	j->style.identity = v->identity;
-	j->style.column5 = v->col5 && strcmp(v->col5, "none") == 0 ? KH_COLUMN5_NONE
-			   : !j->kraken                            ? KH_COLUMN5_FEATURES
-			   : v->quick                              ? KH_COLUMN5_QUICK
-								   : KH_COLUMN5_KMERS;
+	j->style.column5 = !j->kraken ? KH_COLUMN5_FEATURES
+			   : v->quick ? KH_COLUMN5_QUICK : KH_COLUMN5_KMERS;
 	j->style.one_line = j->kraken;
 	rc = kh_classify_sheet(j, n, path, err);
 	return rc || !v->bzip2 ? rc : kh_classify_decompress(j, err);
+}
+
+/* Seconds that one file of mates may keep the other waiting; 0: for ever. */
+static double mate_timeout(void)
+{
+	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
+	double seconds = 60;
+
+	if (env && *env && !(kh_parse_real(env, &seconds) && seconds >= 0)) {
+		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
+		seconds = 60;
+	}
+	return seconds;
 }
 
 void kh_classify_feed_options(struct classify *j)
@@ -285,7 +290,7 @@ void kh_classify_feed_options(struct classify *j)
 				      .mask = j->kraken ? mask : (kh_mask) { false, 0 },
 				      .no_mate_check = j->v.no_mate_check,
 				      .allow_no_eof = j->v.allow_no_eof,
-				      .patience = kh_cmd_mate_timeout(),
+				      .patience = mate_timeout(),
 				      .block_size = j->v.block_size ? j->v.block_size : suits,
 				      .workers = j->on.threads,
 				      .held = be->depth,

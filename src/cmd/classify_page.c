@@ -3,7 +3,6 @@
 #include "cmd/classify_in.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,9 @@
 #include "page/known.h"
 #include "page/species.h"
 
-enum { FACTS = 20, VALUE = 300 };
+/* COVERED: species whose coverage is told, those with the most reads, as the page must not grow
+ * with the database. */
+enum { FACTS = 20, VALUE = 300, COVERED = 300 };
 
 /* Facts about the run, as pairs of label and text. */
 struct facts {
@@ -222,7 +223,8 @@ static void tell_run(const struct classify *j, const kh_page_known *k, struct fa
 struct parts {
 	kh_page_rows rows;
 	double unknown;                 /* abundance of what is unknown */
-	kh_page_covered covered;
+	kh_covered *covered;
+	size_t n_covered;
 	kh_buf command, inputs, readout;
 	char *name;
 	kh_page_taxon *taxa;
@@ -232,17 +234,19 @@ struct parts {
 static int add_profile(struct parts *x, const struct classify *j, const kh_results *r,
 		       kh_err *err)
 {
+	const kh_pass_result *pass = kh_pass_result_of(r->pass);
 	kh_profile p;
-	int rc = kh_classify_profile(j, r, &p, err);
+	int rc = kh_profile_make(&p, j->db, r, err);
 
 	if (rc)
 		return rc;
 	x->unknown = p.unknown_genomes;
 	rc = kh_page_rows_make(&x->rows, &p, err);
 	if (!rc)
-		rc = kh_page_rows_next(&x->rows, &p, kh_pass_result_of(r->pass)->classes, err);
+		rc = kh_page_rows_next(&x->rows, &p, pass->classes, err);
 	kh_profile_clear(&p);
-	return rc ? rc : kh_classify_coverage(j, kh_pass_result_of(r->pass), &x->covered, err);
+	return rc ? rc : kh_coverage_list(pass->coverage, pass->classes, COVERED, &x->covered,
+					  &x->n_covered, err);
 }
 
 static int make_parts(struct parts *x, const struct classify *j, size_t i, const kh_results *r,
@@ -266,7 +270,7 @@ static int make_parts(struct parts *x, const struct classify *j, size_t i, const
 static void clear_parts(struct parts *x)
 {
 	kh_page_rows_clear(&x->rows);
-	kh_classify_coverage_clear(&x->covered);
+	free(x->covered);
 	free(x->command.p);
 	free(x->inputs.p);
 	free(x->readout.p);
@@ -308,8 +312,8 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 						.readout = x.readout.p,
 						.row = x.rows.row,
 						.n_rows = x.rows.n,
-						.coverage = x.covered.species,
-						.n_coverage = x.covered.n };
+						.coverage = x.covered,
+						.n_coverage = x.n_covered };
 
 		tell_run(j, &x.known, &f);
 		tell_sample(j, &x, r, pairs, &f);
@@ -318,8 +322,8 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 						   .sample = &sample, .n_samples = 1,
 						   .column = kh_page_species,
 						   .n_columns = r->pass ? KH_PAGE_PROFILE : 0,
-						   .identity = x.covered.identity,
-						   .n_identities = x.covered.n_identities,
+						   .db = r->pass ? j->db : NULL,
+						   .k = kh_rule_counted(&j->rule).k,
 						   .fact = f.v, .n_facts = f.n,
 						   .known = &x.known }, err);
 	}

@@ -2,11 +2,14 @@
 #include <config.h>
 #include "cmd/classify_in.h"
 
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include "base/threads.h"
 #include "cmd/record.h"
-#include "cmd/summary.h"
 
 static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
@@ -43,35 +46,22 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 	return KH_OK;
 }
 
-/* --- profile ------------------------------------------------------------------------ */
-int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p, kh_err *err)
-{
-	const kh_profile_input in = { .db = j->db,
-				      .result = kh_pass_result_of(r->pass),
-				      .tally = &r->tally,
-				      .fragments = r->sum.fragments,
-				      .bases = r->sum.bases };
-
-	return kh_profile_make(p, &in, err);
-}
-
 static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
-	kh_profile p;
-	int rc = kh_classify_profile(arg, r, &p, err);
+	const struct classify *j = arg;
 
 	(void)i;
-	if (rc)
-		return rc;
-	rc = kh_profile_table(&p, b, err);
-	kh_profile_clear(&p);
-	return rc;
+	return kh_profile_table(b, j->db, r, err);
 }
 
 /* --- summary ------------------------------------------------------------------------ */
-static json_t *words(const kh_words *w)
+static json_t *words(const char *const *word, size_t n)
 {
-	return kh_record_paths((char *const *)w->v, w->n);
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, kh_record_path(word[i]));
+	return a;
 }
 
 /* As the rule of the database has it: Kraken 2's is the number itself. */
@@ -90,14 +80,13 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o}",
 			 "lineage_column", (int)v->lineage_column,
 			 "second_best", (int)v->second_best,
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
 			 "confidence_thousandths", confidence(j),
 			 "use_names", (int)v->names,
-			 "kraken_col5", v->col5 ? v->col5 : "features",
 			 "report_zero_counts", (int)v->zero_counts,
 			 "report_minimizer_data", (int)v->distinct,
 			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
@@ -106,54 +95,113 @@ static json_t *parameters(const struct classify *j)
 			 "write", v->write ? v->write : "lines,report,json",
 			 "classified_out", kh_record_path(v->classified),
 			 "unclassified_out", kh_record_path(v->unclassified),
-			 "extract", words(&v->extract), "exclude", words(&v->exclude),
+			 "extract", words(v->extract.v, v->extract.n),
+			 "exclude", words(v->exclude.v, v->exclude.n),
 			 "quick", (int)v->quick, "minimum_hit_groups", (json_int_t)v->min_groups,
 			 "minimum_base_quality", (json_int_t)v->min_quality,
 			 "identity", (int)v->identity, "paf", kh_record_path(v->paf),
 			 "sam", kh_record_path(v->sam));
 }
 
-static json_t *command(char *const *argv)
+static json_t *host(void)
 {
-	json_t *a = json_array();
+	struct utsname u;
 
-	for (; *argv; argv++)
-		json_array_append_new(a, kh_record_path(*argv));
-	return a;
+	if (uname(&u) != 0)
+		return json_object();
+	return json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", kh_record_path(u.nodename),
+			 "system", u.sysname, "release", u.release, "machine", u.machine,
+			 "cpus", (int)kh_cpus());
 }
 
 json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *outputs)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command", command(j->argv), "inputs",
-			 inputs, "outputs", outputs, "parameters", parameters(j), "database",
-			 json_incref(j->database), "host", kh_record_host());
+	size_t n = 0;
+
+	while (j->argv[n])
+		n++;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command",
+			 words((const char *const *)j->argv, n), "inputs", inputs, "outputs",
+			 outputs, "parameters", parameters(j), "database",
+			 json_incref(j->database), "host", host());
+}
+
+static json_t *database(const kh_db *db)
+{
+	const kh_db_header *h = db->h;
+	const char *scheme = db->k2                             ? "kraken2"
+			     : h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
+	char digest[20], name[256];
+
+	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
+	kh_cmd_db_name(db, name, sizeof name);
+	return json_pack("{s:o, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "name",
+			 kh_record_path(name), "tool", h->tool,
+			 "version", (json_int_t)h->version, "scheme", scheme,
+			 "k", (json_int_t)h->sampling.k, "targets", (json_int_t)h->n_targets,
+			 "features", (json_int_t)h->features, "digest", digest);
+}
+
+static json_t *fragments(const kh_run_summary *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "input", (json_int_t)s->fragments,
+			 "classified", (json_int_t)s->classified,
+			 "unclassified", (json_int_t)(s->fragments - s->classified),
+			 "bases", (json_int_t)s->bases);
+}
+
+/* What may differ between two runs that give the same counts. */
+static json_t *run(const struct classify *j, size_t i, const kh_results *r, const char *name)
+{
+	char date[KH_DATE];
+
+	kh_cmd_date(kh_cmd_now(), date);
+	json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:f, s:f, s:f, s:I}", "date", date,
+			      "sample", kh_record_path(name),
+			      "backend", j->on.choice.backend->name,
+			      "threads", (int)j->on.threads, "seconds_database", j->loaded,
+			      "seconds_classify", r->sum.seconds,
+			      "seconds_total", kh_cmd_seconds(),
+			      "peak_memory", (json_int_t)kh_cmd_peak());
+	json_t *record = kh_classify_record(j, json_incref(j->sample[i].inputs),
+					    kh_record_outputs(&j->sheet.v[i], r));
+	const bool whole = o && record && json_object_update(o, record) == 0;
+
+	json_decref(record);
+	if (!whole)
+		json_decref(o);
+	return whole ? o : NULL;
+}
+
+/* Whether the second pass changed calls, and how many. */
+static json_t *pass(const kh_pass_result *r)
+{
+	const char *state = r->model->changes ? "changed"
+			  : r->model->small   ? "kept: too few fragments"
+					      : "kept: not asked for";
+
+	return json_pack("{s:s, s:I, s:I, s:I}", "calls", state, "changed",
+			 (json_int_t)r->changed, "classes", (json_int_t)r->classes->n,
+			 "least_fragments", (json_int_t)KH_SAMPLE_LEAST);
 }
 
 static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
 	const struct classify *j = arg;
-	const kh_sheet_sample *x = &j->sheet.v[i];
-	json_t *inputs = j->sample[i].inputs;
 	char *name = NULL;
-	int rc = j->feed.digests ? kh_record_digests(inputs, x, r, err) : KH_OK;
+	int rc = j->feed.digests ? kh_record_digests(j->sample[i].inputs, &j->sheet, i, r, err)
+				 : KH_OK;
 
 	if (rc || (rc = kh_classify_sample_name(j, i, &name, err)))
 		return rc;
-	json_t *rec = kh_classify_record(j, json_incref(inputs),
-					 kh_record_outputs(x, r));
-	const kh_summary s = { .db = j->db,
-			       .counts = &r->sum,
-			       .confidence = j->v.confidence,
-			       .sample = name,
-			       .backend = j->on.choice.backend->name,
-			       .threads = j->on.threads,
-			       .pass = kh_pass_result_of(r->pass),
-			       .seconds_database = j->loaded,
-			       .record = rec };
-	rc = rec ? kh_summary_text(b, &s, err) : kh_fail_nomem(err);
-	json_decref(rec);
+	json_t *root = json_pack("{s:s, s:s, s:o, s:o, s:{s:f}, s:o*, s:o}", "tool", "kmerhash",
+				 "version", PACKAGE_VERSION, "database", database(j->db),
+				 "fragments", fragments(&r->sum),
+				 "options", "confidence", j->v.confidence,
+				 "sample", r->pass ? pass(kh_pass_result_of(r->pass)) : NULL,
+				 "run", run(j, i, r, name));
 	free(name);
-	return rc;
+	return kh_record_text(b, root, KH_RECORD_REALS, err);
 }
 
 kh_write_fn *const kh_classify_write[KH_N_RESULTS] = {

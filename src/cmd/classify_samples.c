@@ -49,17 +49,18 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 
 /* --- a sample --------------------------------------------------------------------- */
 /* Have its files been made already, from the same reads, parameters and database? 1, 0, < 0 */
-static int is_done(const struct classify *j, const kh_sheet_sample *x, kh_err *err)
+static int is_done(const struct classify *j, size_t i, kh_err *err)
 {
+	const kh_sheet_sample *x = &j->sheet.v[i];
 	const char *summary = x->path[KH_RESULT_SUMMARY];
 	json_t *inputs, *now;
 	int rc;
 
 	if (!j->v.resume || access(summary, F_OK) != 0)
 		return 0;
-	if (!(inputs = kh_record_inputs(x, err)))
+	if (!(inputs = kh_record_inputs(&j->sheet, i, err)))
 		return err->code;
-	rc = kh_record_digests(inputs, x, NULL, err);
+	rc = kh_record_digests(inputs, &j->sheet, i, NULL, err);
 	now = kh_classify_record(j, inputs, json_array());
 	if (!rc && (rc = kh_record_same(x, now)))
 		kh_log(KH_INFO, "sample %s: is there already", x->name);
@@ -70,11 +71,11 @@ static int is_done(const struct classify *j, const kh_sheet_sample *x, kh_err *e
 int kh_classify_begin(void *arg, size_t i, kh_err *err)
 {
 	struct classify *j = arg;
-	const int rc = is_done(j, &j->sheet.v[i], err);
+	const int rc = is_done(j, i, err);
 
 	if (rc)
 		return rc;
-	j->sample[i].inputs = kh_record_inputs(&j->sheet.v[i], err);
+	j->sample[i].inputs = kh_record_inputs(&j->sheet, i, err);
 	return j->sample[i].inputs ? KH_OK : err->code;
 }
 

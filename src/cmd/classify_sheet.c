@@ -2,11 +2,9 @@
 #include <config.h>
 #include "cmd/classify_in.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
 #include "run/open.h"
@@ -90,9 +88,9 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err)
 		}
 		rc = KH_GROW(j->made.v, j->made.cap, j->made.n + 1, err);
 		/* the page is of all samples */
-		if (!rc && asprintf(&name, "%s%s.%s", v->samples ? v->outdir : v->prefix,
-				    v->samples ? "/samples" : "", names[k].end) < 0)
-			rc = kh_fail_nomem(err);
+		if (!rc)
+			rc = kh_print(&name, err, "%s%s.%s", v->samples ? v->outdir : v->prefix,
+				      v->samples ? "/samples" : "", names[k].end);
 		if (!rc)
 			*value = j->made.v[j->made.n++] = name;
 	}
@@ -110,16 +108,10 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err)
 static int set_name(char **path, const char *dir, const char *sample, const char *end,
 		    kh_err *err)
 {
-	int n = 0;
-
-	if (end && dir)
-		n = asprintf(path, "%s/%s.%s", dir, sample, end);
-	else if (end)
-		n = asprintf(path, "%s", end);
-	if (n >= 0)
+	if (!end)
 		return KH_OK;
-	*path = NULL;
-	return kh_fail_nomem(err);
+	return dir ? kh_print(path, err, "%s/%s.%s", dir, sample, end)
+		   : kh_print(path, err, "%s", end);
 }
 
 /* Names files of reads, the first one of which is path[0]: with a '#' in `name` two for pairs, and
@@ -143,10 +135,11 @@ static int name_reads(const struct classify *j, kh_sheet_sample *x, const char *
 
 		if (k < 2 ? !pairs : !singles)
 			continue;
-		if (asprintf(&end, "%.*s%s%s", (int)(hash - name), name, number[k], hash + 1) < 0)
-			return kh_fail_nomem(err);
-		rc = set_name(&x->path[k < 2 ? first + k : pairs ? single : first],
-			      j->v.outdir, x->name, end, err);
+		rc = kh_print(&end, err, "%.*s%s%s", (int)(hash - name), name, number[k],
+			      hash + 1);
+		if (!rc)
+			rc = set_name(&x->path[k < 2 ? first + k : pairs ? single : first],
+				      j->v.outdir, x->name, end, err);
 		free(end);
 	}
 	return rc;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "base/mem.h"
 #include "base/memory_left.h"
 #include "base/threads.h"
 #include "build/references.h"
@@ -75,9 +76,8 @@ int kh_cmd_check_references(const kh_paths *p, const kh_references *r, const cha
 	for (int i = 0; i < KH_TAXDUMP_FILES && taxonomy && !rc; i++) {
 		char *path;
 
-		if (asprintf(&path, "%s/%s", taxonomy, kh_taxdump_file[i]) < 0)
-			return kh_fail_nomem(err);
-		rc = kh_paths_input(p, path, "a file of the taxonomy", err);
+		if (!(rc = kh_print(&path, err, "%s/%s", taxonomy, kh_taxdump_file[i])))
+			rc = kh_paths_input(p, path, "a file of the taxonomy", err);
 		free(path);
 	}
 	return rc;
@@ -105,18 +105,6 @@ int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, k
 		rc = kh_paths_inputs(p, path, n, what, err);
 	kh_paths_free(p);
 	return rc;
-}
-
-double kh_cmd_mate_timeout(void)
-{
-	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
-	double seconds = 60;
-
-	if (env && *env && !(kh_parse_real(env, &seconds) && seconds >= 0)) {
-		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
-		seconds = 60;
-	}
-	return seconds;
 }
 
 /* What the environment asks for, 0 if it does not: for this program, for the tasks of a job, or for

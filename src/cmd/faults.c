@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/msg.h"
 #include "db/in_use.h"
 #include "io/temporary.h"
 

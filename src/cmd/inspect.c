@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include "base/mem.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "db/db.h"
 #include "db/in_use.h"
-#include "base/mem.h"
 #include "io/output.h"
-#include "classify/rule.h"
 #include "page/known.h"
 #include "run/open.h"
 #include "run/report.h"
@@ -351,8 +349,7 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 	if (!rc)
 		rc = kh_cmd_make_folder(folder, err);
 	for (int i = 0; i < 2 && !rc; i++)
-		if (asprintf(&path[i], "%s/%s", folder, kh_taxdump_file[i]) < 0)
-			rc = (path[i] = NULL, kh_fail_nomem(err));
+		rc = kh_print(&path[i], err, "%s/%s", folder, kh_taxdump_file[i]);
 	if (!rc)
 		rc = check_dumps(path, text, db->path, err);
 	if (!rc)

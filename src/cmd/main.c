@@ -2,13 +2,11 @@
 #include <config.h>
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef HAVE_MALLOC_H
-#include <malloc.h>
-#endif
 #include "base/memory_left.h"
 #include "cmd/options.h"
 #include "cmd/program.h"
@@ -104,11 +102,6 @@ int main(int argc, char **argv)
 
 	if (kh_cmd_streams())
 		return 1;
-	if (kh_cmd_stack()) {
-		fprintf(stderr, "kmerhash: the limit of the stack (ulimit -s) is below %d KiB\n",
-			KH_STACK / 1024);
-		return 1;
-	}
 	kh_cmd_seconds();
 #ifdef M_ARENA_MAX
 	/* By default each thread reserves 64 MB of address space or more for what it allocates. */

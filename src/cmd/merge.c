@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/mem.h"
 #include "base/progress.h"
 #include "cmd/options.h"
@@ -17,7 +16,7 @@
 #include "merge/summaries.h"
 
 struct values {
-	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
+	const char *output, *outdir, *format, *rank, *value, *list, *profile;
 	const char *controls;
 };
 
@@ -27,7 +26,7 @@ static const kh_opt opts[] = {
 	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
 	KH_TEXT("format", 'f', AT(format), "NAME",
-		"table, report, html, krona, biom, cami-profile or blanks [table]"),
+		"table, html, krona, biom, cami-profile or blanks [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
@@ -41,8 +40,6 @@ static const kh_opt settings[] = {
 		"blanks, html: the samples that are negative controls"),
 	KH_TEXT("profile", 0, AT(profile), "NAME",
 		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
-	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
-		"cami-profile: what taxonomy the taxids are of"),
 	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
@@ -88,8 +85,8 @@ static int to_options(struct job *j, kh_err *err)
 
 	j->format = kh_merge_format_find(name);
 	if (!j->format)
-		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, html, "
-			       "krona, biom, cami-profile and blanks%s", name,
+		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, html, krona, "
+			       "biom, cami-profile and blanks%s", name,
 			       strcmp(name, "metaphlan") ? ""
 			       : "; taxpasta and KrakenTools make MetaPhlAn's of a report");
 	if (j->v.rank && !j->format->ranks)
@@ -104,10 +101,6 @@ static int to_options(struct job *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--format %s needs --set controls=SAMPLE,...", name);
 	if (j->v.output && j->v.outdir)
 		return kh_fail(err, KH_EUSAGE, "--output or --outdir, not both");
-	for (const char *p = j->v.taxonomy_id; p && *p; p++)
-		if ((unsigned char)*p < ' ')
-			return kh_fail(err, KH_EUSAGE, "--set taxonomy-id: not printable text");
-	j->o.taxonomy_id = j->v.taxonomy_id;
 	if (strcmp(name, "html") != 0)          /* else they are beside the reports */
 		j->files.profile = j->v.profile;
 	return set_value(j, err);
@@ -144,16 +137,12 @@ static int find_beside(struct job *j, kh_err *err)
 	if (!j->beside)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < j->files.n && !rc; i++) {
-		const char *path = j->files.v[i].path, *slash = strrchr(path, '/');
-		const int folder = slash ? (int)(slash - path) + 1 : 0;
+		const char *path = j->files.v[i].path;
 		char *name = kh_merge_sample_name(path);
 
-		if (!name || asprintf(&j->beside[i], "%.*s%s.%s", folder, path, name,
-				      j->v.profile) < 0) {
-			j->beside[i] = NULL;
-			rc = kh_fail_nomem(err);
-		}
-		else
+		rc = name ? kh_path_beside(&j->beside[i], path, err, "%s.%s", name, j->v.profile)
+			  : kh_fail_nomem(err);
+		if (!rc)
 			rc = kh_merge_check_run(j->beside[i], name, &j->errs, err);
 		free(name);
 	}
@@ -265,18 +254,14 @@ static int name_outputs(struct job *j, kh_err *err)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < j->n_outputs; i++) {
 		const char *sample = j->files.v[i].sample;
-		int n;
 
 		if (j->v.outdir && (strchr(sample, '/') || sample[0] == '.'))
 			return kh_fail(err, KH_EUSAGE, "sample %s cannot be the name of a file",
 				       sample);
-		n = j->v.outdir ? asprintf(&j->out[i], "%s/%s%s", j->v.outdir, sample,
+		if (j->v.outdir ? kh_print(&j->out[i], err, "%s/%s%s", j->v.outdir, sample,
 					   j->format->suffix)
-				: asprintf(&j->out[i], "%s", j->v.output ? j->v.output : "-");
-		if (n < 0) {
-			j->out[i] = NULL;
-			return kh_fail_nomem(err);
-		}
+				: kh_print(&j->out[i], err, "%s", j->v.output ? j->v.output : "-"))
+			return KH_ENOMEM;
 	}
 	return check_output(j, j->out, j->n_outputs, err);
 }

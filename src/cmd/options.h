@@ -137,10 +137,6 @@ int kh_cmd_make_folder(const char *folder, kh_err *err);
 /* The ending of a regular noun behind n: "", or "s". */
 static inline const char *kh_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
-/* Seconds that one file of mates may keep the other waiting: KMERHASH_MATE_TIMEOUT, or 60; 0: for
- * ever. */
-double kh_cmd_mate_timeout(void);
-
 /* The number of threads: as asked for, or, if `asked` is 0, KMERHASH_THREADS, SLURM_CPUS_PER_TASK,
  * OMP_NUM_THREADS or all CPUs of this process. Prints a note if there are fewer CPUs. */
 unsigned kh_cmd_threads(uint64_t asked);

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/escape.h"
 #include "base/system.h"
-#include "base/threads.h"
 #include "db/join.h"
+#include "io/paths.h"
 #include "run/recorded.h"
 
 json_t *kh_record_path(const char *path)
@@ -37,16 +36,17 @@ int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err)
 }
 
 /* --- inputs ----------------------------------------------------------------------- */
-/* An input that cannot be looked at here is reported when it is opened.  mate: 1 or 2 of pairs, 0:
- * single reads. */
-static json_t *input(const char *path, int mate)
+/* File i of the sheet.  One that cannot be looked at here is reported when it is opened. */
+static json_t *input(const kh_sheet *s, size_t i)
 {
-	json_t *o = json_pack("{s:o}", "path", kh_record_path(path));
+	const kh_sheet_file *f = &s->file[i];
+	const bool first = i + 1 < s->n_files && f[1].second;
+	json_t *o = json_pack("{s:o}", "path", kh_record_path(f->path));
 	struct stat st;
 
-	if (o && mate)
-		json_object_set_new(o, "mate", json_integer(mate));
-	if (!o || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+	if (o && (first || f->second))
+		json_object_set_new(o, "mate", json_integer(first ? 1 : 2));
+	if (!o || stat(f->path, &st) != 0 || !S_ISREG(st.st_mode))
 		return o;
 	const json_int_t time = (json_int_t)kh_nanoseconds(st.st_mtim);
 	json_object_set_new(o, "size", json_integer((json_int_t)st.st_size));
@@ -54,80 +54,53 @@ static json_t *input(const char *path, int mate)
 	return o;
 }
 
-/* Calls fn for each file of a sample, in order. */
-static int each_file(const kh_sheet_sample *s,
-		     int (*fn)(void *arg, const char *path, int mate, kh_err *err), void *arg,
-		     kh_err *err)
+json_t *kh_record_inputs(const kh_sheet *s, size_t sample, kh_err *err)
 {
-	int rc = KH_OK;
+	json_t *a = json_array();
+	bool lost = !a;
 
-	for (size_t k = 0; k < s->n_reads; k++)
-		for (size_t i = 0; i < s->reads[k].n; i++)
-			for (int mate = 0; mate <= s->reads[k].paired && !rc; mate++)
-				rc = fn(arg, s->reads[k].path[mate][i],
-					s->reads[k].paired ? mate + 1 : 0, err);
-	return rc;
+	for (size_t i = 0; i < s->n_files && !lost; i++)
+		lost = s->file[i].sample == sample && json_array_append_new(a, input(s, i));
+	if (!lost)
+		return a;
+	kh_fail_nomem(err);
+	json_decref(a);
+	return NULL;
 }
 
-static int add_input(void *arg, const char *path, int mate, kh_err *err)
+/* known: the digest, if it is. */
+static int add_digest(json_t *was, const kh_sheet *s, size_t i, const kh_file_digest *known,
+		      kh_err *err)
 {
-	return json_array_append_new(arg, input(path, mate)) ? kh_fail_nomem(err) : KH_OK;
-}
-
-struct digests {
-	json_t *inputs;
-	const kh_results *r;
-	size_t i;
-};
-
-static int add_digest(void *arg, const char *path, int mate, kh_err *err)
-{
-	struct digests *d = arg;
-	const size_t i = d->i++;
-	json_t *was = json_array_get(d->inputs, i), *now = input(path, mate);
-	uint64_t digest = 0;
+	json_t *now = input(s, i);
+	uint64_t digest = known ? known->xxh3 : 0;
 	int rc = now ? KH_OK : kh_fail_nomem(err);
 
 	if (!rc && !json_equal(was, now))
-		rc = kh_fail(err, KH_EIO, "%s: was changed while it was read", path);
+		rc = kh_fail(err, KH_EIO, "%s: was changed while it was read", s->file[i].path);
 	json_decref(now);
 	if (rc || !json_object_get(was, "size"))
 		return rc;
-	if (d->r && i < d->r->n_files && d->r->digest[i].known)
-		digest = d->r->digest[i].xxh3;
-	else
-		rc = kh_recorded_digest(path, &digest, err);
+	if (!known || !known->known)
+		rc = kh_recorded_digest(s->file[i].path, &digest, err);
 	if (!rc && json_object_set_new(was, "xxh3", kh_recorded_hex(digest)))
 		rc = kh_fail_nomem(err);
 	return rc;
 }
 
-int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, const kh_results *r, kh_err *err)
+int kh_record_digests(json_t *inputs, const kh_sheet *s, size_t sample, const kh_results *r,
+		      kh_err *err)
 {
-	struct digests d = { inputs, r, 0 };
+	size_t n = 0;
+	int rc = KH_OK;
 
-	return each_file(s, add_digest, &d, err);
-}
+	for (size_t i = 0; i < s->n_files && !rc; i++) {
+		const kh_file_digest *known = r && n < r->n_files ? &r->digest[n] : NULL;
 
-json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err)
-{
-	json_t *a = json_array();
-
-	if (a ? each_file(s, add_input, a, err) : kh_fail_nomem(err)) {
-		json_decref(a);
-		return NULL;
+		if (s->file[i].sample == sample)
+			rc = add_digest(json_array_get(inputs, n++), s, i, known, err);
 	}
-	return a;
-}
-
-json_t *kh_record_paths(char *const *path, size_t n)
-{
-	json_t *a = json_array();
-
-	for (size_t k = 0; k < n; k++)
-		if (path[k])
-			json_array_append_new(a, kh_record_path(path[k]));
-	return a;
+	return rc;
 }
 
 json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
@@ -154,17 +127,14 @@ json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
 static int digest_kraken(const char *table, uint64_t *digest, kh_err *err)
 {
 	static const char *const name[] = { "hash.k2d", "taxo.k2d", "opts.k2d" };
-	const char *slash = strrchr(table, '/');
-	const int folder = slash ? (int)(slash + 1 - table) : 0;
 	uint64_t each[3];
 	int rc = KH_OK;
 
 	for (int i = 0; i < 3 && !rc; i++) {
-		char *path = NULL;
+		char *path;
 
-		if (asprintf(&path, "%.*s%s", folder, table, name[i]) < 0)
-			return kh_fail_nomem(err);
-		rc = kh_recorded_digest(path, &each[i], err);
+		if (!(rc = kh_path_beside(&path, table, err, "%s", name[i])))
+			rc = kh_recorded_digest(path, &each[i], err);
 		free(path);
 	}
 	*digest = rc ? 0 : XXH3_64bits(each, sizeof each);
@@ -193,17 +163,6 @@ int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *e
 	if (*record && db->k2 && content)
 		json_object_set_new(*record, "xxh3", kh_recorded_hex(digest));
 	return *record ? KH_OK : kh_fail_nomem(err);
-}
-
-json_t *kh_record_host(void)
-{
-	struct utsname u;
-
-	if (uname(&u) != 0)
-		return json_object();
-	return json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", kh_record_path(u.nodename),
-			 "system", u.sysname, "release", u.release, "machine", u.machine,
-			 "cpus", (int)kh_cpus());
 }
 
 /* --- would this run give the same? -------------------------------------------------- */

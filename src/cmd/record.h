@@ -22,22 +22,19 @@ json_t *kh_record_path(const char *path);
 #define KH_RECORD_REALS JSON_REAL_PRECISION(6)
 int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err);
 
-/* The files of a sample: path, size, time of change; which mates they have, of pairs. */
-json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err);
+/* The files of a sample, by its number: path, size, time of change; of pairs, which mates. */
+json_t *kh_record_inputs(const kh_sheet *s, size_t sample, kh_err *err);
 /* Adds the XXH3 of their bytes: as r has it, where that is known, or else by reading them (r may be
  * NULL).  Fails if a file has changed since. */
-int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, const kh_results *r, kh_err *err);
+int kh_record_digests(json_t *inputs, const kh_sheet *s, size_t sample, const kh_results *r,
+		      kh_err *err);
 
-/* An array of those of n paths that are not NULL. */
-json_t *kh_record_paths(char *const *path, size_t n);
 /* The results in front of the summary, in their order: path, size and XXH3.  They are finished. */
 json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r);
 
 /* The database, identified by the checksum of its header, which covers the other checksums.  The
  * header of one of Kraken 2 tells of nothing else; `content`: its files are read for a digest. */
 int kh_record_database(json_t **record, const kh_db *db, bool content, kh_err *err);
-/* Facts about the machine. */
-json_t *kh_record_host(void);
 
 /* Is all there that a run would make of this sample: does its summary come from a run with the same
  * version, inputs, parameters and database as in `record` (an object with these members), and are

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* --- printing --------------------------------------------------------------------- */
@@ -65,18 +64,4 @@ int kh_cmd_streams(void)
 	wait_for_room(&stdout, STDOUT_FILENO, NULL);
 	wait_for_room(&stderr, STDERR_FILENO, &is_error);
 	return 0;
-}
-
-/* --- the stack -------------------------------------------------------------------- */
-int kh_cmd_stack(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur == RLIM_INFINITY ||
-	    l.rlim_cur >= KH_STACK)
-		return 0;
-	if (l.rlim_max != RLIM_INFINITY && l.rlim_max < KH_STACK)
-		return -1;
-	l.rlim_cur = KH_STACK;
-	return setrlimit(RLIMIT_STACK, &l);
 }

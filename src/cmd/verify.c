@@ -3,11 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cmd/options.h"
 #include "db/db.h"
-#include "db/in_use.h"
 
 struct values {
 	uint64_t threads;

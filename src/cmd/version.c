@@ -1,7 +1,6 @@
 #include <config.h>
 #include "cmd/program.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <libdeflate.h>
 #include <stdio.h>

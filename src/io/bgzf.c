@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <libdeflate.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HEADER = 18, TRAILER = 8, LEVEL = 1 };
@@ -48,27 +47,14 @@ static void put32(unsigned char *at, uint32_t x)
 		at[i] = (unsigned char)x;
 }
 
-/* Stores text that does not shrink in one block. */
-static size_t store_raw(const void *p, size_t n, unsigned char *out)
-{
-	out[0] = 1;
-	out[1] = (unsigned char)n;
-	out[2] = (unsigned char)(n >> 8);
-	out[3] = (unsigned char)~n;
-	out[4] = (unsigned char)(~n >> 8);
-	memcpy(out + 5, p, n);
-	return n + 5;
-}
-
 size_t kh_bgzf_pack(kh_bgzf *z, const void *p, size_t n, void *block)
 {
 	unsigned char *out = block;
-	size_t m;
+	/* there is room for any text: libdeflate_deflate_compress_bound(NULL, KH_BGZF_UNIT) */
+	const size_t m = libdeflate_deflate_compress(z, p, n, out + HEADER,
+						     KH_BGZF_MAX - HEADER - TRAILER);
 
-	assert(n <= KH_BGZF_UNIT);
-	m = libdeflate_deflate_compress(z, p, n, out + HEADER, KH_BGZF_MAX - HEADER - TRAILER);
-	if (m == 0)
-		m = store_raw(p, n, out + HEADER);
+	assert(n <= KH_BGZF_UNIT && m > 0);
 	memcpy(out, kh_bgzf_eof, HEADER);
 	out[16] = (unsigned char)(HEADER + m + TRAILER - 1);
 	out[17] = (unsigned char)((HEADER + m + TRAILER - 1) >> 8);

@@ -7,11 +7,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/mem.h"
+#include "io/paths.h"
 
 /* --- commit ----------------------------------------------------------------------- */
 /* Gives the new file the owner, the group and the mode of that which it replaces: somebody may have
@@ -170,45 +173,26 @@ void kh_out_begin_naming(void)
 
 /* --- one run at a time ------------------------------------------------------------ */
 /* Of two runs that write into one folder each gives its names while the other waits, so what is
- * there is all of one.  Not every file system can lock a folder; then nothing is waited for. */
-/* The next folder behind `last` in the order of their numbers, which all runs lock them in; NULL:
- * there is none. */
-static const kh_out *next_folder(kh_out *const *o, size_t n, const struct stat *last,
-				 struct stat *found)
+ * there is all of one.  All runs lock folders in the order of their numbers, and each once.  Not
+ * every file system can lock a folder; then nothing is waited for. */
+static int lock_folders(kh_out *const *o, size_t n, kh_err *err)
 {
-	const kh_out *next = NULL;
+	kh_file_id *id = kh_array(n, sizeof *id, err);
 	struct stat st;
+	size_t m = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!o[i] || !o[i]->base || fstat(o[i]->folder, &st) != 0)
-			continue;
-		const bool behind = !last || st.st_dev > last->st_dev ||
-				    (st.st_dev == last->st_dev && st.st_ino > last->st_ino);
-
-		if (behind && (!next || st.st_dev < found->st_dev ||
-			       (st.st_dev == found->st_dev && st.st_ino < found->st_ino))) {
-			next = o[i];
-			*found = st;
-		}
-	}
-	return next;
-}
-
-static void lock_folders(kh_out *const *o, size_t n, int how)
-{
-	struct stat last, found;
-	size_t named = 0;
-
+	if (!id)
+		return KH_ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		named += o[i] && o[i]->base;
-	const kh_out *x = named > 1 ? next_folder(o, n, NULL, &found) : NULL;
-
-
-	for (; x; x = next_folder(o, n, &last, &found)) {
-		while (flock(x->folder, how) != 0 && errno == EINTR)
+		if (o[i] && o[i]->base && fstat(o[i]->folder, &st) == 0)
+			id[m++] = (kh_file_id) { .dev = st.st_dev, .ino = st.st_ino, .i = i };
+	qsort(id, m, sizeof *id, kh_by_file_id);
+	for (size_t k = 0; k < m && m > 1; k++)
+		while ((k == 0 || !kh_is_same_file(&id[k], &id[k - 1])) &&
+		       flock(o[id[k].i]->folder, LOCK_EX) != 0 && errno == EINTR)
 			;
-		last = found;
-	}
+	free(id);
+	return KH_OK;
 }
 
 /* --- names ------------------------------------------------------------------------ */
@@ -227,7 +211,9 @@ static int name_all(kh_out *const *o, size_t n, kh_err *err)
 	for (size_t i = 0; i < n && !rc; i++)
 		if (o[i] && o[i]->base)
 			rc = publish(o[i], err);
-	lock_folders(o, n, LOCK_UN);
+	for (size_t i = 0; i < n; i++)
+		if (o[i] && o[i]->base)
+			flock(o[i]->folder, LOCK_UN);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (o[i] && o[i]->base)
 			rc = sync_folder(o[i], err);
@@ -247,9 +233,8 @@ int kh_out_commit(kh_out *const *o, size_t n, kh_err *err)
 	for (size_t i = 0; i < n && !rc; i++)
 		if (o[i])
 			rc = finish(o[i], err);
-	if (rc)
+	if (rc || (rc = lock_folders(o, n, err)))       /* a signal ends this wait */
 		return rc;
-	lock_folders(o, n, LOCK_EX);    /* a signal ends this wait */
 	kh_out_begin_naming();
 	rc = name_all(o, n, err);
 	kh_out_end_naming();

@@ -7,12 +7,11 @@
 #include <config.h>
 #include "io/gzdev.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/mem.h"
+#include "base/system.h"
 
 enum { SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY };
 
@@ -184,18 +183,10 @@ int kh_gzdev_work(kh_gzdev *g, kh_gzdev_job *job)
 static int fill(void *arg, void *to, uint64_t at, size_t n, kh_err *err)
 {
 	const kh_gzdev *g = arg;
+	const ssize_t got = kh_read_at(g->o.fd, to, n, at);
 
-	for (size_t got = 0; got < n;) {
-		const ssize_t r = pread(g->o.fd, (char *)to + got, n - got, (off_t)(at + got));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return r < 0 ? kh_fail_errno(err, g->o.name)
-				     : kh_fail(err, KH_EIO, "%s: became shorter", g->o.name);
-		got += (size_t)r;
-	}
-	return KH_OK;
+	return got < 0           ? kh_fail_errno(err, g->o.name)
+	       : (size_t)got < n ? kh_fail(err, KH_EIO, "%s: became shorter", g->o.name) : KH_OK;
 }
 
 static void do_read(const kh_gzdev_job *job)
@@ -396,20 +387,19 @@ void kh_gzdev_leave(kh_gzdev *g, kh_gzdev_rest *rest)
 		pthread_cond_wait(&g->changed, &g->mu);
 	pthread_mutex_unlock(&g->mu);
 	*rest = (kh_gzdev_rest) { .at = g->base + p->bit / 8 - FRONT,
-				  .skip = p->bit % 8,
-				  .where = KH_GZDEV_AT_BLOCK,
-				  .n_window = p->window,
-				  .crc = p->crc,
-				  .n_member = p->n,
-				  .member_at = g->member_at,
+				  .place = { .where = KH_GZ_AT_BLOCK,
+					     .skip = p->bit % 8,
+					     .n_window = p->window,
+					     .crc = p->crc,
+					     .n_member = p->n,
+					     .member_at = g->member_at },
 				  .open_end = g->members && g->last_n > 0,
 				  .failed = g->failed };
-	memcpy(rest->window, g->window, sizeof rest->window);
+	memcpy(rest->place.window, g->window, sizeof g->window);
 	if (p->head != KH_INFLATER_NONE) {
-		rest->where = KH_GZDEV_AT_HEADER;
+		rest->place.where = KH_GZ_AT_HEADER;
 		rest->at = g->base + p->head - FRONT;
-		rest->skip = 0;
 	} else if (g->stop == KH_INFLATER_TAIL) {
-		rest->where = KH_GZDEV_AT_TRAILER;
+		rest->place.where = KH_GZ_AT_TRAILER;
 	}
 }

@@ -17,6 +17,7 @@
 #ifndef KH_IO_GZDEV_H
 #define KH_IO_GZDEV_H
 
+#include "io/inflate.h"
 #include "io/inflater.h"
 
 typedef struct kh_gzdev kh_gzdev;
@@ -76,12 +77,7 @@ kh_inflater_file *kh_gzdev_file(const kh_gzdev *g);
 /* Where the sequential reader goes on. */
 typedef struct kh_gzdev_rest {
 	uint64_t at;            /* byte of the file */
-	unsigned skip;          /* bits of it that are used */
-	enum { KH_GZDEV_AT_HEADER, KH_GZDEV_AT_TRAILER, KH_GZDEV_AT_BLOCK } where;
-	uint8_t window[32768];  /* the text in front: its last n_window bytes */
-	size_t n_window;
-	uint32_t crc;           /* of the member, as far as it was given out */
-	uint64_t n_member, member_at;
+	kh_gz_place place;
 	bool open_end;          /* the member in front was a BGZF block with text */
 	bool failed;            /* the device failed: it is not to be used for this file again */
 } kh_gzdev_rest;

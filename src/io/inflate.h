@@ -47,6 +47,16 @@ typedef struct kh_inflate_middle {
 	uint8_t byte;
 } kh_inflate_middle;
 
+/* Where a gzip stream was inflated up to, so that another reader can go on. */
+typedef struct kh_gz_place {
+	enum { KH_GZ_AT_HEADER, KH_GZ_AT_TRAILER, KH_GZ_AT_BLOCK } where;
+	unsigned skip;          /* at a block: bits of the next byte that are used */
+	uint8_t window[32768];  /* the text in front: its last n_window bytes */
+	size_t n_window;
+	uint32_t crc;           /* of the member, as far as it was given out */
+	uint64_t n_member, member_at;
+} kh_gz_place;
+
 bool kh_inflate_from(kh_inflate *z, const kh_inflate_middle *m);
 
 /* A whole stream at once: true if exactly n_in bytes give exactly n_out. */

@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
-#include "base/system.h"
 #include "io/paths.h"
 
 /* --- opening ---------------------------------------------------------------------- */
@@ -75,11 +74,7 @@ static int open_temporary(kh_out *o, const char *path, kh_err *err)
 		return kh_fail(err, KH_EIO, "%s: cannot create a file beside it: %s", o->path,
 			       strerror(why));
 	}
-	if (asprintf(&o->file, "%.*s%s", (int)(kh_base_name(path) - path), path, o->tmp.name) < 0) {
-		o->file = NULL;
-		return kh_fail_nomem(err);
-	}
-	return KH_OK;
+	return kh_path_beside(&o->file, path, err, "%s", o->tmp.name);
 }
 
 static int open_place(kh_out *o, const char *path, const kh_path *p, kh_err *err)

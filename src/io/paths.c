@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <search.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,13 +44,15 @@ static int descriptor(const char *path)
 	return -1;
 }
 
-/* A path in the folder that another one is in; NULL: no memory. */
-static char *beside(const char *path, const char *name)
+int kh_path_beside(char **to, const char *path, kh_err *err, const char *fmt, ...)
 {
-	const int folder = (int)(kh_base_name(path) - path);
-	char *to;
+	char name[PATH_MAX];
+	va_list ap;
 
-	return asprintf(&to, "%.*s%s", name[0] == '/' ? 0 : folder, path, name) < 0 ? NULL : to;
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof name, fmt, ap);
+	va_end(ap);
+	return kh_print(to, err, "%.*s%s", (int)(kh_base_name(path) - path), path, name);
 }
 
 /* May somebody else have put the link there for us to follow?  In a folder like /tmp open(2)
@@ -57,11 +60,11 @@ static char *beside(const char *path, const char *name)
  * (fs.protected_symlinks); we never do. */
 static bool is_planted(const char *path, const struct stat *link)
 {
-	char *folder = beside(path, ".");
+	char *folder;
 	struct stat st;
-	const bool is = folder && stat(folder, &st) == 0 && (st.st_mode & S_ISVTX) &&
-			(st.st_mode & S_IWOTH) && link->st_uid != geteuid() &&
-			link->st_uid != st.st_uid;
+	const bool is = !kh_path_beside(&folder, path, NULL, ".") && stat(folder, &st) == 0 &&
+			(st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH) &&
+			link->st_uid != geteuid() && link->st_uid != st.st_uid;
 
 	free(folder);
 	return is;
@@ -82,10 +85,12 @@ static int follow(char **at, kh_err *err)
 	if (n < 0)
 		return kh_fail_errno(err, *at);
 	target[n] = 0;
-	char *next = beside(*at, target);
+	char *next;
+	const int rc = target[0] == '/' ? kh_print(&next, err, "%s", target)
+					: kh_path_beside(&next, *at, err, "%s", target);
 	free(*at);
 	*at = next;
-	return next ? 1 : kh_fail_nomem(err);
+	return rc ? rc : 1;
 }
 
 /* The path that open(2) would make a file at; its last part need not be there. */
@@ -100,13 +105,13 @@ static int resolve(char **real, const char *path, kh_err *err)
 	*real = at;
 	if (rc)
 		return rc;
-	folder = beside(at, ".");
-	char *all = folder ? realpath(folder, NULL) : NULL;
+	if ((rc = kh_path_beside(&folder, at, err, ".")))
+		return rc;
+	char *all = realpath(folder, NULL);
 	free(folder);
 	if (!all)               /* the folder is not there either */
 		return KH_OK;
-	if (asprintf(real, "%s/%s", all, kh_base_name(at)) < 0)
-		rc = (*real = NULL, kh_fail_nomem(err));
+	rc = kh_print(real, err, "%s/%s", all, kh_base_name(at));
 	free(all);
 	free(at);
 	return rc;
@@ -143,6 +148,16 @@ void kh_path_clear(kh_path *p)
 static int compare(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
+}
+
+int kh_by_file_id(const void *pa, const void *pb)
+{
+	const kh_file_id *a = pa, *b = pb;
+	int c = compare(a->dev, b->dev);
+
+	c = c ? c : compare(a->ino, b->ino);
+	c = c ? c : compare(a->list, b->list);
+	return c ? c : compare(a->i, b->i);
 }
 
 /* An order of what names lead to: 0 if that is the same. */

@@ -29,6 +29,21 @@ void kh_path_clear(kh_path *p);
 int kh_path_no_folder(const kh_path *p, const char *path, kh_err *err);
 /* The part behind the last slash. */
 const char *kh_base_name(const char *path);
+/* A name, by printf, in the folder that a path is in; *to is to be freed, and NULL if it fails. */
+int kh_path_beside(char **to, const char *path, kh_err *err, const char *fmt, ...) KH_PRINTF(4, 5);
+
+/* A file as the system knows it, and where it stands in a list, or in one of several.  For qsort:
+ * in the order of these members. */
+typedef struct kh_file_id {
+	dev_t dev;
+	ino_t ino;
+	size_t list, i;
+} kh_file_id;
+int kh_by_file_id(const void *a, const void *b);
+static inline bool kh_is_same_file(const kh_file_id *a, const kh_file_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
 
 /* Are both inputs one file, or one FIFO? */
 bool kh_same_input(const char *a, const char *b);

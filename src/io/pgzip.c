@@ -372,12 +372,12 @@ int kh_pgzip_leave(kh_pgzip *p, kh_pgzip_rest *rest, kh_err *err)
 	memmove(in, in + used, n - used);
 	rest->in = in;
 	rest->n = n - used;
-	rest->skip = p->at % 8;
-	rest->trailer = p->tail_reached;
-	memcpy(rest->window, p->window, sizeof rest->window);
-	rest->n_window = p->n_window;
-	rest->crc = p->crc;
-	rest->n_member = p->n_member;
-	rest->member_at = p->member_at;
+	rest->place = (kh_gz_place) { .where = p->tail_reached ? KH_GZ_AT_TRAILER : KH_GZ_AT_BLOCK,
+				      .skip = p->at % 8,
+				      .n_window = p->n_window,
+				      .crc = p->crc,
+				      .n_member = p->n_member,
+				      .member_at = p->member_at };
+	memcpy(rest->place.window, p->window, sizeof p->window);
 	return KH_OK;
 }

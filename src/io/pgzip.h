@@ -38,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/msg.h"
+#include "io/inflate.h"
 
 typedef struct kh_pgzip kh_pgzip;
 
@@ -95,12 +96,7 @@ int kh_pgzip_finish(kh_pgzip_part *part, char *out, size_t *n, kh_err *err);
 typedef struct kh_pgzip_rest {
 	uint8_t *in;            /* compressed bytes from there on; the caller's, to be freed */
 	size_t n;
-	unsigned skip;          /* bits of the first one that are used */
-	bool trailer;           /* at a member's trailer, not at a block */
-	uint8_t window[32768];  /* the text in front: its last n_window bytes */
-	size_t n_window;
-	uint32_t crc;           /* of the member, as far as it was given out */
-	uint64_t n_member, member_at;
+	kh_gz_place place;
 } kh_pgzip_rest;
 
 /* In order, after *leave.  Waits for parts that are not finished. */

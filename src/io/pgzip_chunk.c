@@ -8,7 +8,6 @@
 #include <config.h>
 #include "io/pgzip.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 #include "io/pgzip_in.h"

@@ -1,6 +1,7 @@
 #include <config.h>
 #include "io/reserve.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include "base/system.h"
 #include "base/threads.h"
 
 enum {
@@ -28,7 +28,8 @@ static bool has_room(const kh_reserve *r, int fd, uint64_t bytes)
 
 bool kh_reserve_take(kh_reserve *r, int fd, uint64_t bytes, unsigned threads)
 {
-	if (!has_room(r, fd, bytes) || !kh_system_reserve(fd, r->bytes, bytes))
+	if (!has_room(r, fd, bytes) ||
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)r->bytes, (off_t)bytes) != 0)
 		return false;
 	r->bytes += bytes;
 	r->threads = threads < MOST ? threads : MOST;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/source_in.h"
 #include "io/together.h"
 
@@ -176,6 +177,13 @@ int kh_source_check(const char *path, uint64_t *size, kh_err *err)
 	return rc;
 }
 
+static void add_to_digest(kh_source *s, const void *p, size_t n)
+{
+	if (s->digest)
+		XXH3_64bits_update(s->digest, p, n);
+	s->n_digest += n;
+}
+
 int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err)
 {
 	ssize_t got = (ssize_t)(s->back_end - s->back_pos);
@@ -194,7 +202,7 @@ int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err)
 		if (got < 0)
 			fail_read(s, &s->fault);
 		else
-			kh_source_digest_add(s->digest, buf, (size_t)got);
+			add_to_digest(s, buf, (size_t)got);
 	}
 	if (s->fault.code && got <= 0) {
 		if (err)
@@ -349,7 +357,7 @@ void kh_source_close(kh_source *s)
 	kh_inflate_free(s->z);
 	kh_pgzip_free(s->pgzip);
 	kh_gzdev_free(s->device);
-	kh_source_digest_free(s->digest);
+	XXH3_freeState(s->digest);
 	free(s->back);
 	if (s->own_fd)
 		close(s->fd);
@@ -372,7 +380,7 @@ static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 			break;
 		}
 		s->at_end = r == 0;
-		kh_source_digest_add(s->digest, buf + got, (size_t)r);
+		add_to_digest(s, buf + got, (size_t)r);
 		got += (size_t)r;
 		s->taken += (uint64_t)r;
 	}
@@ -393,26 +401,33 @@ int64_t kh_source_read(kh_source *s, void *buf, size_t n, kh_err *err)
 
 int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err *err)
 {
-	size_t got = 0;
+	const ssize_t got = kh_read_at(s->fd, buf, n, at);
 
-	while (got < n) {
-		size_t want = n - got < 1 << 30 ? n - got : 1 << 30;
-		ssize_t r = pread(s->fd, (char *)buf + got, want, (off_t)(at + got));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return kh_fail_errno(err, s->name);
-		if (r == 0)
-			return fail_size(s, at + got, err);
-		got += (size_t)r;
-	}
-	return KH_OK;
+	return got < 0           ? kh_fail_errno(err, s->name)
+	       : (size_t)got < n ? fail_size(s, at + (uint64_t)got, err) : KH_OK;
 }
 
 enum kh_source_kind kh_source_kind(const kh_source *s)
 {
 	return s->together != KH_GZ_ALONE ? KH_SOURCE_GZIP : s->kind;
+}
+
+int kh_source_make_digest(kh_source *s, kh_err *err)
+{
+	if (!(s->digest = XXH3_createState()))
+		return kh_fail_nomem(err);
+	XXH3_64bits_reset(s->digest);
+	s->n_digest = 0;
+	add_to_digest(s, s->in + s->pos, s->end - s->pos);
+	return KH_OK;
+}
+
+bool kh_source_digest(const kh_source *s, uint64_t *digest)
+{
+	if (!s->digest || s->size == 0 || s->n_digest != s->size)
+		return false;
+	*digest = XXH3_64bits_digest(s->digest);
+	return true;
 }
 
 uint64_t kh_source_size(const kh_source *s)

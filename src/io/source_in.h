@@ -2,6 +2,7 @@
 #ifndef KH_IO_SOURCE_IN_H
 #define KH_IO_SOURCE_IN_H
 
+#include <xxhash.h>
 #include "io/inflate.h"
 #include "io/source.h"
 
@@ -23,7 +24,8 @@ struct kh_source {
 	bool at_end;            /* fd has no more */
 	bool in_step, looked;   /* at the first bytes */
 	kh_err late;            /* to be told once what was right has been given */
-	struct kh_source_digest *digest;        /* NULL: none is wanted */
+	XXH3_state_t *digest;   /* of n_digest bytes that were read from fd; NULL: not wanted */
+	uint64_t n_digest;
 
 	enum kh_gz_state gz;
 	kh_inflate *z;
@@ -54,24 +56,11 @@ int kh_source_fill(kh_source *s, size_t need, kh_err *err);
 bool kh_source_dry(const kh_source *s);
 static inline uint64_t kh_source_at(const kh_source *s) { return s->taken - (s->end - s->pos); }
 
-/* source_digest.c: the next bytes that were read from fd; d may be NULL. */
-void kh_source_digest_add(struct kh_source_digest *d, const void *p, size_t n);
-void kh_source_digest_free(struct kh_source_digest *d);
-
 /* The first bytes say gzip: finds out whether BGZF, gets ready. */
 int kh_gz_open(kh_source *s, kh_err *err);
 int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err);
 /* Goes to the data of the next member if it stands in front of them.  True: at their first byte. */
 bool kh_gz_to_data(kh_source *s);
-
-/* source_pgzip.c, source_gzdev.c: may they take over here, and begin; and the sequential reader
- * goes on. */
-int kh_pgzip_begin(kh_source *s, bool *began, kh_err *err);
-int kh_pgzip_end(kh_source *s, kh_err *err);
-int kh_gzdev_begin(kh_source *s, bool *began, kh_err *err);
-int kh_gzdev_end(kh_source *s, kh_err *err);
-/* In the middle of a member, at a block, `skip` bits of the next byte being used. */
-int kh_gz_resume(kh_source *s, const uint8_t *window, size_t n_window, unsigned skip, kh_err *err);
 
 struct kh_gz_head {
 	size_t n;               /* bytes of the header; 0: incomplete */

@@ -2,11 +2,17 @@
  * source_together.c - a gzip source between its sequential reader and those who inflate it together
  *
  * The sequential reader (source_gz.c) reads the header of a member; then a device, or threads, take
- * over if there is enough to do, and give back when only the sequential reader can go on.
+ * over if there is enough to do, and give back when only the sequential reader can go on.  A device
+ * reads the file by itself, from that header on; of what threads have read, the bytes that they did
+ * not use are read again.
  */
 #include <config.h>
 #include "io/source.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
 #include "io/deflate.h"
 #include "io/source_in.h"
 #include "io/together.h"
@@ -36,18 +42,194 @@ void kh_source_together(kh_source *s, const kh_together *t)
 		s->with.least = LEAST;
 }
 
+/* The sequential reader goes on there. */
+static int go_on(kh_source *s, const kh_gz_place *p, kh_err *err)
+{
+	kh_inflate_middle m = { .window = p->window + KH_DEFLATE_WINDOW - p->n_window,
+				.n = p->n_window };
+
+	s->crc = p->crc;
+	s->n_member = p->n_member;
+	s->member_at = p->member_at;
+	s->gz = p->where == KH_GZ_AT_HEADER    ? KH_GZ_MEMBER
+		: p->where == KH_GZ_AT_TRAILER ? KH_GZ_TRAILER : KH_GZ_BODY;
+	if (s->gz != KH_GZ_BODY)
+		return KH_OK;
+	if (p->skip) {
+		int rc = kh_source_fill(s, 1, err);
+
+		if (rc)
+			return rc;
+		m.byte = s->in[s->pos++];
+		m.n_bits = 8 - p->skip;
+	}
+	kh_inflate_reset(s->z);
+	return kh_inflate_from(s->z, &m) ? KH_OK : kh_fail_nomem(err);
+}
+
+/* --- a device ----------------------------------------------------------------------- */
+static bool is_for_device(const kh_source *s)
+{
+	return s->with.by.f && !s->no_device && s->size > 0 &&
+	       s->size - kh_source_at(s) > s->with.least;
+}
+
+/* Where the data of the BGZF block begin that the reader stands in front of; 0: it is none. */
+static uint64_t block_data(kh_source *s)
+{
+	if (s->late.code || s->gz != KH_GZ_MEMBER || kh_source_fill(s, KH_SOURCE_IN, &s->late))
+		return 0;
+	const uint8_t *p = s->in + s->pos;
+	const size_t n = s->end - s->pos;
+	const bool is_gz = n > 2 && p[0] == 0x1f && p[1] == 0x8b;
+	const struct kh_gz_head h = is_gz ? kh_gz_parse_head(p, n) : (struct kh_gz_head) { .n = 0 };
+
+	s->member_at = kh_source_at(s);
+	return h.n && !h.bad && h.bsize ? s->member_at + h.n : 0;
+}
+
+static int begin_device(kh_source *s, bool *began, kh_err *err)
+{
+	const bool members = s->kind == KH_SOURCE_BGZF;
+	uint64_t data = 0;
+	int rc = KH_OK;
+
+	*began = false;
+	if (!s->gz || !is_for_device(s))
+		return KH_OK;
+	if (members)
+		data = block_data(s);
+	else if (s->kind == KH_SOURCE_STREAM && kh_gz_to_data(s) && !s->bsize)
+		data = kh_source_at(s);
+	if (data == 0 || data - s->member_at > KH_INFLATER_HEAD)
+		return KH_OK;
+	if (!s->device) {
+		const kh_gzdev_options o = { .by = s->with.by, .name = s->name, .fd = s->fd,
+					     .size = s->size, .part = s->with.part };
+
+		rc = kh_gzdev_new(&s->device, &o, err);
+	}
+	s->no_device = !s->device;
+	if (rc || !s->device)
+		return rc;
+	s->device_from = s->member_at;
+	kh_gzdev_start(s->device, s->member_at, data, members);
+	*began = true;
+	return KH_OK;
+}
+
+static int end_device(kh_source *s, kh_err *err)
+{
+	kh_gzdev_rest r;
+
+	kh_gzdev_leave(s->device, &r);
+	/* where it soon comes to what it cannot do, it would only read much in vain */
+	s->no_device = r.failed || r.at - s->device_from < s->with.least;
+	free(s->back);
+	s->back = NULL;
+	s->back_pos = s->back_end = 0;
+	s->pos = s->end = KH_INFLATE_BACK;
+	s->at_end = false;
+	if (lseek(s->fd, (off_t)r.at, SEEK_SET) < 0)
+		return kh_fail_errno(err, s->name);
+	s->taken = r.at;
+	s->any_member = true;
+	s->open_end = r.open_end;
+	return go_on(s, &r.place, err);
+}
+
+/* --- threads ------------------------------------------------------------------------ */
+/* What the sequential reader has read already, then the file. */
+static size_t read_bytes(void *arg, void *buf, size_t n)
+{
+	kh_source *s = arg;
+	size_t got = s->end - s->pos < n ? s->end - s->pos : n;
+	int64_t more = 1;
+
+	memcpy(buf, s->in + s->pos, got);
+	s->pos += got;
+	for (; got < n && more > 0; got += more > 0 ? (size_t)more : 0)
+		more = kh_source_raw(s, (char *)buf + got, n - got, NULL);
+	return got;
+}
+
+static int make_pgzip(kh_source *s, kh_err *err)
+{
+	const kh_together *w = &s->with;
+	const kh_pgzip_options o = {
+		.name = s->name, .threads = w->threads, .chunk = w->chunk, .ahead = w->ahead,
+		.part = w->part, .text = w->text, .read = read_bytes, .arg = s,
+	};
+
+	return s->pgzip ? KH_OK : kh_pgzip_new(&s->pgzip, &o, err);
+}
+
+/* Is there more than the sequential reader reads as fast alone?  A FIFO that is read in step with
+ * another one must not be waited for. */
+static bool is_for_threads(const kh_source *s)
+{
+	return s->size > 0 ? s->size - kh_source_at(s) > s->with.chunk : !s->in_step;
+}
+
+static int begin_threads(kh_source *s, bool *began, kh_err *err)
+{
+	int rc = KH_OK;
+
+	*began = s->with.threads > 0 && s->kind == KH_SOURCE_STREAM && s->gz && is_for_threads(s) &&
+		 kh_gz_to_data(s) && !s->bsize;
+	if (*began && !(rc = make_pgzip(s, err)))
+		kh_pgzip_start(s->pgzip, s->member_at, kh_source_at(s));
+	return rc;
+}
+
+/* The bytes that were read but not used are read again, then what the sequential reader has still
+ * got, then what is left of those of the last time. */
+static int give_back(kh_source *s, kh_pgzip_rest *r, kh_err *err)
+{
+	const size_t n_in = s->end - s->pos, left = s->back_end - s->back_pos;
+	size_t cap = r->n;
+	int rc = KH_GROW(r->in, cap, r->n + n_in + left, err);
+
+	if (rc) {
+		free(r->in);
+		return rc;
+	}
+	memcpy(r->in + r->n, s->in + s->pos, n_in);
+	if (left > 0)
+		memcpy(r->in + r->n + n_in, s->back + s->back_pos, left);
+	free(s->back);
+	s->back = r->in;
+	s->back_pos = 0;
+	s->back_end = r->n + n_in + left;
+	s->taken -= r->n + n_in;
+	s->pos = s->end = KH_INFLATE_BACK;
+	s->at_end = false;
+	return KH_OK;
+}
+
+static int end_threads(kh_source *s, kh_err *err)
+{
+	kh_pgzip_rest r;
+	int rc = kh_pgzip_leave(s->pgzip, &r, err);
+
+	if (!rc)
+		rc = give_back(s, &r, err);
+	return rc ? rc : go_on(s, &r.place, err);
+}
+
+/* --- whoever it is ------------------------------------------------------------------ */
 /* Lets the device take over, or threads, where one of them can. */
 static int begin(kh_source *s, kh_err *err)
 {
 	bool began;
-	int rc = kh_gzdev_begin(s, &began, err);
+	int rc = begin_device(s, &began, err);
 
 	if (began) {
 		s->together = KH_GZ_BY_DEVICE;
 		return rc;
 	}
 	if (!rc)
-		rc = kh_pgzip_begin(s, &began, err);
+		rc = begin_threads(s, &began, err);
 	if (!rc && began)
 		s->together = KH_GZ_BY_THREADS;
 	return rc;
@@ -108,7 +290,7 @@ int kh_source_part(kh_source *s, kh_gz_part *part, kh_err *err)
 	if (!leave)
 		return KH_OK;
 	s->together = KH_GZ_ALONE;
-	return by_device ? kh_gzdev_end(s, err) : kh_pgzip_end(s, err);
+	return by_device ? end_device(s, err) : end_threads(s, err);
 }
 
 int kh_gz_finish(kh_gz_part *part, char *out, size_t *n, kh_err *err)
@@ -123,20 +305,4 @@ int kh_gz_finish(kh_gz_part *part, char *out, size_t *n, kh_err *err)
 	}
 	part->any = false;
 	return rc;
-}
-
-int kh_gz_resume(kh_source *s, const uint8_t *window, size_t n_window, unsigned skip, kh_err *err)
-{
-	kh_inflate_middle m = { .window = window + KH_DEFLATE_WINDOW - n_window, .n = n_window };
-
-	if (skip) {
-		int rc = kh_source_fill(s, 1, err);
-
-		if (rc)
-			return rc;
-		m.byte = s->in[s->pos++];
-		m.n_bits = 8 - skip;
-	}
-	kh_inflate_reset(s->z);
-	return kh_inflate_from(s->z, &m) ? KH_OK : kh_fail_nomem(err);
 }

@@ -7,26 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/system.h"
+#include "io/paths.h"
 
 int kh_spill_open(kh_spill *s, const char *beside, kh_err *err)
 {
-	const char *slash = strrchr(beside, '/');
-	char *name = NULL;
+	char *name;
 
-#ifdef O_TMPFILE
-	char *folder = slash ? strndup(beside, (size_t)(slash - beside + 1)) : strdup(".");
-
-	if (!folder)
-		return kh_fail_nomem(err);
-	s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	free(folder);
+	if (kh_path_beside(&name, beside, err, "."))
+		return KH_ENOMEM;
+	s->fd = open(name, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(name);
 	if (s->fd >= 0)
 		return KH_OK;
-#endif
 	/* not every file system can do that: then it has a name for a moment */
-	if (asprintf(&name, "%.*s.kmerhash-spill.XXXXXX", slash ? (int)(slash - beside + 1) : 0,
-		     beside) < 0)
-		return kh_fail_nomem(err);
+	if (kh_path_beside(&name, beside, err, ".kmerhash-spill.XXXXXX"))
+		return KH_ENOMEM;
 	s->fd = mkostemp(name, O_CLOEXEC);
 	if (s->fd < 0)
 		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
@@ -70,18 +66,7 @@ int kh_spill_write(const kh_spill *s, const void *p, size_t n, uint64_t at, kh_e
 
 int kh_spill_read(const kh_spill *s, void *p, size_t n, uint64_t at, kh_err *err)
 {
-	char *c = p;
+	const ssize_t got = kh_read_at(s->fd, p, n, at);
 
-	while (n > 0) {
-		const ssize_t m = pread(s->fd, c, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m <= 0)
-			return failed(s, "read", m, err);
-		c += m;
-		n -= (size_t)m;
-		at += (uint64_t)m;
-	}
-	return KH_OK;
+	return got == (ssize_t)n ? KH_OK : failed(s, "read", got, err);
 }

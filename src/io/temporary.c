@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include "base/mem.h"
-#include "base/system.h"
 
 enum { DIGITS = 16, AROUND = 1 + 1 + DIGITS + 4 };      /* ".", ".RANDOM", ".tmp" */
 
@@ -98,8 +98,12 @@ int kh_temporary_name(kh_temporary *t, int folder, const char *base, kh_err *err
 {
 	char stem[KH_NAME_MAX + 1];
 	uint64_t random;
+	ssize_t got;
 
-	if (kh_system_random(&random, sizeof random) != 0)
+	do
+		got = getrandom(&random, sizeof random, 0);
+	while (got < 0 && errno == EINTR);
+	if (got != (ssize_t)sizeof random)
 		return kh_fail_errno(err, "random bytes for the name of a temporary file");
 	stem_of(folder, base, stem);
 	t->folder = folder;

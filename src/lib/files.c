@@ -30,18 +30,9 @@ static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *e
 static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
 	const struct files *x = arg;
-	const kh_profile_input in = { .db = x->k->db, .result = kh_pass_result_of(r->pass),
-				      .tally = &r->tally, .fragments = r->sum.fragments,
-				      .bases = r->sum.bases };
-	kh_profile p;
-	int rc = kh_profile_make(&p, &in, err);
 
 	(void)i;
-	if (rc)
-		return rc;
-	rc = kh_profile_table(&p, b, err);
-	kh_profile_clear(&p);
-	return rc;
+	return kh_profile_table(b, x->k->db, r, err);
 }
 
 static kh_write_fn *const write_fn[KH_N_RESULTS] = { [KH_RESULT_REPORT] = write_report,

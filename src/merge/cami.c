@@ -1,79 +1,73 @@
+/* cami.c - samples as profiles of CAMI, version 0.10, which OPAL reads */
 #include <config.h>
-#include "merge/cami.h"
+#include "merge/formats_in.h"
 
 #include <inttypes.h>
 
-static const struct {
-	char letter;
-	const char *name;
-} ranks[] = { { 'D', "superkingdom" }, { 'P', "phylum" }, { 'C', "class" },  { 'O', "order" },
-	      { 'F', "family" },       { 'G', "genus" },  { 'S', "species" } };
-enum { N_RANKS = sizeof ranks / sizeof *ranks };
+/* By place in kh_merge_ranks; NULL: such a profile has no row of it. */
+static const char *const rank_name[KH_MERGE_RANKS] = { "superkingdom", NULL, "phylum", "class",
+						       "order", "family", "genus", "species" };
 
-static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
+/* What a taxon has in the profile of a sample: its share of the reads that are classified, or its
+ * abundance. */
+static double amount_of(const kh_merge *m, uint32_t taxon, uint32_t sample)
 {
-	for (int i = 0; i < N_RANKS; i++)
-		if (tax->letter[taxon] == ranks[i].letter)
-			return i;
-	return -1;
+	const kh_merge_cell *c = kh_merge_find_cell(m, taxon, sample);
+
+	if (!c)
+		return 0;
+	return m->profiles ? kh_merge_share(c->abundance, KH_MERGE_ONE)
+			   : kh_merge_share(c->clade, m->sample[sample].classified);
 }
 
-/* A bar stands between the parts of a path, so one in a name becomes '_'. */
-static void put_name(kh_buf *b, const char *name)
+/* The taxon and those above it by rank, with nothing for ranks that are not there.  A bar stands
+ * between them, so one in a name becomes '_'. */
+static void put_path(kh_merge_sink *s, const kh_merge *m, uint32_t taxon, int rank, bool names)
 {
-	const size_t from = b->n;
+	const kh_merge_lineage lineage = kh_merge_lineage_of(m, taxon);
 
-	kh_buf_string(b, name);
-	for (size_t i = from; i < b->n; i++)
-		if (b->p[i] == '|')
-			b->p[i] = '_';
-}
-
-/* The taxon and those above it by rank, with nothing for ranks that are not there. */
-static void put_path(kh_buf *b, const kh_taxonomy *tax, uint32_t taxon, int rank, bool names)
-{
-	uint32_t at[N_RANKS] = { 0 };
-
-	for (; taxon != 0; taxon = tax->parent[taxon]) {
-		const int i = rank_of(tax, taxon);
-
-		if (i >= 0 && !at[i])
-			at[i] = taxon;
-	}
 	for (int i = 0; i <= rank; i++) {
-		kh_buf_string(b, i > 0 ? "|" : "\t");
-		if (at[i] && names)
-			put_name(b, tax->names + tax->name[at[i]]);
-		else if (at[i])
-			kh_buf_print(b, "%" PRIu32, tax->taxid[at[i]]);
-	}
-}
+		const uint32_t at = lineage.taxon[i];
 
-static void put_rank(kh_buf *b, const kh_cami *c, int rank)
-{
-	for (uint32_t t = 1; t < c->tax->n; t++) {
-		if (!(c->share[t] > 0) || rank_of(c->tax, t) != rank)
+		if (!rank_name[i])
 			continue;
-		kh_buf_print(b, "%" PRIu32 "\t%s", c->tax->taxid[t], ranks[rank].name);
-		put_path(b, c->tax, t, rank, false);
-		put_path(b, c->tax, t, rank, true);
-		kh_buf_print(b, "\t%.6f\n", 100 * c->share[t]);
+		kh_buf_string(&s->b, i > 0 ? "|" : "\t");
+		if (at != KH_NO_TAXON && names)
+			kh_merge_put_name(s, kh_merge_name(m, at), "|");
+		else if (at != KH_NO_TAXON)
+			kh_buf_print(&s->b, "%" PRIu32, m->taxon[at].taxid);
 	}
 }
 
-void kh_cami_profile(kh_buf *b, const kh_cami *c)
+static void put_rank(kh_merge_sink *s, const kh_merge *m, uint32_t sample, int rank)
 {
-	kh_buf_string(b, "@SampleID:");
-	kh_buf_string(b, c->sample);
-	kh_buf_string(b, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|genus|"
-		      "species\n");
-	if (c->taxonomy_id) {
-		kh_buf_string(b, "@TaxonomyID:");
-		kh_buf_string(b, c->taxonomy_id);
-		kh_buf_string(b, "\n");
+	for (uint32_t t = 1; t < m->n; t++) {
+		const double share = kh_merge_rank_of(m, t) == rank ? amount_of(m, t, sample) : 0;
+
+		if (!(share > 0))
+			continue;
+		kh_buf_print(&s->b, "%" PRIu32 "\t%s", m->taxon[t].taxid, rank_name[rank]);
+		put_path(s, m, t, rank, false);
+		put_path(s, m, t, rank, true);
+		kh_buf_print(&s->b, "\t%.6f\n", 100 * share);
 	}
-	kh_buf_string(b, "@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
-	for (int rank = 0; rank < N_RANKS; rank++)
-		if (!c->rank || c->rank == ranks[rank].letter)
-			put_rank(b, c, rank);
+}
+
+void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
+{
+	for (size_t i = o->from; i < o->to && !s->rc; i++) {
+		kh_buf_string(&s->b, i > o->from ? "\n" : "");
+		kh_buf_string(&s->b, "@SampleID:");
+		kh_buf_string(&s->b, m->sample[i].name);
+		kh_buf_string(&s->b, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|"
+				     "family|genus|species\n"
+				     "@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
+		for (int rank = 0; rank < KH_MERGE_RANKS; rank++)
+			if (rank_name[rank] && (!o->rank || o->rank[0] == kh_merge_ranks[rank]))
+				put_rank(s, m, (uint32_t)i, rank);
+		if (m->profiles)
+			kh_buf_print(&s->b, "#unknown\t%.6f\n", 100 * kh_merge_share(
+				m->sample[i].unknown.abundance, KH_MERGE_ONE));
+		kh_merge_flush(s, false);
+	}
 }

@@ -238,7 +238,6 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 	static const kh_merge_format format[] = {
 		{ .name = "table", .suffix = ".table.tsv", .write = write_table,
 		  .ranks = true, .profiles = true },
-		{ .name = "report", .suffix = ".report", .write = kh_merge_report },
 		{ .name = "html", .suffix = ".merged.html", .write = kh_merge_page },
 		{ .name = "krona", .suffix = ".krona", .write = write_krona,
 		  .one_sample = true },

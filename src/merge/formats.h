@@ -24,7 +24,6 @@ enum kh_merge_value {
 typedef struct kh_merge_options {
 	enum kh_merge_value value;      /* of the table */
 	const char *rank;               /* a code: rows of that rank only; NULL: all */
-	const char *taxonomy_id;        /* of CAMI's header, or NULL */
 	const kh_page_fact *fact;       /* of a page, n_facts of them, or NULL */
 	size_t n_facts;
 	const struct kh_page_known *known;      /* of a page, or NULL: page/known.h */
@@ -65,9 +64,8 @@ const kh_merge_format *kh_merge_format_find(const char *name);
  * what was given. */
 const char *kh_merge_rank(const char *name);
 
-/* The samples side by side, as one page for a browser; all of them as one report; and each as a
- * profile of CAMI. */
-kh_merge_fn kh_merge_page, kh_merge_report, kh_merge_cami;
+/* The samples side by side, as one page for a browser; and each as a profile of CAMI. */
+kh_merge_fn kh_merge_page, kh_merge_cami;
 /* The species of samples beside controls, a row each: blanks.h */
 kh_merge_fn kh_merge_blanks_table;
 

@@ -1,6 +1,6 @@
 /*
  * formats_in.h - what the formats of a merged table share: text.c has it; formats.c has tables,
- * BIOM and Krona, report.c reports and CAMI's profiles
+ * BIOM and Krona
  */
 #ifndef KH_MERGE_FORMATS_IN_H
 #define KH_MERGE_FORMATS_IN_H

@@ -115,19 +115,18 @@ static char *sample_of(const kh_merge_files *f, const char *path)
 static int check_profile(const kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err)
 {
 	const char *name = kh_base_name(path);
-	const int folder = (int)(name - path);
 	char *sample = kh_merge_sample_name(path), *profile = NULL, *report = NULL;
 	int rc = KH_OK;
 
 	if (sample)
 		cut_end(sample, ".json");
-	if (!sample || asprintf(&profile, "%.*s%s.%s", folder, path, sample, f->profile) < 0)
-		profile = NULL;
-	if (profile && asprintf(&report, "%.*s%s.report", folder, path, sample) < 0)
-		report = NULL;
-	if (!report)
+	else
 		rc = kh_fail_nomem(err);
-	else if (access(profile, F_OK) != 0 && (is_report(name) || access(report, F_OK) != 0))
+	if (!rc)
+		rc = kh_path_beside(&profile, path, err, "%s.%s", sample, f->profile);
+	if (!rc)
+		rc = kh_path_beside(&report, path, err, "%s.report", sample);
+	if (!rc && access(profile, F_OK) != 0 && (is_report(name) || access(report, F_OK) != 0))
 		rc = kh_errs_note(errs, err, KH_EIO, "%s: there is no such file, but %s of the "
 				  "same sample", profile, path);
 	free(report);
@@ -175,9 +174,9 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 		char *path = NULL;
 
 		if (!rc && e[i]->d_name[0] != '.') {
-			rc = asprintf(&path, "%s/%s", folder, e[i]->d_name) < 0
-				     ? (path = NULL, kh_fail_nomem(err))
-				     : add_entry(f, path, errs, err);
+			rc = kh_print(&path, err, "%s/%s", folder, e[i]->d_name);
+			if (!rc)
+				rc = add_entry(f, path, errs, err);
 			free(path);
 		}
 		free(e[i]);
@@ -254,16 +253,6 @@ static int by_sample(const void *a, const void *b)
 	return d ? d : (*x > *y) - (*x < *y);
 }
 
-static bool is_name(const char *s)
-{
-	if (!*s)
-		return false;
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			return false;
-	return true;
-}
-
 static int check_runs(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 {
 	int rc = KH_OK;
@@ -279,11 +268,13 @@ int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 	int rc = v ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < f->n && !rc; i++) {
+		const char *name = f->v[i].sample;
+
 		v[i] = &f->v[i];
-		if (!is_name(f->v[i].sample))
+		if (!kh_span_is_printable((kh_span) { name, strlen(name) }))
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
 					  "%s: the name of its sample, \"%s\", is not printable "
-					  "text", f->v[i].path, f->v[i].sample);
+					  "text", f->v[i].path, name);
 	}
 	if (!rc && f->n > 0)
 		qsort(v, f->n, sizeof *v, by_sample);

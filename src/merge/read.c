@@ -3,22 +3,12 @@
 #include "merge/read_in.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
-#include "taxonomy/taxonomy.h"
 
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want)
 {
 	return KH_MERGE_BAD(r, "%s:%llu: column %d: \"%s\" is not %s", r->tsv.name,
 			    kh_merge_line(r), column, kh_span_show(found).s, want);
-}
-
-bool kh_merge_is_name(kh_span s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < ' ')
-			return false;
-	return s.n > 0;
 }
 
 static const char *name_or_root(const kh_merge *m, uint32_t taxon)

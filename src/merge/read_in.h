@@ -38,8 +38,6 @@ static inline unsigned long long kh_merge_line(const kh_merge_reader *r)
 }
 
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want);
-/* Is it a name that can stand in a table? */
-bool kh_merge_is_name(kh_span s);
 
 /* The code of that letter, a static string; NULL: no rank has it.  text.c */
 const char *kh_merge_code(char letter);

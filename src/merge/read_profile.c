@@ -194,7 +194,7 @@ static void parse_told(const kh_span *c, const int at[COLUMNS], struct row *x)
 		.evenness = expected > 0 ? fmin(1, found / expected) : (double)NAN,
 		.first = as_number(c, at[FIRST]),
 	};
-	if (at[WHY] >= 0 && kh_merge_is_name(c[at[WHY]]))
+	if (at[WHY] >= 0 && kh_span_is_printable(c[at[WHY]]))
 		x->why = c[at[WHY]];
 }
 
@@ -210,7 +210,7 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 	if (x->taxon.taxid && x->taxon.code.n == 0)
 		return bad(r, c, at, RANK, "a rank from domain to species");
 	x->taxon.name = c[at[NAME]];
-	if (!kh_merge_is_name(x->taxon.name))
+	if (!kh_span_is_printable(x->taxon.name))
 		return bad(r, c, at, NAME, "printable text");
 	if (!parse_decimal(c[at[READS]], 2, &reads))
 		return bad(r, c, at, READS, "a number of reads");

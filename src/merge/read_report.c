@@ -85,7 +85,7 @@ static int parse_name(struct reader *r, int column, kh_span s, struct row *x)
 	x->taxon.name = (kh_span) { s.p + blanks, s.n - blanks };
 	if (x->taxon.name.n == 0)
 		return kh_merge_bad_column(r->r, column, s, "a name");
-	if (!kh_merge_is_name(x->taxon.name))
+	if (!kh_span_is_printable(x->taxon.name))
 		return kh_merge_bad_column(r->r, column, s, "printable text");
 	if (blanks % 2)
 		return BAD(r, "%s:%llu: column %d: %zu blanks in front of \"%s\", expected two for "

@@ -54,13 +54,12 @@ static bool tells_of(const json_t *outputs, const char *path, const char *name)
 
 int kh_merge_check_run(const char *path, const char *sample, kh_errs *errs, kh_err *err)
 {
-	const char *base = kh_base_name(path);
-	char *summary = NULL, *name = kh_escaped(base);
-	int rc = KH_OK;
+	char *summary = NULL, *name = kh_escaped(kh_base_name(path));
+	int rc = name ? kh_path_beside(&summary, path, err, "%s.json", sample) : kh_fail_nomem(err);
 
-	if (!name || asprintf(&summary, "%.*s%s.json", (int)(base - path), path, sample) < 0) {
+	if (rc) {
 		free(name);
-		return kh_fail_nomem(err);
+		return rc;
 	}
 	json_t *root = load(summary);
 	const json_t *outputs = json_object_get(json_object_get(root, "run"), "outputs");

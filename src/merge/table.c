@@ -57,52 +57,41 @@ struct edge {
 	uint32_t parent, taxid, taxon;
 };
 
-/* Children of a taxon stand together, in reverse order, as a stack needs them. */
 static int by_parent(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
-	return (x->taxid < y->taxid) - (x->taxid > y->taxid);
+	return (x->taxid > y->taxid) - (x->taxid < y->taxid);
 }
 
-/* Numbers taxa in preorder.  Taxon 0 is the root, as it comes first in any report, and profiles get
- * one. */
-static void number(uint32_t *now, const struct edge *edge, const size_t *child, uint32_t *stack)
-{
-	uint32_t n_stack = 1, n = 0;
-
-	for (stack[0] = 0; n_stack > 0;) {
-		const uint32_t t = stack[--n_stack];
-
-		now[t] = n++;
-		for (size_t i = child[t]; i < child[t + 1]; i++)
-			stack[n_stack++] = edge[i].taxon;
-	}
-}
-
-/* now[t] becomes the number of taxon t in preorder. */
+/* now[t] becomes the number of taxon t in preorder.  Taxon 0 is the root, as it comes first in any
+ * report, and profiles get one; each other one comes behind its parent.  So a taxon has its number
+ * before its children are looked at: each of these is as far behind the one before as that has taxa
+ * in its clade. */
 static int find_numbers(const kh_merge *m, uint32_t *now, kh_err *err)
 {
 	struct edge *edge = kh_array(m->n, sizeof *edge, err);
-	size_t *child = kh_array(m->n + 2, sizeof *child, err);
-	uint32_t *stack = kh_array(m->n, sizeof *stack, err);
-	int rc = edge && child && stack ? KH_OK : KH_ENOMEM;
+	uint32_t *clade = kh_array(m->n, sizeof *clade, err), at = 0;
+	int rc = edge && clade ? KH_OK : KH_ENOMEM;
 
-	for (uint32_t i = 1; i < m->n && !rc; i++) {
-		edge[i - 1] = (struct edge) { m->taxon[i].parent, m->taxon[i].taxid, i };
-		child[m->taxon[i].parent + 1]++;
+	for (uint32_t i = (uint32_t)m->n; i-- > 1 && !rc;) {
+		const uint32_t parent = m->taxon[i].parent;
+
+		edge[i - 1] = (struct edge) { parent, m->taxon[i].taxid, i };
+		clade[parent] += ++clade[i];
 	}
-	if (!rc && m->n > 0) {
+	if (!rc && m->n > 1)
 		qsort(edge, m->n - 1, sizeof *edge, by_parent);
-		for (size_t i = 0; i < m->n; i++)
-			child[i + 1] += child[i];
-		number(now, edge, child, stack);
+	for (size_t i = 0; i + 1 < m->n && !rc; i++) {
+		if (i == 0 || edge[i].parent != edge[i - 1].parent)
+			at = now[edge[i].parent] + 1;
+		now[edge[i].taxon] = at;
+		at += clade[edge[i].taxon];
 	}
 	free(edge);
-	free(child);
-	free(stack);
+	free(clade);
 	return rc;
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "taxonomy/taxonomy.h"
 
 static int add(kh_merge *m, const kh_merge *from, uint32_t taxon, uint32_t parent,
 	       uint32_t *number, kh_err *err)

@@ -132,25 +132,26 @@ static json_t *values(const kh_page *p, const kh_page_row *r)
 	return all;
 }
 
-static json_t *reference(const kh_page_reference *r)
+static json_t *reference(const kh_db *db, const kh_covered_target *x)
 {
+	const kh_db_target *target = &db->target[x->target];
 	json_t *bins = json_array();
 
-	for (size_t i = 0; i < r->n_bins; i++)
-		push(&bins, integer(r->bin[i]));
-	return json_pack("{s:o, s:I, s:I, s:o}", "id", text_of(r->id), "bases",
-			 (json_int_t)r->bases, "reads", (json_int_t)r->reads, "bins", bins);
+	for (size_t i = 0; i < x->n; i++)
+		push(&bins, integer(x->part[i]));
+	return json_pack("{s:o, s:I, s:I, s:o}", "id", text_of(db->ids + target->id), "bases",
+			 (json_int_t)target->bases, "reads", (json_int_t)x->many, "bins", bins);
 }
 
-static json_t *covered(const kh_page *p, const kh_page_coverage *x)
+static json_t *covered(const kh_db *db, const kh_covered *x)
 {
 	json_t *references = json_array(), *identity = json_array();
 
-	for (size_t i = 0; i < x->n_references; i++)
-		push(&references, reference(&x->reference[i]));
-	for (size_t i = 0; i < p->n_identities; i++)
-		push(&identity, integer(x->identity[i]));
-	return json_pack("{s:I, s:o, s:o}", "reads", (json_int_t)x->reads, "references",
+	for (size_t i = 0; i < x->n; i++)
+		push(&references, reference(db, &x->target[i]));
+	for (size_t i = 0; i < KH_SHARES; i++)
+		push(&identity, integer(x->share[i]));
+	return json_pack("{s:I, s:o, s:o}", "reads", (json_int_t)x->many, "references",
 			 references, "identity", identity);
 }
 
@@ -160,22 +161,24 @@ static json_t *coverage(const struct chosen *c, const kh_page_sample *s)
 	json_t *all = json_object();
 
 	for (size_t i = 0; i < s->n_coverage; i++) {
-		const size_t taxon = s->coverage[i].taxon;
+		const kh_covered *x = &s->coverage[i];
 		char taxid[16];
 
-		snprintf(taxid, sizeof taxid, "%lu", (unsigned long)c->p->taxon[taxon].taxid);
-		if (c->kept[taxon])
-			set(&all, taxid, covered(c->p, &s->coverage[i]));
+		snprintf(taxid, sizeof taxid, "%lu", (unsigned long)c->p->taxon[x->species].taxid);
+		if (c->kept[x->species])
+			set(&all, taxid, covered(c->p->db, x));
 	}
 	return all;
 }
 
+/* Borders of ranges: a read that shares i of 32 features with its reference is about so near to it,
+ * as k bases in a row are the same for a share I^k of the features. */
 static json_t *identities(const kh_page *p)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i <= p->n_identities; i++)
-		push(&all, json_real(p->identity[i]));
+	for (size_t i = 0; i <= KH_SHARES; i++)
+		push(&all, json_real(pow((double)i / KH_SHARES, 1.0 / (double)p->k)));
 	return all;
 }
 
@@ -264,7 +267,7 @@ static json_t *data(struct chosen *c)
 	set(&o, "ranks", c->ranks);
 	set(&o, "taxa", tree);
 	set(&o, "columns", columns(p));
-	if (p->n_identities > 0)
+	if (p->db)
 		set(&o, "identities", identities(p));
 	set(&o, "samples", samples);
 	set(&o, "facts", facts(p));

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include "run/format.h"
+#include "sample/coverage.h"
 
 /* Taxa in preorder: a parent stands before its children; [0] is the root. */
 typedef struct kh_page_taxon {
@@ -42,22 +43,6 @@ typedef struct kh_page_row {
 	const kh_page_value *value;
 } kh_page_row;
 
-/* Where the reads of a taxon lie, and how near they are to its references. */
-typedef struct kh_page_reference {
-	const char *id;
-	uint64_t bases, reads;
-	const uint32_t *bin;            /* reads in each of n_bins equal parts */
-	size_t n_bins;
-} kh_page_reference;
-
-typedef struct kh_page_coverage {
-	size_t taxon;
-	uint64_t reads;                 /* reads whose place is known */
-	const kh_page_reference *reference;     /* those with the most of them */
-	size_t n_references;
-	const uint64_t *identity;       /* reads in each of the page's ranges */
-} kh_page_coverage;
-
 typedef struct kh_page_sample {
 	const char *name;
 	const uint64_t *direct;         /* for each taxon: reads called just that */
@@ -67,7 +52,8 @@ typedef struct kh_page_sample {
 	const char *readout;
 	const kh_page_row *row;         /* of taxa of which something is known */
 	size_t n_rows;
-	const kh_page_coverage *coverage;
+	/* where the reads of species lie, and how near they are to its references */
+	const kh_covered *coverage;
 	size_t n_coverage;
 } kh_page_sample;
 
@@ -86,8 +72,10 @@ typedef struct kh_page {
 	size_t n_samples;               /* at least 1 */
 	const kh_page_column *column;
 	size_t n_columns;
-	const double *identity;         /* borders of ranges, ascending, 0 to 1: n_identities + 1 */
-	size_t n_identities;            /* ranges */
+	/* NULL: no sample has coverage; else the database that it is of, whose taxa are those of
+	 * the page, and the k of its features */
+	const kh_db *db;
+	uint32_t k;
 	const kh_page_fact *fact;
 	size_t n_facts;
 	const struct kh_page_known *known;      /* the taxa of the database: known.h; or NULL */

@@ -2,8 +2,7 @@
 #include <config.h>
 #include "run/flow_in.h"
 
-#include "run/paf.h"
-#include "run/sam.h"
+#include "run/aligned.h"
 #include "run/select.h"
 
 kh_texts kh_flow_texts(const kh_flow *f, work *w)

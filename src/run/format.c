@@ -3,12 +3,13 @@
 
 #include <string.h>
 #include "run/digits.h"
-#include "run/list.h"
 #include "run/one_line.h"
-#include "run/paf.h"
 
 /* --- into memory that has been made: each returns the place of the next byte ---------- */
-enum { FIXED = 256 };                   /* all of a line but id and name */
+enum {
+	FIXED = 256,            /* all of a line but id, name and k-mers */
+	KMER_RUN = 24           /* of these, a run */
+};
 
 static char *put_char(char *at, char c)
 {
@@ -103,6 +104,31 @@ static char *put_features(char *at, const kh_call *c, bool called, number taxid,
 	return put_named(at, 'A', ambiguous);
 }
 
+/* "562:13 0:4 A:31 |:| 562:2": what the k-mers of a fragment were called, as Kraken 2 writes it.
+ * Between two runs stands a blank, and behind ambiguous k-mers one more even at the end. */
+static char *put_kmers(char *at, const kh_taxonomy *tax, const kh_k2_run *run, size_t n)
+{
+	if (n == 0)
+		return put_bytes(at, "0:0", 3);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t what = run[i].what;
+
+		if (what == KH_K2_MATES || what == KH_K2_FRAMES) {
+			at = put_bytes(at, what == KH_K2_MATES ? "|:|" : "-:-", 3);
+		} else {
+			if (what == KH_K2_AMBIGUOUS)
+				*at++ = 'A';
+			else
+				at = put_number(at, what == KH_NO_TAXON ? 0 : tax->taxid[what]);
+			*at++ = ':';
+			at = put_number(at, run[i].n);
+		}
+		*at = ' ';
+		at += i + 1 < n || what == KH_K2_AMBIGUOUS;
+	}
+	return at;
+}
+
 static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len, uint32_t taxid,
 		       number *where)
 {
@@ -190,7 +216,7 @@ void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i
 	if (r[1] && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
 	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
 		l->id_len -= 2;
-	if (s->column5 != KH_COLUMN5_FEATURES)
+	if (!s || s->column5 != KH_COLUMN5_FEATURES)
 		return;
 	for (int mate = 0; mate < 2 && r[mate]; mate++)
 		l->ambiguous += ambiguous_kmers(blk[mate], r[mate], s->k);
@@ -206,7 +232,7 @@ void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const
 	number where;
 	char *at;
 
-	if (!kh_buf_reserve(b, l->id_len + name_len + lineage + FIXED + kh_list_bytes(l->n_runs)))
+	if (!kh_buf_reserve(b, l->id_len + name_len + lineage + FIXED + KMER_RUN * l->n_runs))
 		return;
 	at = put_char(b->p + b->n, called ? 'C' : 'U');
 	at = put_char(at, '\t');
@@ -224,11 +250,8 @@ void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const
 	case KH_COLUMN5_FEATURES:
 		at = put_features(at, call, taxid != 0, where, l->ambiguous);
 		break;
-	case KH_COLUMN5_NONE:
-		at = put_bytes(at, "0:0", 3);
-		break;
 	case KH_COLUMN5_KMERS:
-		at = kh_list_put(at, s->tax, l->run, l->n_runs);
+		at = put_kmers(at, s->tax, l->run, l->n_runs);
 		break;
 	case KH_COLUMN5_QUICK:
 		at = put_bytes(put_bytes(at, where.at, where.len), ":Q", 2);
@@ -242,6 +265,15 @@ void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const
 		at = put_identity(put_char(at, '\t'), l);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
+}
+
+/* Columns of all alignments of a fragment, and how many of them match. */
+static void add_identity(const kh_alignments *a, size_t i, kh_line_parts *l)
+{
+	for (size_t k = 0; k < a->list[i].n; k++) {
+		l->matches += a->v[a->list[i].from + k].matches;
+		l->columns += a->v[a->list[i].from + k].columns;
+	}
 }
 
 /* Where a GPU has made the calls, names and masks of a job are in no near cache any more. */
@@ -271,7 +303,7 @@ void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i)
 	if (s->second)
 		l.second = &t->candidates[i];
 	if (s->identity)
-		kh_paf_identity(t->aligned, i, &l.matches, &l.columns);
+		add_identity(t->aligned, i, &l);
 	kh_format_parts(b, s, &l, &t->call[i]);
 }
 

@@ -16,7 +16,6 @@
 /* What column 5 of a line has. */
 enum kh_column5 {
 	KH_COLUMN5_FEATURES,            /* the call's, others, ambiguous: "562:31 0:4 A:30" */
-	KH_COLUMN5_NONE,                /* "0:0" */
 	KH_COLUMN5_KMERS,               /* what each k-mer was called, in order: kh_task.runs */
 	KH_COLUMN5_QUICK                /* "562:Q" */
 };
@@ -53,7 +52,8 @@ static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool
  * last has the task's runs for KH_COLUMN5_KMERS, and what the style adds. */
 void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i);
 
-/* The same in two steps, where the call comes later.  `id` is borrowed from the job. */
+/* The same in two steps, where the call comes later.  `id` is borrowed from the job.  Without a
+ * style ambiguous k-mers are not counted. */
 typedef struct kh_line_parts {
 	const char *id;
 	size_t id_len;

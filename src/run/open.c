@@ -58,12 +58,9 @@ int kh_open_check_database(const kh_paths *p, const char *db, kh_err *err)
 	if (!rc)
 		rc = kh_paths_input(p, file, "the database", err);
 	for (size_t i = 0; i < 2 && !rc && kh_db_is_kraken_file(file); i++) {
-		const int folder = (int)(kh_base_name(file) - file);
-		char *other = NULL;
+		char *other;
 
-		if (asprintf(&other, "%.*s%s", folder, file, kraken[i]) < 0)
-			rc = (other = NULL, kh_fail_nomem(err));
-		else
+		if (!(rc = kh_path_beside(&other, file, err, "%s", kraken[i])))
 			rc = kh_paths_input(p, other, "a file of the database", err);
 		free(other);
 	}

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "run/paf.h"
+#include "run/aligned.h"
 
 #include <string.h>
 #include "run/digits.h"
@@ -87,20 +87,10 @@ static void put_line(kh_buf *b, const kh_db *db, const kh_line_parts *l, const k
 void kh_format_paf(kh_buf *b, const kh_db *db, const kh_task *t, size_t i)
 {
 	const kh_alignments *a = t->aligned;
-	const kh_style plain = { .column5 = KH_COLUMN5_NONE };
 	kh_line_parts l;
 
 	if (a->list[i].n > 0)
-		kh_line_of(&l, &plain, t->job, i);
+		kh_line_of(&l, NULL, t->job, i);
 	for (size_t k = 0; k < a->list[i].n; k++)
 		put_line(b, db, &l, a, &a->v[a->list[i].from + k]);
-}
-
-void kh_paf_identity(const kh_alignments *a, size_t i, uint64_t *matches, uint64_t *columns)
-{
-	*matches = *columns = 0;
-	for (size_t k = 0; k < a->list[i].n; k++) {
-		*matches += a->v[a->list[i].from + k].matches;
-		*columns += a->v[a->list[i].from + k].columns;
-	}
 }

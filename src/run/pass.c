@@ -68,8 +68,8 @@ static int open_kept(kh_pass *s, kh_err *err)
 		if (path && strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0)
 			beside = path;
 	}
-	if (!beside && asprintf(&name, "%s/", tmp && *tmp ? tmp : "/tmp") < 0)
-		return kh_fail_nomem(err);
+	if (!beside && (rc = kh_print(&name, err, "%s/", tmp && *tmp ? tmp : "/tmp")))
+		return rc;
 	rc = kh_frames_open(&s->kept, beside ? beside : name, s->o.threads, s->o.reads, err);
 	free(name);
 	return rc;

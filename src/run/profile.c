@@ -63,13 +63,13 @@ static double covered_by(const kh_presence *p, double bases, double genome)
 	return (even < 1 ? even : 1) * -expm1(-bases / genome);
 }
 
-static void add_species(const kh_profile_input *in, const struct lengths *l, uint32_t t,
-			struct sum *s)
+static void add_species(const kh_profile *p, const kh_results *r, const struct lengths *l,
+			uint32_t t, struct sum *s)
 {
-	const double fragments = in->fragments > 0 ? (double)in->fragments : 1;
+	const double fragments = r->sum.fragments > 0 ? (double)r->sum.fragments : 1;
 	const double each = s->first > 0 ? (double)s->bases / (double)s->first
-					 : (double)in->bases / fragments;
-	const double stretch = KH_STRETCH * (double)in->db->h->sampling.stride;
+					 : (double)r->sum.bases / fragments;
+	const double stretch = KH_STRETCH * (double)p->db->h->sampling.stride;
 
 	s->detected = detected_of(s->presence);
 	s->reads = reads_of(s);
@@ -116,23 +116,24 @@ static void add_like(struct sum *above, const struct sum *s)
 			above->n_like++;
 }
 
-static void add_up(const kh_profile_input *in, const struct lengths *l, struct sum *s)
+static void add_up(const kh_profile *p, const kh_results *r, const struct lengths *l, struct sum *s)
 {
-	const kh_taxonomy *tax = in->db->tax;
-	const kh_model *m = in->result->model;
+	const kh_taxonomy *tax = p->db->tax;
+	const kh_pass_result *x = kh_pass_result_of(r->pass);
+	const kh_model *m = x->model;
 
 	for (uint32_t t = 0; t < tax->n; t++)
-		s[t] = (struct sum) { .first = in->result->first[t],
-				      .final = in->tally->direct[t],
-				      .direct = in->result->direct[t],
-				      .bases = in->tally->bases[t] };
+		s[t] = (struct sum) { .first = x->first[t],
+				      .final = r->tally.direct[t],
+				      .direct = x->direct[t],
+				      .bases = r->tally.bases[t] };
 	for (uint32_t i = 0; i < m->n; i++)
 		s[m->at[i].taxon].presence = &m->at[i];
 	for (uint32_t t = tax->n - 1; t > 0; t--) {
 		struct sum *above = &s[tax->parent[t]];
 
 		if (tax->species[t] == t)
-			add_species(in, l, t, &s[t]);
+			add_species(p, r, l, t, &s[t]);
 		above->first += s[t].first;
 		above->final += s[t].final;
 		above->direct += s[t].direct;
@@ -146,25 +147,26 @@ static void add_up(const kh_profile_input *in, const struct lengths *l, struct s
 }
 
 /* What is estimated of several species may add up to a little more than there is. */
-static void fit_reads(const kh_profile_input *in, struct sum *s)
+static void fit_reads(const kh_profile *p, struct sum *s)
 {
-	const double all = (double)in->fragments, sum = s[0].reads;
+	const double all = (double)p->fragments, sum = s[0].reads;
 
-	for (uint32_t t = 0; t < in->db->tax->n && sum > all; t++)
+	for (uint32_t t = 0; t < p->db->tax->n && sum > all; t++)
 		s[t].reads *= all / sum;
 }
 
-static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t *n, kh_err *err)
+static int count_distinct(const kh_profile *p, const kh_results *r, uint32_t species,
+			  uint64_t *n, kh_err *err)
 {
-	const kh_taxonomy *tax = in->db->tax;
+	const kh_taxonomy *tax = p->db->tax;
 	kh_distinct one;
 	int rc;
 
-	if (in->tally->distinct.n == 0)
+	if (r->tally.distinct.n == 0)
 		return KH_OK;
 	rc = kh_distinct_init(&one, 1, err);
 	for (uint32_t t = species; t < tax->end[species] && !rc; t++)
-		rc = kh_distinct_join(&one, 0, &in->tally->distinct, t, err);
+		rc = kh_distinct_join(&one, 0, &r->tally.distinct, t, err);
 	if (!rc)
 		*n = kh_distinct_count(&one, 0);
 	kh_distinct_clear(&one);
@@ -209,10 +211,11 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
-static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum *s,
+static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
 		     const struct lengths *l, kh_err *err)
 {
-	const kh_taxonomy *tax = in->db->tax;
+	const uint64_t *translated = kh_pass_result_of(of->pass)->translated;
+	const kh_taxonomy *tax = p->db->tax;
 	int rc = KH_OK;
 
 	for (uint32_t t = 1; t < tax->n && !rc; t++) {
@@ -223,46 +226,46 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
 		*r = row_of(p, t, s, l->part[t]);
-		r->genome = l->stretches[t] * KH_STRETCH * in->db->h->sampling.stride;
-		r->translated = in->result->translated ? in->result->translated[t] : 0;
+		r->genome = l->stretches[t] * KH_STRETCH * p->db->h->sampling.stride;
+		r->translated = translated ? translated[t] : 0;
 		if (tax->species[t] == t)
-			rc = count_distinct(in, t, &r->distinct, err);
+			rc = count_distinct(p, of, t, &r->distinct, err);
 		p->n++;
 	}
 	return rc;
 }
 
 /* s[0]: of all taxa. */
-static void sum_up(kh_profile *p, const kh_profile_input *in, const struct sum *s)
+static void sum_up(kh_profile *p, const kh_results *r, const struct sum *s)
 {
-	p->first = in->fragments - s[0].first;
-	p->final = in->fragments - s[0].final;
+	p->first = r->sum.fragments - s[0].first;
+	p->final = r->sum.fragments - s[0].final;
 	p->named = s[0].reads;
-	p->bases = s[0].weight > (double)in->bases ? s[0].weight : (double)in->bases;
+	p->bases = s[0].weight > (double)r->sum.bases ? s[0].weight : (double)r->sum.bases;
 	p->unknown_bases = p->bases > 0 ? 1 - s[0].weight / p->bases : 1;
 	p->unknown_genomes = s[0].depth > 0 ? 1 - s[0].whole / p->bases : 1;
-	p->changed = in->result->model->changes;
+	p->changed = kh_pass_result_of(r->pass)->model->changes;
 }
 
-int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
+int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err *err)
 {
-	const uint32_t n = in->db->tax->n;
+	const uint32_t n = db->tax->n;
 	struct sum *s = kh_array(n, sizeof *s, err);
 	const struct lengths l = { kh_array(n, sizeof *l.stretches, err),
 				   kh_array(n, sizeof *l.part, err) };
 	int rc = KH_ENOMEM;
 
-	*p = (kh_profile) { .db = in->db, .fragments = in->fragments };
+	*p = (kh_profile) { .db = db, .fragments = r->sum.fragments };
 	p->row = kh_array(n, sizeof *p->row, err);
 	if (s && l.stretches && l.part && p->row) {
-		kh_species_stretches(in->db, l.stretches);
-		rc = kh_species_parts(in->db, l.stretches, l.part, err);
+		kh_species_stretches(db, l.stretches);
+		rc = kh_species_parts(db, l.stretches, l.part, err);
 	}
 	if (!rc) {
-		add_up(in, &l, s);
-		fit_reads(in, s);
-		sum_up(p, in, s);
-		rc = make_rows(p, in, s, &l, err);
+		add_up(p, r, &l, s);
+		fit_reads(p, s);
+		sum_up(p, r, s);
+		rc = make_rows(p, r, s, &l, err);
 	}
 	free(l.stretches);
 	free(l.part);
@@ -289,14 +292,4 @@ bool kh_profile_has_abundance(const kh_profile_row *r)
 
 	return !(p && p->verdict == KH_TOO_FEW) &&
 	       !(r->detected >= KH_DETECTED_LOW && r->genomes <= 0);
-}
-
-double kh_profile_unknown(const kh_profile *p)
-{
-	return (double)p->fragments > p->named ? (double)p->fragments - p->named : 0;
-}
-
-double kh_profile_features(const kh_presence *p)
-{
-	return p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0;
 }

@@ -8,7 +8,7 @@
 #ifndef KH_RUN_PROFILE_H
 #define KH_RUN_PROFILE_H
 
-#include "run/pass.h"
+#include "run/results.h"
 
 /* Was a species judged to be there?  Of a taxon above: the surest of its species. */
 enum kh_detected { KH_NOT_JUDGED, KH_NOT_DETECTED, KH_DETECTED_LOW, KH_DETECTED };
@@ -50,14 +50,8 @@ typedef struct kh_profile {
 	bool changed;                   /* calls */
 } kh_profile;
 
-typedef struct kh_profile_input {
-	const kh_db *db;
-	const kh_pass_result *result;
-	const kh_tally *tally;          /* final */
-	uint64_t fragments, bases;
-} kh_profile_input;
-
-int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err);
+/* Of a sample that had a second pass. */
+int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err *err);
 void kh_profile_clear(kh_profile *p);
 
 /* The share of `reads` in all fragments. */
@@ -65,13 +59,9 @@ double kh_profile_share(const kh_profile *p, double reads);
 /* Has it an abundance by genomes?  None has a species with too few reads, nor one that is there and
  * whose references are part of a genome, nor what has no other species than these. */
 bool kh_profile_has_abundance(const kh_profile_row *r);
-/* The reads of no species that was judged to be there. */
-double kh_profile_unknown(const kh_profile *p);
-/* Of the features of the species' fragments, the share that they found. */
-double kh_profile_features(const kh_presence *p);
 
-/* profile_text.c: appends to b. */
-int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
+/* profile_text.c: makes it and appends its table to b. */
+int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *err);
 /* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);

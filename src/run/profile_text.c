@@ -43,6 +43,9 @@ static const char header[] =
 static void add_presence(kh_buf *b, const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
+	/* of the features of the species' fragments, the share that they found */
+	const double total = p ? (double)p->fit.total : 0;
+	const double features = total > 0 ? (double)p->share * 4 / total : 0;
 	char covered[16] = "-";
 
 	if (!r->part)
@@ -57,7 +60,7 @@ static void add_presence(kh_buf *b, const kh_profile_row *r)
 	else
 		kh_buf_print(b, "\t%s\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n", covered, p->found,
 			     (double)p->expected / 256, r->distinct,
-			     100 * kh_profile_features(p));
+			     100 * features);
 }
 
 static void add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b)
@@ -90,7 +93,8 @@ static void add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b)
 
 static void add_unknown(const kh_profile *p, kh_buf *b)
 {
-	const double reads = kh_profile_unknown(p);
+	/* of no species that was judged to be there */
+	const double reads = (double)p->fragments > p->named ? (double)p->fragments - p->named : 0;
 
 	kh_buf_print(b, "unknown\t-\t-\t%.2f\t-\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
 		     "\t%" PRIu64 "\t%.6f\t-\t-\t-\t-\t-\t-\t-\n",
@@ -122,7 +126,7 @@ static int by_place(const void *x, const void *y)
 	return 0;
 }
 
-int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
+static int add_rows(const kh_profile *p, kh_buf *b, kh_err *err)
 {
 	static const char ranks[] = "SGFOCPKD";
 	struct place *place = kh_array(p->n, sizeof *place, err);
@@ -143,4 +147,16 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 	free(place);
 	add_unknown(p, b);
 	return KH_OK;
+}
+
+int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *err)
+{
+	kh_profile p;
+	int rc = kh_profile_make(&p, db, r, err);
+
+	if (rc)
+		return rc;
+	rc = add_rows(&p, b, err);
+	kh_profile_clear(&p);
+	return rc;
 }

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "run/sam.h"
+#include "run/aligned.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -245,7 +245,6 @@ static struct read read_of(const kh_buf *one, size_t at, const kh_record *r)
 void kh_format_sam(kh_buf *b, kh_buf *one, const kh_db *db, const kh_task *t, size_t i)
 {
 	const kh_alignments *a = t->aligned;
-	const kh_style plain = { .column5 = KH_COLUMN5_NONE };
 	const kh_aligned *first[2] = { NULL, NULL }, *v = a->v + a->list[i].from;
 	const kh_block *blk[2];
 	const kh_record *r[2];
@@ -254,7 +253,7 @@ void kh_format_sam(kh_buf *b, kh_buf *one, const kh_db *db, const kh_task *t, si
 
 	if (a->list[i].n == 0)
 		return;
-	kh_line_of(&parts, &plain, t->job, i);
+	kh_line_of(&parts, NULL, t->job, i);
 	kh_job_records(t->job, i, blk, r);
 	one->n = 0;
 	for (int mate = 0; mate < 2 && r[mate]; mate++) {

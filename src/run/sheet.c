@@ -2,7 +2,6 @@
 #include "run/sheet.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

@@ -8,28 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "io/paths.h"
 #include "io/source.h"
-
-/* A file as the system knows it. */
-struct identity {
-	dev_t dev;
-	ino_t ino;
-	bool stream;                    /* what is read from it is gone */
-	size_t sample, file;            /* of the sheet */
-};
-
-static int by_identity(const void *a, const void *b)
-{
-	const struct identity *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	if (x->ino != y->ino)
-		return x->ino < y->ino ? -1 : 1;
-	if (x->sample != y->sample)
-		return x->sample < y->sample ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
-}
 
 /* Nothing comes out of /dev/null, however often it is read. */
 static bool is_null(const struct stat *st)
@@ -40,8 +20,9 @@ static bool is_null(const struct stat *st)
 	       st->st_rdev == null.st_rdev;
 }
 
-/* Files that cannot be looked at are left out: opening them says why. */
-static size_t identify(const kh_sheet *s, struct identity *id)
+/* Files that cannot be looked at are left out: opening them says why.  stream: by file, what is
+ * read from it is gone. */
+static size_t identify(const kh_sheet *s, kh_file_id *id, bool *stream)
 {
 	size_t n = 0;
 
@@ -50,21 +31,20 @@ static size_t identify(const kh_sheet *s, struct identity *id)
 		struct stat st;
 
 		if ((standard ? fstat(STDIN_FILENO, &st) : stat(s->file[i].path, &st)) == 0 &&
-		    !is_null(&st))
-			id[n++] = (struct identity) { st.st_dev, st.st_ino, !S_ISREG(st.st_mode),
-						      s->file[i].sample, i };
+		    !is_null(&st)) {
+			id[n++] = (kh_file_id) { st.st_dev, st.st_ino, s->file[i].sample, i };
+			stream[i] = !S_ISREG(st.st_mode);
+		}
 	}
-	qsort(id, n, sizeof *id, by_identity);
+	qsort(id, n, sizeof *id, kh_by_file_id);
 	return n;
 }
 
-/* The file a is b again. */
-static int note_twice(const kh_sheet *s, const char *name, const struct identity *a,
-		      const struct identity *b, kh_errs *errs, kh_err *err)
+/* The file f is g again. */
+static int note_twice(const kh_sheet *s, const char *name, const kh_sheet_file *f,
+		      const kh_sheet_file *g, bool stream, kh_errs *errs, kh_err *err)
 {
-	const kh_sheet_file *f = &s->file[a->file], *g = &s->file[b->file];
-
-	if (!f->line && a->stream)
+	if (!f->line && stream)
 		return kh_fail(err, KH_EUSAGE, "%s is named twice, and can be read only once",
 			       f->path);
 	if (!f->line && f->second != g->second)
@@ -84,18 +64,19 @@ static int note_twice(const kh_sheet *s, const char *name, const struct identity
 
 int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
 {
-	struct identity *id = kh_array(s->n_files, sizeof *id, err);
-	const size_t n = id ? identify(s, id) : 0;
-	int rc = id ? KH_OK : KH_ENOMEM;
+	kh_file_id *id = kh_array(s->n_files, sizeof *id, err);
+	bool *stream = kh_array(s->n_files, sizeof *stream, err);
+	int rc = id && stream ? KH_OK : KH_ENOMEM;
+	const size_t n = rc ? 0 : identify(s, id, stream);
 
-	for (size_t i = 1; i < n && !rc; i++) {
-		const struct identity *a = &id[i], *b = a - 1;
+	for (size_t k = 1; k < n && !rc; k++) {
+		const kh_sheet_file *f = &s->file[id[k].i], *g = &s->file[id[k - 1].i];
+		const bool once = stream[id[k].i];
 
-		if (a->dev != b->dev || a->ino != b->ino)
-			continue;
-		if (a->stream || a->sample == b->sample)
-			rc = note_twice(s, name, a, b, errs, err);
+		if (kh_is_same_file(&id[k], &id[k - 1]) && (once || f->sample == g->sample))
+			rc = note_twice(s, name, f, g, once, errs, err);
 	}
+	free(stream);
 	free(id);
 	return rc;
 }

@@ -56,12 +56,8 @@ static int check_paths(kh_feed *f, kh_err *err)
 			f->total += f->o.to > 0 && i + 1 == f->st[s].n_path ? f->o.to : size;
 		}
 	f->total -= f->o.from;
-	if (f->o.from > 0 && asprintf(&f->st[0].part, "%s (from byte %llu on)", f->st[0].path[0],
-				      (unsigned long long)f->o.from) < 0) {
-		f->st[0].part = NULL;
-		return kh_fail_nomem(err);
-	}
-	return KH_OK;
+	return f->o.from > 0 ? kh_print(&f->st[0].part, err, "%s (from byte %llu on)",
+					f->st[0].path[0], (unsigned long long)f->o.from) : KH_OK;
 }
 
 static int stream_open(kh_feed *f, unsigned s, kh_err *err)

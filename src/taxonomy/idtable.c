@@ -1,7 +1,6 @@
 #include <config.h>
 #include "taxonomy/idtable.h"
 
-#include <string.h>
 
 enum { SIMPLE = 4 };
 

@@ -157,13 +157,9 @@ static int prefix_of(kh_span s)
 
 static int check_part(const kh_lineage_row *row, kh_span s, kh_errs *errs, kh_err *err, bool *bad)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f) {
-			*bad = true;
-			return BAD(row, errs, err, "\"%s\" is not printable text",
-				   kh_span_show(s).s);
-		}
-	return KH_OK;
+	*bad = s.n > 0 && !kh_span_is_printable(s);
+	return *bad ? BAD(row, errs, err, "\"%s\" is not printable text", kh_span_show(s).s)
+		    : KH_OK;
 }
 
 /* Splits a lineage into its parts that are not empty, with their prefixes. */

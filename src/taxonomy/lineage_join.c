@@ -8,9 +8,7 @@
 #include <config.h>
 #include "taxonomy/lineage_in.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include "base/mem.h"
 #include "taxonomy/taxdump.h"
 
 static bool same_rank(kh_rank a, kh_rank b)

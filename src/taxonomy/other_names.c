@@ -18,19 +18,11 @@ bool kh_taxother_is(kh_span class)
 	return false;
 }
 
-bool kh_taxname_is_printable(kh_span name)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if ((unsigned char)name.p[i] < ' ' || name.p[i] == 0x7f)
-			return false;
-	return name.n > 0;
-}
-
 int kh_taxdump_add_other(kh_taxdump *d, uint32_t taxid, kh_span name, kh_err *err)
 {
 	int rc;
 
-	if (!kh_taxname_is_printable(name) || kh_taxdump_node(d, taxid) == KH_NO_TAXON ||
+	if (!kh_span_is_printable(name) || kh_taxdump_node(d, taxid) == KH_NO_TAXON ||
 	    name.n >= UINT32_MAX - d->names.n)
 		return KH_OK;
 	if ((rc = KH_GROW(d->other, d->other_cap, d->n_other + 1, err)))

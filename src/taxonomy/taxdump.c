@@ -245,7 +245,7 @@ static int name_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_
 		return kh_taxdump_add_other(d, taxid, name, err);
 	if (rc || !kh_span_is(column[3], "scientific name"))
 		return rc;
-	if (!kh_taxname_is_printable(name))
+	if (!kh_span_is_printable(name))
 		return kh_fail(err, KH_EFORMAT,
 			       "%s:%llu: name of taxid %u: expected printable text, "
 			       "found \"%s\"",
@@ -483,12 +483,9 @@ int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 	int rc = KH_OK;
 
 	for (int i = 0; i < 3 && !rc; i++) {
-		if (asprintf(&path[i], "%s/%s", dir, kh_taxdump_file[i]) < 0) {
-			path[i] = NULL;
-			rc = kh_fail_nomem(err);
-		} else if (i < 2 || access(path[i], F_OK) == 0 || errno != ENOENT) {
+		rc = kh_print(&path[i], err, "%s/%s", dir, kh_taxdump_file[i]);
+		if (!rc && (i < 2 || access(path[i], F_OK) == 0 || errno != ENOENT))
 			rc = kh_tsv_open(&tsv[i], path[i], err);
-		}
 	}
 	if (!rc)
 		rc = parse(d, tsv, err);

@@ -55,8 +55,6 @@ int kh_taxdump_end(kh_taxdump *d, kh_err *err);
 
 /* Is it the class of a name by which people look for a taxon? */
 bool kh_taxother_is(kh_span class);
-/* Has it characters, and none of control? */
-bool kh_taxname_is_printable(kh_span name);
 /* Adds another name; one that cannot be shown is passed over, and so is one of no node. */
 int kh_taxdump_add_other(kh_taxdump *d, uint32_t taxid, kh_span name, kh_err *err);
 /* Sorts them; of equal ones of a taxon the first stays. */

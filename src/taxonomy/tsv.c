@@ -174,6 +174,14 @@ bool kh_span_is_word(kh_span s, const char *word)
 	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
 
+bool kh_span_is_printable(kh_span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+			return false;
+	return s.n > 0;
+}
+
 int kh_span_split(kh_span row, kh_span *column, int max)
 {
 	const char *p = row.p, *end = row.p + row.n;

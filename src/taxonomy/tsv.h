@@ -57,6 +57,8 @@ bool kh_span_u64(kh_span s, uint64_t *v);
 bool kh_span_is(kh_span s, const char *word);
 /* The same, whether letters are small or capital. */
 bool kh_span_is_word(kh_span s, const char *word);
+/* Has it characters, and none of control? */
+bool kh_span_is_printable(kh_span s);
 /* Has a row nothing but what may stand between columns?  Spreadsheets write such rows. */
 bool kh_row_is_blank(kh_span row);
 /* Does it begin with '#'?  So do comments, and some headers. */
