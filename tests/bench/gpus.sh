@@ -9,7 +9,6 @@
 #	build-equal      small data: CPU, one GPU, two, all, one as if it were three; spilled; and with a
 #	                 tandem repeat, for which ranges are divided anew
 #	build-L          L on 1, 2 and all GPUs with 16 threads each: index ready, phases of the last run
-#	build-side-L     the GPU side alone: L from memory, packed (kmerhash-bench build)
 #
 #	classify-equal   small data: CPU, one GPU, all of them replicated and sharded
 #	classify-L       times and shares on L, and the reports of all ways beside each other
@@ -97,13 +96,6 @@ ready() {
 build_L() {
 	refs_L
 	for n in $numbers; do ready "$n"; done
-}
-
-build_side_L() {
-	refs_L
-	for n in $numbers; do
-		"$KMERHASH-bench" --repeat 5 --threads $((16 * n)) --device "$(gpus "$n")" build "$WORK"/L/refs.*.fa || fail "kmerhash-bench build on $n GPUs"
-	done
 }
 
 # --- classify --------------------------------------------------------------------------
@@ -217,7 +209,6 @@ for step in "$@"; do
 	case $step in
 	build-equal) build_equal ;;
 	build-L) build_L ;;
-	build-side-L) build_side_L ;;
 	classify-equal) classify_equal ;;
 	classify-L) classify_L ;;
 	threads-L) threads_L ;;

@@ -29,21 +29,19 @@ struct row {
 #define AT(field) offsetof(struct values, field)
 static const struct row rows[] = {
 	{ "db", "FILE", "a database: for pipeline's stages of classify", AT(db), 0, 0 },
-	{ "device", "NAME", "auto, cpu, cuda or cuda:0,2 [auto; build: cuda]",
-	  AT(device), 0, 0 },
+	{ "device", "NAME", "pipeline: auto, cpu, cuda or cuda:1 [auto]", AT(device), 0, 0 },
 	{ "dir", "DIR", "pipeline: where files are written [TMPDIR, or /tmp]", AT(dir), 0, 0 },
 	{ "experiment", "NAME", "tables: only this experiment [all]", AT(experiment), 0, 0 },
 	{ "log2n", "N", "tables: 2^N pairs a case [each experiment's own]", AT(log2n), 10, 30 },
 	{ "repeat", "N", "runs a case; the median counts [5]", AT(repeat), 1, KH_BENCH_RUNS },
 	{ "table", "NAME", "tables: only this table [all]", AT(table), 0, 0 },
-	{ "threads", "N", "pipeline, build: workers [all CPUs]", AT(threads), 1, 1024 },
+	{ "threads", "N", "pipeline: workers [all CPUs]", AT(threads), 1, 1024 },
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
 static void usage(void)
 {
-	printf("Usage: kmerhash-bench [options] tables | pipeline REFERENCE.fa... | "
-	       "build REFERENCE.fa...\n"
+	printf("Usage: kmerhash-bench [options] tables | pipeline REFERENCE.fa...\n"
 	       "measure the stages of kmerhash, or the GPU hash tables\n\nOptions:\n");
 	for (size_t i = 0; i < N_ROWS; i++) {
 		char left[64];
@@ -95,21 +93,6 @@ static int parse(int argc, char **argv, struct values *v, kh_err *err)
 }
 
 /* --- what is measured ------------------------------------------------------------- */
-static unsigned threads(const struct values *v)
-{
-	return v->threads ? (unsigned)v->threads : kh_cpus();
-}
-
-/* Devices for what only GPUs do. */
-static int gpus(kh_choice *choice, const struct values *v, kh_err *err)
-{
-	int rc = kh_backend_choose(choice, v->device ? v->device : "cuda", err);
-
-	return rc || !choice->backend->on_host
-		       ? rc
-		       : kh_fail(err, KH_EUSAGE, "this is measured on GPUs");
-}
-
 static int pipeline(const struct values *v, kh_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -120,23 +103,10 @@ static int pipeline(const struct values *v, kh_err *err)
 					.dir = v->dir        ? v->dir
 					       : tmp && *tmp ? tmp
 							     : "/tmp",
-					.threads = threads(v),
+					.threads = v->threads ? (unsigned)v->threads : kh_cpus(),
 					.repeat = (int)v->repeat };
 
 	return kh_bench_pipeline(&o, stdout, err);
-}
-
-static int build(const struct values *v, kh_err *err)
-{
-	kh_choice choice;
-	const kh_bench_packed_options o = { .choice = &choice,
-					    .refs = v->refs,
-					    .n_refs = v->n_refs,
-					    .threads = threads(v),
-					    .repeat = (int)v->repeat };
-	int rc = gpus(&choice, v, err);
-
-	return rc ? rc : kh_bench_packed(&o, stdout, err);
 }
 
 static int tables(const struct values *v, kh_err *err)
@@ -156,7 +126,6 @@ static int run(int argc, char **argv, kh_err *err)
 		bool refs;      /* it needs references; the others take no operand */
 		int (*run)(const struct values *v, kh_err *err);
 	} what[] = { { "pipeline", true, pipeline },
-		     { "build", true, build },
 		     { "tables", false, tables } };
 	struct values v = { .repeat = 5 };
 	int first = parse(argc, argv, &v, err);
@@ -168,8 +137,8 @@ static int run(int argc, char **argv, kh_err *err)
 	for (size_t i = 0; i < sizeof what / sizeof what[0] && first < argc; i++)
 		if (strcmp(argv[first], what[i].name) == 0 && what[i].refs == (v.n_refs > 0))
 			return what[i].run(&v, err);
-	return kh_fail(err, KH_EUSAGE, "what to measure must be named: tables, or pipeline or "
-				       "build and references");
+	return kh_fail(err, KH_EUSAGE, "what to measure must be named: tables, or pipeline and "
+				       "references");
 }
 
 int main(int argc, char **argv)

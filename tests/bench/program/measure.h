@@ -22,20 +22,6 @@ typedef struct kh_bench_pipeline_options {
  * Nothing is left in dir. */
 int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err);
 
-/* --- on GPUs; KH_ENODEV without CUDA ------------------------------------------------ */
-typedef struct kh_bench_packed_options {
-	const kh_choice *choice;        /* the devices; all of them are used at once */
-	const char *const *refs;        /* n_refs FASTA files */
-	size_t n_refs;
-	unsigned threads;
-	int repeat;
-} kh_bench_packed_options;
-
-/* What GPUs do in a build, of references that come packed from memory.  A line for each run: the
- * seconds from the first block given to the GPUs until the index is ready, and those of each step
- * on the device that took longest for it. */
-int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err);
-
 /* --- with the library of cuda/tables; KH_ENODEV without it -------------------------- */
 typedef struct kh_bench_tables_options {
 	const char *experiment;         /* limits, targets ... (kht_bench_list); NULL: all */

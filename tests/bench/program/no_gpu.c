@@ -1,17 +1,9 @@
 /* no_gpu.c - in place of those of gpu/ where there is no CUDA */
 #include <config.h>
-#include "tests/bench/program/measure.h"
 #include "tests/bench/program/bench_in.h"
 
 int kh_bench_cuda(kh_bench *b, kh_err *err)
 {
 	(void)b;
 	return kh_fail(err, KH_ENODEV, "pipeline: built without CUDA");
-}
-
-int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
-{
-	(void)o;
-	(void)out;
-	return kh_fail(err, KH_ENODEV, "build: built without CUDA");
 }

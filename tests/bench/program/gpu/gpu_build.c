@@ -208,7 +208,7 @@ static int take_image(void *arg, const kh_image *im, kh_err *err)
 	return KH_OK;
 }
 
-int kh_gpu_bench_finish(kh_builder *b, const kh_refs *r, const kh_finish *how, kh_err *err)
+static int make_index(kh_builder *b, const kh_refs *r, const kh_finish *how, kh_err *err)
 {
 	const size_t n = r->n;
 	uint32_t *first = kh_array(n + 1, 4, err), *taxon = kh_array(n + 1, 4, err),
@@ -282,9 +282,9 @@ static int build(struct build *u, kh_err *err)
 		rc = kh_threads_run(u->m, u->g->b->o->threads, build_worker, u, err);
 	u->read = kh_seconds() - from;
 	if (!rc)
-		rc = kh_gpu_bench_finish(u->builder, &u->refs,
-					 &(kh_finish) { .sink = take_image, .arg = u,
-							.ready = is_ready }, err);
+		rc = make_index(u->builder, &u->refs,
+				&(kh_finish) { .sink = take_image, .arg = u,
+					       .ready = is_ready }, err);
 	if (!rc) {
 		u->ready = u->is_ready - from;
 		u->out = u->bytes / (kh_seconds() - u->is_ready);

@@ -5,7 +5,6 @@
 #include "tests/bench/program/bench_in.h"
 #include "cuda/builder/builder.h"
 #include "cuda/gpu/gpu.h"
-#include "build/refs.h"
 
 typedef struct kh_gpu_bench {
 	kh_bench *b;
@@ -27,8 +26,6 @@ int kh_gpu_bench_stop(kh_gpu_bench *g, kh_bench_pass *p, kh_err *err);
  * references, which wants the device's memory for itself. */
 int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err);
 int kh_gpu_bench_build(kh_gpu_bench *g, kh_err *err);
-/* Makes the index of the references, each a target of one species; `how` says all but the bins. */
-int kh_gpu_bench_finish(kh_builder *b, const kh_refs *r, const kh_finish *how, kh_err *err);
 /* gpu_classify.c */
 int kh_gpu_bench_classify(kh_gpu_bench *g, kh_err *err);
 /* query_time.c: seconds that the kernels take for a job, on the first device of the engine, which
