@@ -90,8 +90,8 @@ static KH_HD uint32_t kh_class_best(const kh_candidates *cand)
 {
 	uint32_t best = KH_NO_TAXON, n = 0;
 
-	for (int i = 0; i < KH_CANDIDATES; i++)
-		if (cand->species[i] != KH_NO_TAXON && cand->drop[i] == 0) {
+	for (int i = 0; i < KH_CANDIDATES && cand->species[i] != KH_NO_TAXON; i++)
+		if (cand->drop[i] == 0) {
 			best = cand->species[i];
 			n++;
 		}

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 #include "sample/logs.h"
 
@@ -90,13 +91,30 @@ struct search {
 	uint8_t *shift;
 };
 
-static bool has_any(const uint32_t *mask, uint64_t from, uint64_t end, uint32_t own)
+static bool are_zero(const uint32_t x[8])
 {
-	uint32_t any = 0;
+	uint64_t y[4];
 
-	for (uint64_t x = from; x < end; x++)
-		any |= mask[x] & own;
-	return any != 0;
+	memcpy(y, x, sizeof y);
+	return (y[0] | y[1] | y[2] | y[3]) == 0;
+}
+
+/* The blocks of 2^shift of n masks that have any of `own`; most masks of a small sample are 0. */
+static uint32_t count_blocks(const uint32_t *mask, uint64_t n, uint32_t own, uint8_t shift)
+{
+	uint32_t found = 0;
+
+	for (uint64_t x = 0; x < n && own;) {
+		if (n - x >= 8 && are_zero(mask + x)) {
+			x += 8;
+		} else if (mask[x] & own) {
+			found++;
+			x = ((x >> shift) + 1) << shift;
+		} else {
+			x++;
+		}
+	}
+	return found;
 }
 
 static int search_some(void *arg, unsigned id, kh_err *err)
@@ -105,13 +123,9 @@ static int search_some(void *arg, unsigned id, kh_err *err)
 	const uint64_t n = s->w->in->db->h->n_targets;
 
 	(void)err;
-	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++) {
-		const uint64_t end = s->first[t + 1], block = UINT64_C(1) << s->shift[t];
-
-		for (uint64_t x = s->first[t]; s->own[t] && x < end; x += block)
-			s->found[t] += has_any(s->w->in->mask, x,
-					       end - x < block ? end : x + block, s->own[t]);
-	}
+	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++)
+		s->found[t] = count_blocks(s->w->in->mask + s->first[t],
+					   s->first[t + 1] - s->first[t], s->own[t], s->shift[t]);
 	return KH_OK;
 }
 

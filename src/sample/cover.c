@@ -191,17 +191,17 @@ static int64_t together(const kh_presence *p, const kh_probe *q, uint64_t a)
 	return (int64_t)(c->n > blocks ? c->n - blocks : 0);
 }
 
-/* Of all that the species has, and that is clear, n would be alone. */
-static uint32_t find_part(const kh_work *w, uint32_t i)
+/* Of all that the species has, and that is clear, n would be alone; `alone`: of perfect reads. */
+static uint32_t find_part(const kh_work *w, uint32_t i, uint32_t alone)
 {
 	const kh_cover *c = &w->m->at[i].cover;
 	uint64_t all = 0, part;
 
 	for (uint32_t cell = 0; cell < KH_LONG * KH_SHARES; cell++)
 		all += cell % KH_SHARES >= CLEAR ? w->many[i][cell] : 0;
-	if (c->alone == 0 || all == 0)
+	if (alone == 0 || all == 0)
 		return 0;
-	part = (c->n << 8) * KH_COVER_ONE / all * KH_COVER_ONE / c->alone;
+	part = (c->n << 8) * KH_COVER_ONE / all * KH_COVER_ONE / alone;
 	return part < UINT32_MAX ? (uint32_t)part : UINT32_MAX;
 }
 
@@ -263,6 +263,14 @@ static bool lacks_genes(const kh_work *w, const kh_presence *p, uint64_t found)
 	       3 * KH_COVER_ONE * (are - may) > (all + CROWDED) * (even ? A_FEW : alike);
 }
 
+/* It lies over enough, with enough of its own. */
+static bool is_there(const kh_cover *c)
+{
+	const uint32_t share = least(c->share + c->off, KH_COVER_ONE);
+
+	return share * least(c->part, KH_COVER_ONE) >= THERE * KH_COVER_ONE;
+}
+
 /* A strain beside a relative is not judged so: most of these are the relative's. */
 static bool is_refuted(const kh_presence *p)
 {
@@ -270,11 +278,9 @@ static bool is_refuted(const kh_presence *p)
 	const uint32_t d = kh_divergence[p->fit.one_shape];
 	const bool as_it_is = p->fit.one_weight >> 4 >= KH_NEARLY_ALL && c->alone >= TOLD &&
 			      (d <= AS_IT_IS || (d <= PART_OF && !c->sister));
-	const uint32_t share = least(c->share + c->off, KH_COVER_ONE);
-	const bool there = share * least(c->part, KH_COVER_ONE) >= THERE * KH_COVER_ONE;
 
 	return c->n >= KH_COVER_LEAST && c->alone >= SOME && !as_it_is &&
-	       p->fit.kind != KH_FIT_PAIR && (!there || c->lacks || c->lead < LEAD);
+	       p->fit.kind != KH_FIT_PAIR && (!is_there(c) || c->lacks || c->lead < LEAD);
 }
 
 /* found[i]: its blocks with any; found_genes[i]: those of genes, of species that are far. */
@@ -314,9 +320,36 @@ static void describe(kh_work *w, uint32_t i, uint64_t found, uint64_t found_gene
 	c->share = find_share(p, q, c->shift, found);
 	c->off = root(OFF * OFF / c->n);
 	c->lacks = lacks_genes(w, p, found_genes);
-	c->part = find_part(w, i);
+	c->part = find_part(w, i, c->alone);
 	c->lead = find_lead(c, q);
 	p->refuted = is_refuted(p);
+}
+
+/* Does it lie over so much at least? */
+static bool lies_over(const kh_presence *p, uint32_t share)
+{
+	return !p->by_long && p->cover.n >= KH_COVER_LEAST &&
+	       p->cover.share >= share + p->cover.off;
+}
+
+/* Would it stand, and lie all over its genome, whatever the text says?  If fewer perfect reads are
+ * its alone, or some places have fewer than others, its share and its part are greater; and if
+ * fewer of them lead, more of its fragments do in proportion.  (A share is less by one here, as it
+ * is rounded.) */
+static bool is_clear(const kh_work *w, uint32_t i, uint64_t found)
+{
+	static const kh_probe all_alone;
+	kh_presence p = w->m->at[i];
+	kh_cover *c = &p.cover;
+
+	if (c->n < KH_COVER_LEAST)
+		return false;
+	c->share = find_share(&p, &all_alone, c->shift, found) - 1;
+	c->off = root(OFF * OFF / c->n);
+	c->part = find_part(w, i, KH_COVER_ONE);
+	return p.fit.kind == KH_FIT_SINGLE && p.fit.own && p.fit.many_long < KH_FEW &&
+	       !is_far(&p) && lies_over(&p, ALL_OVER) && is_there(c) &&
+	       c->sole * KH_COVER_ONE / c->n >= LEAD;
 }
 
 int kh_cover_make(kh_work *w, kh_err *err)
@@ -326,18 +359,15 @@ int kh_cover_make(kh_work *w, kh_err *err)
 	int rc = found && found_genes ? search(w, found, found_genes, err) : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
+		w->m->at[i].cover.clear = is_clear(w, i, found[i]);
+	if (!rc)
+		rc = kh_probe_make(w, err);
+	for (uint32_t i = 0; i < w->m->n && !rc; i++)
 		if (w->m->at[i].cover.n > 0)
 			describe(w, i, found[i], found_genes[i]);
 	free(found);
 	free(found_genes);
 	return rc;
-}
-
-/* Does it lie over so much at least? */
-static bool lies_over(const kh_presence *p, uint32_t share)
-{
-	return !p->by_long && p->cover.n >= KH_COVER_LEAST &&
-	       p->cover.share >= share + p->cover.off;
 }
 
 void kh_cover_rescue(kh_presence *p)

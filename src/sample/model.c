@@ -346,8 +346,8 @@ static int work(kh_work *w, kh_err *err)
 	    (rc = kh_ties_open(w, err)))
 		return rc;
 	kh_cover_begin(w);
-	if ((rc = settle(w, err)) || (rc = kh_probe_make(w, err)) || (rc = kh_cover_make(w, err)) ||
-	    (rc = kh_told_make(w, err)) || (rc = settle(w, err)))
+	if ((rc = settle(w, err)) || (rc = kh_cover_make(w, err)) || (rc = kh_told_make(w, err)) ||
+	    (rc = settle(w, err)))
 		return rc;
 	kh_judge_long(w);
 	for (uint32_t i = 0; i < w->m->n; i++) {

@@ -69,6 +69,7 @@ typedef struct kh_cover {
 	uint32_t lead;                  /* sole ones, of as many as of perfect reads */
 	bool sister;                    /* another species is near some perfect reads */
 	bool lacks;                     /* it lacks genes that strains have */
+	bool clear;                     /* it would stand whatever perfect reads were */
 	uint8_t shift, shift_genes;     /* a block is 2^shift stretches */
 } kh_cover;
 

@@ -2,12 +2,12 @@
  * probe.c - what the text says of reads of a species' references, of which it has been made
  *
  * Of short ones, of 32 places, which have the species alone as their best: what all its relatives
- * have as well is not the species' alone, be it there or not (cover.c).  They lie in blocks of the
- * size that the species' are counted in; they are perfect, about as long as most of the sample's,
- * and pairs where that makes them so.  Of long ones, how many are called the species (told.c).
- * They have as many errors as half of the sample's are away from the species, as these make close
- * species harder to tell apart: half of them other bases, a quarter bases that are inserted, and a
- * quarter such that are deleted.
+ * have as well is not the species' alone, be it there or not (cover.c, which says of which species
+ * it matters).  They lie in blocks of the size that the species' are counted in; they are perfect,
+ * about as long as most of the sample's, and pairs where that makes them so.  Of long ones, how
+ * many are called the species (told.c).  They have as many errors as half of the sample's are away
+ * from the species, as these make close species harder to tell apart: half of them other bases, a
+ * quarter bases that are inserted, and a quarter such that are deleted.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -225,16 +225,22 @@ static int ask_long(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err
 	return rc;
 }
 
+static bool wants_short(const kh_presence *p)
+{
+	return kh_fit_short(&p->fit) >= KH_FEW && p->cover.n >= KH_COVER_LEAST && !p->cover.clear;
+}
+
+static bool wants_long(const kh_presence *p)
+{
+	return p->fit.many_long >= KH_FEW;
+}
+
 static int ask_about(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
 {
-	const kh_fit *fit = &w->m->at[i].fit;
-	int rc = KH_OK;
+	const kh_presence *p = &w->m->at[i];
+	const int rc = wants_short(p) ? ask_short(w, matcher, m, i, err) : KH_OK;
 
-	if (!kh_probe_has(w, i))
-		return KH_OK;
-	if (kh_fit_short(fit) >= KH_FEW && w->m->at[i].cover.n >= KH_COVER_LEAST)
-		rc = ask_short(w, matcher, m, i, err);
-	return rc || fit->many_long < KH_FEW ? rc : ask_long(w, matcher, m, i, err);
+	return rc || !wants_long(p) ? rc : ask_long(w, matcher, m, i, err);
 }
 
 static int ask_some(void *arg, unsigned id, kh_err *err)
@@ -313,11 +319,11 @@ int kh_probe_make(kh_work *w, kh_err *err)
 	w->probe = kh_array(w->m->n, sizeof *w->probe, err);
 	rc = w->probe ? find_places(w, err) : KH_ENOMEM;
 	w->n_due = 0;
-	for (uint32_t i = 0; i < w->m->n; i++)
-		if (w->m->at[i].fit.total >= KH_FEW)
+	for (uint32_t i = 0; i < w->m->n && !rc; i++)
+		if (kh_probe_has(w, i) && (wants_short(&w->m->at[i]) || wants_long(&w->m->at[i])))
 			w->due[w->n_due++] = i;
 	atomic_store(&w->next, 0);
-	return rc ? rc : kh_work_run(w, w->n_due, FEW_SPECIES, ask_some, err);
+	return w->n_due == 0 ? rc : kh_work_run(w, w->n_due, FEW_SPECIES, ask_some, err);
 }
 
 /* --- the species as if it were not there ---------------------------------------------------- */
