@@ -2,11 +2,10 @@
 #ifndef KH_BASE_SYSTEM_H
 #define KH_BASE_SYSTEM_H
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
-#include <unistd.h>
 
 static inline uint64_t kh_nanoseconds(struct timespec t)
 {
@@ -14,18 +13,6 @@ static inline uint64_t kh_nanoseconds(struct timespec t)
 }
 
 /* All n bytes from byte `at` of a file on, or those that there are; -1, with errno. */
-static inline ssize_t kh_read_at(int fd, void *to, size_t n, uint64_t at)
-{
-	size_t got = 0;
-	ssize_t r = 1;
-
-	while (got < n && r != 0) {
-		r = pread(fd, (char *)to + got, n - got, (off_t)(at + got));
-		if (r < 0 && errno != EINTR)
-			return -1;
-		got += r > 0 ? (size_t)r : 0;
-	}
-	return (ssize_t)got;
-}
+ssize_t kh_read_at(int fd, void *to, size_t n, uint64_t at);
 
 #endif
