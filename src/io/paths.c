@@ -46,13 +46,19 @@ static int descriptor(const char *path)
 
 int kh_path_beside(char **to, const char *path, kh_err *err, const char *fmt, ...)
 {
-	char name[PATH_MAX];
 	va_list ap;
+	char *name;
 
 	va_start(ap, fmt);
-	vsnprintf(name, sizeof name, fmt, ap);
+	const int n = vasprintf(&name, fmt, ap);
 	va_end(ap);
-	return kh_print(to, err, "%.*s%s", (int)(kh_base_name(path) - path), path, name);
+	if (n < 0) {
+		*to = NULL;
+		return kh_fail_nomem(err);
+	}
+	const int rc = kh_print(to, err, "%.*s%s", (int)(kh_base_name(path) - path), path, name);
+	free(name);
+	return rc;
 }
 
 /* May somebody else have put the link there for us to follow?  In a folder like /tmp open(2)
