@@ -1,8 +1,8 @@
 /*
- * asides.h - how a read may lie a few bases aside, and its greatest sums, all at a time   [HD]
+ * asides.h - how a read may lie a few bases aside, and what its sums may be, all at a time   [HD]
  *
- * The sums are for the CPU, where it has SSE2, what kh_text_fit of fit.h says of each way to lie,
- * as a byte of a vector: twice as many nanopore reads as by plain C (doc/speed.md).
+ * The CPU, where it has SSE2, has a byte of a vector for each way to lie, and so finds which of
+ * them kh_text_fit of fit.h need be asked about.
  */
 #ifndef KH_TEXT_ASIDES_H
 #define KH_TEXT_ASIDES_H
@@ -24,43 +24,39 @@ static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
 }
 
 #if defined __SSE2__ && !defined __CUDACC__
-#define KH_TEXT_SUMS 1
+#define KH_TEXT_SSE2 1
 #include <emmintrin.h>
 
-/* A sum, and one more than it, fits into a byte. */
-enum { KH_ASIDE_COLUMNS = 254, KH_ASIDE_ROOM = 288 };
+/* The half of a sum fits into a byte. */
+enum { KH_ASIDE_COLUMNS = 254 };
 
-/* A byte for each of 32 bases. */
-static inline void kh_text_bytes(uint64_t bases, __m128i to[2])
+/* As kh_text_bases, 64 bases. */
+static inline __m128i kh_text_two(const uint32_t *text, uint64_t i)
 {
-	const __m128i x = _mm_cvtsi64_si128((long long)bases), two = _mm_set1_epi8(3);
-	const __m128i a = _mm_and_si128(x, two), b = _mm_and_si128(_mm_srli_epi64(x, 2), two);
-	const __m128i c = _mm_and_si128(_mm_srli_epi64(x, 4), two);
-	const __m128i d = _mm_and_si128(_mm_srli_epi64(x, 6), two);
-	const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
+	const uint8_t *at = (const uint8_t *)text + i / 4;
+	const int sh = 2 * (int)(i % 4);
 
-	to[0] = _mm_unpacklo_epi16(ab, cd);
-	to[1] = _mm_unpackhi_epi16(ab, cd);
+	return _mm_or_si128(_mm_srl_epi64(_mm_loadu_si128((const __m128i *)at),
+					  _mm_cvtsi32_si128(sh)),
+			    _mm_sll_epi64(_mm_loadu_si128((const __m128i *)(at + 8)),
+					  _mm_cvtsi32_si128(64 - sh)));
 }
 
-/* For each base, and 32 bases of a text or their alleles: 2 where one of them is that base, else
- * 0. */
-static inline void kh_text_equal(uint64_t bases, uint64_t alleles, uint8_t to[4][KH_ASIDE_ROOM],
-				 uint32_t at)
+/* As kh_text_wrong of fit.h, of a word of the read that lies at base `at` and the one behind it. */
+static inline void kh_text_wrong_two(const kh_laid *l, int64_t at, uint32_t word, uint64_t *wrong)
 {
-	const __m128i two = _mm_set1_epi8(2);
-	__m128i x[2], y[2];
+	const __m128i read = _mm_loadu_si128((const __m128i *)(l->read->base + word));
+	const __m128i unknown = _mm_loadu_si128((const __m128i *)(l->read->unknown + word));
+	const __m128i x = _mm_xor_si128(read, kh_text_two(l->text, (uint64_t)at));
+	__m128i differ = _mm_or_si128(x, _mm_srli_epi64(x, 1));
 
-	kh_text_bytes(bases, x);
-	kh_text_bytes(alleles, y);
-	for (int base = 0; base < 4; base++)
-		for (int i = 0; i < 2; i++) {
-			const __m128i is = _mm_set1_epi8((char)base);
-			const __m128i same = _mm_or_si128(_mm_cmpeq_epi8(x[i], is),
-							  _mm_cmpeq_epi8(y[i], is));
+	if (l->alleles) {
+		const __m128i y = _mm_xor_si128(x, kh_text_two(l->alleles, (uint64_t)at));
 
-			_mm_store_si128((__m128i *)(to[base] + at) + i, _mm_and_si128(same, two));
-		}
+		differ = _mm_and_si128(differ, _mm_or_si128(y, _mm_srli_epi64(y, 1)));
+	}
+	differ = _mm_or_si128(_mm_and_si128(differ, _mm_set1_epi8(0x55)), unknown);
+	_mm_storeu_si128((__m128i *)wrong, differ);
 }
 
 /* Writes a byte for each base of the text from `at` on: it, and three bases behind it. */
@@ -116,93 +112,60 @@ static inline __m128i kh_text_ways(const uint8_t *fours, uint32_t i)
 		_mm_loadl_epi64((const __m128i *)(fours + i + KH_END_ASIDE + 1)));
 }
 
-/* Where a read lies from 8 bases in front of `at` to 8 behind it, but for `at` itself: could any of
- * its columns from .. to - 1 have a score of KH_END_SCORE?  Nearly always none has, and that is
- * found by four columns at a time, whose sums are even.  A stretch that begins inside of four gains
- * 2 at most by that, and one that ends there 2, or 3 behind the last four: of these 5 one is lost
- * for a stretch of whole fours, as 9 is not even. */
-static inline bool kh_text_may_lie_aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+/* 0, if 96 bases of the alleles from base i on are none. */
+static inline uint64_t kh_text_any_allele(const uint32_t *alleles, uint64_t i, uint32_t n)
+{
+	uint64_t any = 0;
+
+	for (uint32_t k = 0; k < n; k += 32)
+		any |= kh_text_bases(alleles, i + k);
+	return any;
+}
+
+/* Where a read lies from 8 bases in front of `at` to 8 behind it, but for `at` itself: halves of
+ * sums of its columns from .. to - 1, a byte for each way to lie.  They are found by four columns
+ * at a time, whose sums are even.  A stretch that begins inside of four gains 2 at most by that,
+ * and one that ends there 2, or 3 behind the last four. */
+static inline __m128i kh_text_halves(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	uint8_t text[KH_ASIDE_COLUMNS + 64], alleles[KH_ASIDE_COLUMNS + 64];
 	uint32_t read[KH_ASIDE_COLUMNS / 4 + 16];
 	const uint32_t n = to - from, bases = n + 2 * KH_END_ASIDE;
 	const uint64_t first = (uint64_t)(at + from - KH_END_ASIDE);
+	const bool others = l->alleles && kh_text_any_allele(l->alleles, first, bases) != 0;
 	const __m128i two = _mm_set1_epi8(2);
-	__m128i now = _mm_setzero_si128(), most = now;  /* halves of sums */
+	__m128i now = _mm_setzero_si128(), most = now;
 
 	kh_text_read_fours(l->read, from, to, read);
 	kh_text_fours(l->text, first, bases, text);
-	if (l->alleles)
+	if (others)
 		kh_text_fours(l->alleles, first, bases, alleles);
 	for (uint32_t i = 0; i + 4 <= n; i += 4) {
 		const __m128i x = _mm_xor_si128(kh_text_ways(text, i),
 						_mm_set1_epi32((int)read[i / 4]));
 		__m128i differ = kh_text_any_fours(x);
 
-		if (l->alleles)
+		if (others)
 			differ = _mm_and_si128(differ, kh_text_any_fours(_mm_xor_si128(
 							       x, kh_text_ways(alleles, i))));
 		now = _mm_subs_epu8(_mm_add_epi8(now, two), kh_text_count_fours(differ));
 		most = _mm_max_epu8(most, now);
 	}
-	most = _mm_subs_epu8(most, _mm_set1_epi8((KH_END_SCORE - 4) / 2 - 1));
-	return _mm_movemask_epi8(_mm_cmpeq_epi8(most, _mm_setzero_si128())) != 0xffff;
-}
-
-/* The greatest sums of n <= KH_ASIDE_COLUMNS columns of a read from `from` on, whose bases are all
- * known: a byte for each way to lie from 7 bases in front of `at` to 8 behind it, all of which are
- * on the target. */
-static inline __m128i kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, uint32_t n)
-{
-	_Alignas(16) uint8_t equal[4][KH_ASIDE_ROOM];
-	const uint64_t first = (uint64_t)(at + from - KH_END_ASIDE + 1);
-	const __m128i one = _mm_set1_epi8(1);
-	__m128i now = _mm_setzero_si128(), most = now;
-	uint64_t read = 0;
-
-	for (uint32_t i = 0; i < n + 2 * KH_END_ASIDE - 1; i += 32) {
-		const uint64_t bases = kh_text_bases(l->text, first + i);
-		const uint64_t other = l->alleles ? kh_text_bases(l->alleles, first + i) : 0;
-
-		kh_text_equal(bases, bases ^ other, equal, i);
-	}
-	for (uint32_t i = 0; i < n; i++, read >>= 2) {
-		if (i == 0 || (from + i) % 32 == 0)
-			read = l->read->base[(from + i) / 32] >> 2 * ((from + i) % 32);
-		const __m128i same = _mm_loadu_si128((const __m128i *)(equal[read & 3] + i));
-
-		/* one more, or one less, but not below 0 */
-		now = _mm_subs_epu8(_mm_adds_epu8(now, same), one);
-		most = _mm_max_epu8(most, now);
-	}
 	return most;
 }
 
-/* Of the ways to lie that have these sums, the best one, of equal ones the one that is less far
- * aside: its number.  *score: its sum, less what the gap costs; 0: none is of use. */
-static inline uint32_t kh_text_best_sum(__m128i sum, bool here, uint32_t *score)
+/* Which ways to lie, as bits, have such a half? */
+static inline uint32_t kh_text_ways_with(__m128i halves, uint32_t least)
 {
-	const __m128i centre = _mm_set_epi32(0, 0, (int)(255u << 24), 0);
-	const __m128i cost = _mm_andnot_si128(centre, _mm_set1_epi8(KH_GAP_COST));
-	const __m128i few = _mm_cmpeq_epi8(_mm_subs_epu8(sum, _mm_set1_epi8(KH_END_SCORE - 1)),
-					   _mm_setzero_si128());
-	const __m128i out = here ? few : _mm_or_si128(few, centre);
-	const __m128i x = _mm_andnot_si128(out, _mm_subs_epu8(sum, cost));
-	__m128i top = _mm_max_epu8(x, _mm_srli_si128(x, 8));
-	uint32_t i = 0;
+	const __m128i few = _mm_subs_epu8(_mm_set1_epi8((char)least), halves);
 
-	top = _mm_max_epu8(top, _mm_srli_si128(top, 4));
-	top = _mm_max_epu8(top, _mm_srli_si128(top, 2));
-	top = _mm_max_epu8(top, _mm_srli_si128(top, 1));
-	*score = (uint32_t)_mm_cvtsi128_si32(top) & 255;
-	if (*score > 0) {
-		const __m128i best = _mm_cmpeq_epi8(x, _mm_set1_epi8((char)*score));
-		const int mask = _mm_movemask_epi8(best);
+	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(few, _mm_setzero_si128()));
+}
 
-		while (!(mask >> (KH_END_ASIDE - 1 + kh_text_aside_of(i)) & 1))
-			i++;
-	}
-	return i;
+/* The number, of KH_ASIDES, of a way to lie that is bit i of these. */
+static inline uint32_t kh_text_number_of_way(uint32_t i)
+{
+	return i < KH_END_ASIDE ? 2 * (KH_END_ASIDE - i) : 2 * (i - KH_END_ASIDE) + 1;
 }
 #endif
 

@@ -179,6 +179,39 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 	return (x | l->read->unknown[w]) >> 2 * skip << 2 * skip;
 }
 
+/* Adds the columns of a word that do not match, both bits of each: so a run is one of bits, too.
+ * Of the columns in front of `done` all is known. */
+static KH_HD void kh_text_add_word(kh_text_sum *s, uint32_t *done, uint32_t word, uint64_t x)
+{
+	while (x != 0) {
+		const uint32_t first = kh_text_lowest(x);
+		const uint64_t behind = x + (x & (0 - x));
+		const uint32_t end = behind != 0 ? kh_text_lowest(behind) : 32;
+
+		kh_text_add_matches(s, *done, word + first);
+		kh_text_add_mismatches(s, word + first, end - first);
+		*done = word + end;
+		x &= behind;
+	}
+}
+
+#ifdef KH_TEXT_SSE2
+/* kh_text_wrong of all words that have some of these columns; 0 for others of these words. */
+static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns c,
+				  uint64_t wrong[KH_TEXT_WORDS])
+{
+	const uint32_t end = (c.to + 31) / 32;
+	uint32_t w = c.from / 32;
+
+	for (; at + 32 * (int64_t)w >= (int64_t)l->begin && w < end; w += 2)
+		kh_text_wrong_two(l, at + 32 * (int64_t)w, w, wrong + w);
+	for (; w < end; w++)
+		wrong[w] = kh_text_wrong(l, at, 32 * w > c.from ? 32 * w : c.from);
+	wrong[c.from / 32] &= ~(kh_text_first(c.from % 32));
+	wrong[end - 1] &= kh_text_first(c.to - 32 * (end - 1));
+}
+#endif
+
 /* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
  * the text, or that begins in front of it.  Only columns on the target count.  Where a read does
  * not belong most columns do not match, so they are taken by runs. */
@@ -188,22 +221,22 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 	uint32_t done = c.from;
 	kh_text_sum s = { 0, c.from, 0, { 0, 0, 0, 0, 0 } };
 
+	if (c.from >= c.to)
+		return s.best;
+#ifdef KH_TEXT_SSE2
+	uint64_t wrong[KH_TEXT_WORDS];
+
+	kh_text_wrongs(l, at, c, wrong);
+	for (uint32_t w = c.from / 32; 32 * w < c.to; w++)
+		kh_text_add_word(&s, &done, 32 * w, wrong[w] | wrong[w] << 1);
+#else
 	for (uint32_t i = done; i < c.to; i = (i / 32 + 1) * 32) {
 		const uint32_t word = i / 32 * 32, left = c.to - word;
-		uint64_t x = kh_text_wrong(l, at, i) & kh_text_first(left < 32 ? left : 32);
+		const uint64_t x = kh_text_wrong(l, at, i) & kh_text_first(left < 32 ? left : 32);
 
-		x |= x << 1;            /* both bits of a base: so a run is one of bits, too */
-		while (x != 0) {
-			const uint32_t first = kh_text_lowest(x);
-			const uint64_t behind = x + (x & (0 - x));
-			const uint32_t end = behind != 0 ? kh_text_lowest(behind) : 32;
-
-			kh_text_add_matches(&s, done, word + first);
-			kh_text_add_mismatches(&s, word + first, end - first);
-			done = word + end;
-			x &= behind;
-		}
+		kh_text_add_word(&s, &done, word, x | x << 1);
 	}
+#endif
 	if (done < c.to)
 		kh_text_add_matches(&s, done, c.to);
 	return s.best;
@@ -215,18 +248,30 @@ static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t fro
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t n = 0;
 
+#ifdef KH_TEXT_SSE2
+	uint64_t wrong[KH_TEXT_WORDS + 1];
+
+	if (c.from >= c.to)
+		return 0;
+	kh_text_wrongs(l, at, c, wrong);
+	wrong[(c.to + 31) / 32] = 0;
+	n = c.to - c.from;
+	for (uint32_t w = c.from / 32; 32 * w < c.to; w += 2)   /* counts of two bits */
+		n -= kh_text_count(wrong[w] + wrong[w + 1]);
+#else
 	for (uint32_t i = c.from; i < c.to; i = (i / 32 + 1) * 32) {
 		const uint32_t end = (i / 32 + 1) * 32 < c.to ? (i / 32 + 1) * 32 : c.to;
 		const uint64_t x = kh_text_wrong(l, at, i);
 
 		n += end - i - kh_text_count(x & kh_text_first(end - i / 32 * 32));
 	}
+#endif
 	return n;
 }
 
 /* Could a stretch of the columns from .. to - 1 have a score of KH_END_SCORE?  Nearly always none
  * has where a read does not belong, which is found by four columns at a time, as by
- * kh_text_may_lie_aside.  Columns that are not there count as matches. */
+ * kh_text_halves.  Columns that are not there count as matches. */
 static KH_HD bool kh_text_may_score(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
@@ -252,9 +297,9 @@ typedef struct kh_text_aside {
 	int64_t at;
 } kh_text_aside;
 
-#ifdef KH_TEXT_SUMS
+#ifdef KH_TEXT_SSE2
 /* Are these columns on the target, and their bases known, in all ways to lie? */
-static inline bool kh_text_sums_do(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+static inline bool kh_text_halves_do(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const int64_t begin = at + from - KH_END_ASIDE, end = at + to + KH_END_ASIDE;
 	uint64_t unknown = 0;
@@ -265,35 +310,54 @@ static inline bool kh_text_sums_do(const kh_laid *l, int64_t at, uint32_t from, 
 	       end <= (int64_t)l->end;
 }
 
-/* kh_text_fit_aside, where sums are made of all ways to lie but the last one. */
-static inline kh_text_aside kh_text_fit_by_sums(const kh_laid *l, int64_t at, bool here,
-						uint32_t from, uint32_t to)
+/* Compares some columns in one more way, of this number, that may be the best one. */
+static inline void kh_text_try_aside(const kh_laid *l, int64_t at, uint32_t i, uint32_t from,
+				     uint32_t to, kh_text_aside *best, uint32_t *which)
 {
-	const uint32_t last = KH_ASIDES - 1;
-	const int64_t beyond = at + kh_text_aside_of(last);
-	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
-	uint32_t score;
+	kh_alignment fit = kh_text_fit(l, at + kh_text_aside_of(i), from, to);
 
-	if (!here && !kh_text_may_lie_aside(l, at, from, to))
-		return best;
-	const uint32_t i = kh_text_best_sum(kh_text_sums(l, at, from, to - from), here, &score);
-
-	if (kh_text_less_gap(kh_text_matches(l, beyond, from, to), last) > score) {
-		const kh_alignment fit = kh_text_fit(l, beyond, from, to);
-
-		if (kh_text_less_gap(fit.score, last) > score) {
-			best.fit = fit;
-			best.fit.score = kh_text_less_gap(fit.score, last);
-			best.at = beyond;
-			return best;
-		}
+	fit.score = kh_text_less_gap(fit.score, i);
+	if (fit.score > best->fit.score ||
+	    (fit.score > 0 && fit.score == best->fit.score && i < *which)) {
+		best->fit = fit;
+		best->at = at + kh_text_aside_of(i);
+		*which = i;
 	}
-	if (score == 0)
+}
+
+/* kh_text_fit_aside, where halves of sums say which ways are to be compared: a sum is twice that
+ * and 5 more at most.  A score of KH_END_SCORE has 9 of that, which is not even. */
+static inline kh_text_aside kh_text_fit_by_halves(const kh_laid *l, int64_t at, bool here,
+						  uint32_t from, uint32_t to)
+{
+	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
+	uint32_t which = KH_ASIDES, left = (1u << (KH_ASIDES - 1)) - 1;
+
+	if (here)
+		kh_text_try_aside(l, at, 0, from, to, &best, &which);
+	if (best.fit.score + KH_GAP_COST >= to - from)
 		return best;
-	best.at = at + kh_text_aside_of(i);
-	best.fit = kh_text_fit(l, best.at, from, to);
-	best.fit.score = score;
-	return best;
+	const __m128i halves = kh_text_halves(l, at, from, to);
+	uint8_t half[KH_ASIDES - 1];
+
+	_mm_storeu_si128((__m128i *)half, halves);
+	for (;;) {
+		const uint32_t least = (best.fit.score + KH_GAP_COST - 5 + 1) / 2;
+		uint32_t top = 0;
+
+		left &= kh_text_ways_with(halves, least > (KH_END_SCORE - 4) / 2
+							  ? least : (KH_END_SCORE - 4) / 2);
+		if (left == 0)
+			return best;
+		for (uint32_t may = left, most = 0; may != 0; may &= may - 1) {
+			const uint32_t i = (uint32_t)__builtin_ctz(may);
+
+			top = half[i] > most ? i : top;
+			most = half[i] > most ? half[i] : most;
+		}
+		left &= ~(1u << top);
+		kh_text_try_aside(l, at, kh_text_number_of_way(top), from, to, &best, &which);
+	}
 }
 #endif
 
@@ -308,9 +372,9 @@ static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at
 	uint32_t most[KH_ASIDES], top = first, which = KH_ASIDES;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
-#ifdef KH_TEXT_SUMS
-	if (kh_text_sums_do(l, at, from, to))
-		return kh_text_fit_by_sums(l, at, here, from, to);
+#ifdef KH_TEXT_SSE2
+	if (kh_text_halves_do(l, at, from, to))
+		return kh_text_fit_by_halves(l, at, here, from, to);
 #endif
 	for (uint32_t i = first; i < KH_ASIDES; i++) {
 		const int64_t aside = at + kh_text_aside_of(i);
