@@ -126,6 +126,8 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 			kh_places_regions(m, &j.s, mate);
 		again = kh_match_segment(m, &j.s);
 	}
+	if (!again)
+		kh_match_count_hits(m, &j.s);
 	kh_gpu_give(q, &x, &j, i);
 }
 

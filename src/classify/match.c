@@ -35,6 +35,7 @@ struct kh_matcher {
 	struct credit *credit;
 	size_t n_credits, cap_credit;
 	uint32_t n_parts;
+	kh_lain_all lain;
 	/* the fragment */
 	kh_call call;
 	uint64_t bases;
@@ -86,6 +87,7 @@ void kh_matcher_free(kh_matcher *m)
 	kh_claims_clear(&m->sums.claims);
 	free(m->sums.sum);
 	free(m->credit);
+	free(m->lain.v);
 	kh_aligner_free(m->aligner);
 	free(m->had);
 	free(m);
@@ -103,7 +105,7 @@ static void begin(kh_matcher *m)
 	m->call = (kh_call) { .taxon = KH_NO_TAXON };
 	m->n_had = 0;
 	m->bases = 0;
-	m->n_credits = m->n_parts = 0;
+	m->n_credits = m->lain.n = m->n_parts = 0;
 	m->sure = false;
 }
 
@@ -225,6 +227,16 @@ static bool is_sure(const kh_matcher *x)
 	return !kh_strain_poll_is_open(&p);
 }
 
+/* Counts the hits of sums that are asked for: of the best one, or of each that could be second. */
+static void count_hits(kh_matcher *x, uint32_t best)
+{
+	kh_claims *c = &x->sums.claims;
+
+	for (uint32_t i = 0; i < c->n && x->db.text; i++)
+		if (i == best || x->db.candidates == KH_WANT_SECOND)
+			c->v[i].hits = kh_lain_hits(&x->lain, &x->db, i);
+}
+
 static void call_long(kh_matcher *x, size_t number)
 {
 	const uint32_t best = kh_sums_best(&x->sums);
@@ -235,6 +247,7 @@ static void call_long(kh_matcher *x, size_t number)
 	if (best == UINT32_MAX)
 		return;
 	share_parts(x, best);
+	count_hits(x, best);
 	c = &x->sums.claims.v[best];
 	x->call.hits = c->hits;
 	x->answer.score = (uint32_t)c->score;
@@ -273,6 +286,8 @@ static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 		if (here->v[i].score < KH_MATCH_PART)
 			continue;
 		kh_sums_add(&x->db, &x->sums, &best, &here->v[i], &c.sum);
+		if (x->db.text)
+			rc = kh_lain_add(&x->lain, &x->m, s, &here->v[i], c.sum, err);
 		if (here->v[i].score < best.score)
 			continue;
 		c.strain = kh_strain_of_claim(&x->m, s, &here->v[i]);
@@ -325,6 +340,8 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 		kh_places_regions(m, s, i);
 	kh_claims_forget(&m->here);
 	*again = kh_match_segment(m, s);
+	if (!*again && (s->only || !x->db.text))
+		kh_match_count_hits(m, s);
 	if (!*again && x->answers && s->only)
 		kh_asking_settled(asking, m, later, &x->answer);
 	return *again ? KH_OK : take_claims(x, s, err);

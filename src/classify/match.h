@@ -11,6 +11,7 @@
  *	match.c         on the CPU: fragments, their segments, the turns in which these are compared
  *	match_ask.c     which features are looked up in a turn, and what they find
  *	match_answer.c  what a part of a collection says beside its call
+ *	match_later.c   what is counted only of the species that a long fragment is called
  *	match_rooms.c   the rooms of what is compared
  *
  * for the CPU and for kernels:

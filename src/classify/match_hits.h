@@ -103,21 +103,16 @@ static KH_HD uint32_t kh_text_kmers(const uint64_t *wrong, uint32_t len, bool ba
 	return n + kh_text_kmers_between(from, len, rest);
 }
 
-/* Those of a mate that the text has at a place, or a few bases aside. */
-static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s, uint32_t place)
+/* Those of a mate that the text has where the mate lies in one of n ways; `back`: it is turned. */
+static KH_HD uint32_t kh_text_hits(const kh_laid *l, const int64_t *at, uint32_t n, bool back)
 {
-	const kh_spot *p = &m->place[place];
-	const uint32_t mate = kh_place_mate(p), len = s->mate[mate].len, k = KH_TEXT_KMER;
-	const bool back = kh_place_strand(p) != 0;
-	const kh_laid l = kh_places_laid(m, s, p);
+	const uint32_t len = l->len, k = KH_TEXT_KMER;
 	uint64_t wrong[KH_MATCH_DIAGONALS][KH_TEXT_WORDS + 1];
-	int64_t at[KH_MATCH_DIAGONALS];
-	const uint32_t n = kh_places_about(m, place, at);
 	uint32_t hits = 0;
 
 	for (uint32_t d = 0; d < n; d++) {
 		for (uint32_t i = 0; i < len; i += 32)
-			wrong[d][i / 32] = kh_text_differs(&l, at[d], i);
+			wrong[d][i / 32] = kh_text_differs(l, at[d], i);
 		wrong[d][(len + 31) / 32] = 0;
 	}
 	if (n == 1)                     /* as nearly always */
@@ -131,6 +126,16 @@ static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s,
 		hits += d < n;
 	}
 	return hits;
+}
+
+/* Those that the text has at a place, or a few bases aside. */
+static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s, uint32_t place)
+{
+	const kh_spot *p = &m->place[place];
+	const kh_laid l = kh_places_laid(m, s, p);
+	int64_t at[KH_MATCH_DIAGONALS];
+
+	return kh_text_hits(&l, at, kh_places_about(m, place, at), kh_place_strand(p) != 0);
 }
 
 /* Those of a segment that the text has where a claim has its mates. */

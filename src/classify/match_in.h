@@ -73,6 +73,27 @@ void kh_asking_bounds(kh_asking *x, kh_matching *m);
 /* what else an answer has of a segment that is settled, if all seeds were looked up, or not. */
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
 
+/* Where a species lies in a part of a fragment. */
+typedef struct kh_lain {
+	kh_mate part;
+	uint32_t sum;                   /* number of the species' sum */
+	uint32_t target, strand, n;
+	int64_t at[KH_MATCH_DIAGONALS];
+} kh_lain;
+
+/* Those of all species and parts: what is counted of them is counted of few, when it is known which
+ * species is the best one; to be cleared. */
+typedef struct kh_lain_all {
+	kh_lain *v;
+	size_t n, cap;
+} kh_lain_all;
+
+/* match_later.c: notes where a claim of a part lies; */
+int kh_lain_add(kh_lain_all *a, const kh_matching *m, const kh_mates *s, const kh_claim *c,
+		uint32_t sum, kh_err *err);
+/* the hits of a sum. */
+uint32_t kh_lain_hits(const kh_lain_all *a, const kh_match_db *db, uint32_t sum);
+
 /* match_rooms.c: claims, by species; room for so many; */
 int kh_claims_of_species(kh_claims *c, size_t species, kh_err *err);
 int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err);

@@ -195,8 +195,13 @@ static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, cons
 	       (second && c->score >= best->score - KH_MATCH_NEARBY);
 }
 
-static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const kh_claim *best)
+/* Counts the hits of the claims that matter. */
+static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s)
 {
+	const kh_claim *best = kh_match_best(&m->here);
+
+	if (!best || !kh_match_wants_hits(m->db, m->place, s, best))
+		return;
 	for (uint32_t i = 0; i < m->here.n; i++)
 		if (kh_match_counts(m->db, s, best, &m->here.v[i]))
 			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
@@ -297,8 +302,8 @@ static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 	return !best || m->found[0].crowd || m->found[1].crowd;
 }
 
-/* Makes claims in m->here of a segment whose regions are known, and counts the hits of those that
- * matter.  True: some seeds were not asked for, and what was is not enough. */
+/* Makes claims in m->here of a segment whose regions are known.  True: some seeds were not asked
+ * for, and what was is not enough. */
 static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best;
@@ -315,8 +320,6 @@ static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 	best = kh_match_best(&m->here);
 	if (best && s->only)
 		m->crowd = kh_match_crowd(m, s, best->score);
-	if (best && kh_match_wants_hits(m->db, m->place, s, best))
-		kh_match_count_hits(m, s, best);
 	return false;
 }
 
