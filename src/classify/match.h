@@ -17,6 +17,7 @@
  * for the CPU and for kernels:
  *
  *	match_segment.h what is compared at a time
+ *	match_sort.h    candidates in order
  *	match_place.h   candidates, regions, the places that are compared
  *	match_thin.h    the same of a database without text
  *	match_hits.h    the seeds that a compared place has

@@ -8,7 +8,7 @@
 #define KH_CLASSIFY_MATCH_PLACE_H
 
 #include <stdlib.h>
-#include <string.h>
+#include "classify/match_sort.h"
 #include "classify/match_thin.h"
 #include "text/fit.h"
 
@@ -46,62 +46,6 @@ static KH_HD void kh_places_pass_over(uint8_t *len, uint32_t n)
 			return;
 		len[longest] = KH_LIST_OVER;
 	}
-}
-
-/* The end of the ascending run that begins at i. */
-static KH_HD uint32_t kh_places_run(const uint64_t *a, uint32_t i, uint32_t n)
-{
-	while (++i < n && a[i - 1] <= a[i])
-		;
-	return i < n ? i : n;
-}
-
-/* Merges each two runs that follow each other; how many are left. */
-static KH_HD uint32_t kh_places_merge(const uint64_t *from, uint64_t *to, uint32_t n)
-{
-	uint32_t runs = 0;
-
-	for (uint32_t i = 0, end; i < n; i = end, runs++) {
-		const uint32_t mid = kh_places_run(from, i, n);
-		uint32_t j = mid;
-
-		end = mid < n ? kh_places_run(from, mid, n) : n;
-		for (uint32_t k = i; k < end; k++) {
-			const bool first = j == end || (i < mid && from[i] <= from[j]);
-
-			to[k] = from[first ? i : j];
-			i += first;
-			j += !first;
-		}
-	}
-	return runs;
-}
-
-/* Sorts candidates, which come list by list, so that they are few ascending runs. */
-static KH_HD void kh_places_sort_candidates(uint64_t *a, uint64_t *other, uint32_t n)
-{
-	uint64_t *from = a, *to = other;
-
-	if (n <= 32 || !other) {
-		for (uint32_t i = 1; i < n; i++) {
-			const uint64_t x = a[i];
-			uint32_t j = i;
-
-			for (; j > 0 && a[j - 1] > x; j--)
-				a[j] = a[j - 1];
-			a[j] = x;
-		}
-		return;
-	}
-	for (uint32_t runs = 2; runs > 1;) {
-		uint64_t *const swap = from;
-
-		runs = kh_places_merge(from, to, n);
-		from = to;
-		to = swap;
-	}
-	if (from != a)
-		memcpy(a, from, n * sizeof *a);
 }
 
 /* --- regions ------------------------------------------------------------------------------ */

@@ -281,17 +281,28 @@ static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, co
 			      db->bins.species[here->target]) < KH_SPECIES_PLACES;
 }
 
+/* Nothing but the candidates in the bins where the mate lies is asked for that. */
 static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s,
 					 const kh_spot *here)
 {
-	const uint32_t mate = kh_place_mate(here);
-	const kh_found *f = &m->found[mate];
-	bool known = false;
+	const kh_mate *a = &s->mate[kh_place_mate(here)];
+	const kh_found *f = &m->found[kh_place_mate(here)];
+	const int64_t at = kh_place_at(here), stride = m->db->sampling.stride;
+	const int64_t first = (at > 0 ? at : 0) / stride, last = (at + a->len) / stride;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < f->n_candidates && !known; i++)
-		known = kh_strain_is_known(m->db, &s->mate[mate], here, f->candidate,
-					   f->n_candidates, i, f->pos[(uint32_t)f->candidate[i]]);
-	return known;
+	for (uint32_t n = f->n_candidates; n > 0;) {
+		const uint32_t half = n / 2;
+		const bool before = kh_candidate_bin(f->candidate[i + half]) < first;
+
+		i = before ? i + half + 1 : i;
+		n = before ? n - half - 1 : half;
+	}
+	for (; i < f->n_candidates && kh_candidate_bin(f->candidate[i]) <= last; i++)
+		if (kh_strain_is_known(m->db, a, here, f->candidate, f->n_candidates, i,
+				       f->pos[(uint32_t)f->candidate[i]]))
+			return true;
+	return false;
 }
 
 /* The strains that a mate may be of by a claim: it may also lie where it fits as well. */
