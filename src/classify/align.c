@@ -312,7 +312,7 @@ static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, 
 				      : (int64_t)x->offset;
 	kh_oriented read[2];
 	const kh_laid laid = { &read[x->back], x->len, l->text, l->alleles, l->begin,
-			       l->end };
+			       l->end, NULL };
 	int rc = KH_OK;
 
 	kh_text_read(read, l->block->bases, l->block->amb, l->record->seq + x->offset, x->len);

@@ -339,6 +339,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	for (uint32_t i = 0; i < 2 && !bounds; i++)
 		kh_places_regions(m, s, i);
 	kh_claims_forget(&m->here);
+	kh_text_see_nothing(m->seen);
 	*again = kh_match_segment(m, s);
 	if (!*again && (s->only || !x->db.text))
 		kh_match_count_hits(m, s);

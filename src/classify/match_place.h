@@ -122,9 +122,11 @@ static KH_HD uint32_t kh_places_most(const kh_mates *s)
 static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, const kh_spot *p)
 {
 	const uint32_t mate = kh_place_mate(p);
+	kh_laid l = kh_match_laid(m->db, &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
+				  kh_place_at(p), p->target);
 
-	return kh_match_laid(m->db, &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
-			     kh_place_at(p), p->target);
+	l.seen = s->only ? NULL : m->seen;
+	return l;
 }
 
 /* Does what goes on beside the best stretch of a place count, too?  Not if the stretch is shorter

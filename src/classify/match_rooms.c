@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
+#include "text/seen.h"
 
 int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err)
 {
@@ -36,12 +37,13 @@ int kh_matching_new(kh_matching *m, kh_err *err)
 		return KH_ENOMEM;
 	m->place = kh_array(KH_MATCH_PLACES + KH_RESCUE_MOST, sizeof *m->place, err);
 	m->sorted = kh_array(KH_MATCH_CANDIDATES, sizeof *m->sorted, err);
+	m->seen = kh_array(1, sizeof *m->seen, err);
 	for (int i = 0; i < 2; i++) {
 		kh_found *f = &m->found[i];
 
 		f->candidate = kh_array(KH_MATCH_CANDIDATES, sizeof *f->candidate, err);
 		f->region = kh_array(KH_MATCH_CANDIDATES, sizeof *f->region, err);
-		if (!m->place || !m->sorted || !f->candidate || !f->region)
+		if (!m->place || !m->sorted || !m->seen || !f->candidate || !f->region)
 			return KH_ENOMEM;
 	}
 	return KH_OK;
@@ -52,6 +54,7 @@ void kh_matching_clear(kh_matching *m)
 	kh_claims_clear(&m->here);
 	free(m->place);
 	free(m->sorted);
+	free(m->seen);
 	for (int i = 0; i < 2; i++) {
 		free(m->found[i].candidate);
 		free(m->found[i].region);

@@ -109,6 +109,8 @@ typedef struct kh_matching {
 	kh_found found[2];
 	uint64_t *sorted;               /* NULL, or room for the candidates of a mate, by way of
 					 * which they are sorted */
+	struct kh_text_seen *seen;      /* NULL, or of a part of a long read, forgotten before it
+					 * is compared */
 	kh_spot *place;                 /* behind the last one there is room for KH_RESCUE_MOST */
 	uint32_t n_place;
 	kh_claims here;
@@ -168,7 +170,7 @@ static KH_HD kh_laid kh_match_laid(const kh_match_db *db, const kh_oriented *rea
 {
 	const kh_text_stretch *s = &db->stretch[target];
 	const uint64_t begin = kh_match_begin(db, target), word = begin / KH_TEXT_WORD;
-	kh_laid l = { read, len, kh_match_text(db, at), NULL, begin, s->end };
+	kh_laid l = { read, len, kh_match_text(db, at), NULL, begin, s->end, NULL };
 
 	if (KH_ALLELES && s->alleles > 0) {
 		const int64_t behind = at - (int64_t)begin;

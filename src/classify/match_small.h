@@ -38,6 +38,7 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db)
 		m->found[i].region = x->region[i];
 	}
 	m->sorted = NULL;               /* a warp sorts them in place */
+	m->seen = NULL;
 	m->place = x->place;
 	m->here.v = x->claim;
 	m->here.alone = x->alone;

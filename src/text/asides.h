@@ -23,6 +23,12 @@ static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
 	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
 }
 
+/* A stretch, and where its read lies. */
+typedef struct kh_text_aside {
+	kh_alignment fit;
+	int64_t at;
+} kh_text_aside;
+
 #if defined __SSE2__ && !defined __CUDACC__
 #define KH_TEXT_SSE2 1
 #include <emmintrin.h>

@@ -4,123 +4,9 @@
 
 #include <stdbool.h>
 #include "text/asides.h"
+#include "text/seen.h"
+#include "text/take.h"
 #include "text/text.h"
-
-/* --- reads ------------------------------------------------------------------------ */
-/* Each bit of 32 as the low bit of a base. */
-static KH_HD uint64_t kh_text_spread(uint32_t amb)
-{
-	uint64_t x = amb;
-
-	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
-	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = (x | x << 2) & UINT64_C(0x3333333333333333);
-	return (x | x << 1) & KH_TEXT_LOW;
-}
-
-/* Bits of the first m <= 32 bases. */
-static KH_HD uint64_t kh_text_first(uint32_t m)
-{
-	return m < 32 ? (UINT64_C(1) << 2 * m) - 1 : UINT64_MAX;
-}
-
-/* Word i of n bases in reverse order; what was behind the last one comes first, and is shifted
- * out. */
-static KH_HD uint64_t kh_text_reverse_word(const uint64_t *from, uint32_t n, uint32_t i)
-{
-	const uint32_t words = (n + 31) / 32;
-	const unsigned sh = 2 * (32 * words - n);
-	const uint64_t x = kh_kmer_reverse(from[words - 1 - i], 32);
-	const uint64_t y = i + 1 < words ? kh_kmer_reverse(from[words - 2 - i], 32) : 0;
-
-	return sh ? x >> sh | y << (64 - sh) : x;
-}
-
-/* Word i of the read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of packed ones
- * (kmer.h). */
-static KH_HD void kh_text_take_word(kh_oriented *to, const uint64_t *bases, const uint32_t *amb,
-				    uint64_t at, uint32_t n, uint32_t i)
-{
-	const unsigned sh = (unsigned)(at % 32);
-	const uint64_t w = at / 32 + i;
-	const uint32_t m = n - 32 * i < 32 ? n - 32 * i : 32;
-	const bool two = sh + m > 32;
-	const uint64_t x = bases[w] >> 2 * sh | (two ? bases[w + 1] << (64 - 2 * sh) : 0);
-	const uint32_t a = amb[w] >> sh | (two ? amb[w + 1] << (32 - sh) : 0);
-
-	to->base[i] = x & kh_text_first(m);
-	to->unknown[i] = kh_text_spread(a) & kh_text_first(m);
-}
-
-static KH_HD void kh_text_take(kh_oriented *to, const uint64_t *bases, const uint32_t *amb,
-			       uint64_t at, uint32_t n)
-{
-	const uint32_t words = (n + 31) / 32;
-	uint32_t any = 0;
-
-	if (at % 32 != 0 || words == 0) {       /* a part of a read, or none */
-		KH_ROLLED
-		for (uint32_t i = 0; i < words; i++)
-			kh_text_take_word(to, bases, amb, at, n, i);
-		return;
-	}
-	KH_ROLLED
-	for (uint32_t i = 0; i < words; i++) {
-		to->base[i] = bases[at / 32 + i];
-		to->unknown[i] = 0;
-		any |= i + 1 < words ? amb[at / 32 + i] : 0;
-	}
-	to->base[words - 1] &= kh_text_first(n - 32 * (words - 1));
-	any |= amb[at / 32 + words - 1] << (32 * words - n);
-	KH_ROLLED
-	for (uint32_t i = 0; any != 0 && i < words; i++)
-		kh_text_take_word(to, bases, amb, at, n, i);
-}
-
-/* Word i of the reverse complement of a read of n bases. */
-static KH_HD void kh_text_turn_word(kh_oriented *to, const kh_oriented *read, uint32_t n,
-				    uint32_t i)
-{
-	const uint64_t in = kh_text_first(n - 32 * i < 32 ? n - 32 * i : 32);
-
-	to->base[i] = ~kh_text_reverse_word(read->base, n, i) & in;
-	to->unknown[i] = kh_text_reverse_word(read->unknown, n, i);
-}
-
-/* The same of all words, each of which is reversed once; reads with unknown bases are few. */
-static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_t n)
-{
-	const uint32_t words = (n + 31) / 32;
-	const unsigned sh = 2 * (32 * words - n);
-	uint64_t any = 0, x;
-
-	if (words == 0)                 /* as of the second mate of a single read */
-		return;
-	x = kh_kmer_reverse(read->base[words - 1], 32);
-	KH_ROLLED
-	for (uint32_t i = 0; i < words; i++) {
-		const uint64_t y = i + 1 < words ? kh_kmer_reverse(read->base[words - 2 - i], 32)
-						 : 0;
-
-		to->base[i] = ~(sh ? x >> sh | y << (64 - sh) : x);
-		to->unknown[i] = 0;
-		any |= read->unknown[i];
-		x = y;
-	}
-	to->base[words - 1] &= kh_text_first(n - 32 * (words - 1));
-	KH_ROLLED
-	for (uint32_t i = 0; any != 0 && i < words; i++)
-		to->unknown[i] = kh_text_reverse_word(read->unknown, n, i);
-}
-
-/* Both. */
-static KH_HD void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb,
-			       uint64_t at, uint32_t n)
-{
-	kh_text_take(&to[0], bases, amb, at, n);
-	kh_text_turn(&to[1], &to[0], n);
-}
 
 /* --- the best stretch ------------------------------------------------------------- */
 /* A sum over columns, which begins anew where it comes to 0. */
@@ -292,24 +178,20 @@ static KH_HD bool kh_text_may_score(const kh_laid *l, int64_t at, uint32_t from,
 	return 2 * most + 4 >= KH_END_SCORE;
 }
 
-typedef struct kh_text_aside {
-	kh_alignment fit;
-	int64_t at;
-} kh_text_aside;
-
-#ifdef KH_TEXT_SSE2
+#ifndef __CUDACC__
 /* Are these columns on the target, and their bases known, in all ways to lie? */
-static inline bool kh_text_halves_do(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+static inline bool kh_text_is_inside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const int64_t begin = at + from - KH_END_ASIDE, end = at + to + KH_END_ASIDE;
 	uint64_t unknown = 0;
 
 	for (uint32_t w = from / 32; 32 * w < to; w++)
 		unknown |= l->read->unknown[w];
-	return unknown == 0 && to - from <= KH_ASIDE_COLUMNS && begin >= (int64_t)l->begin &&
-	       end <= (int64_t)l->end;
+	return unknown == 0 && begin >= (int64_t)l->begin && end <= (int64_t)l->end;
 }
+#endif
 
+#ifdef KH_TEXT_SSE2
 /* Compares some columns in one more way, of this number, that may be the best one. */
 static inline void kh_text_try_aside(const kh_laid *l, int64_t at, uint32_t i, uint32_t from,
 				     uint32_t to, kh_text_aside *best, uint32_t *which)
@@ -365,15 +247,15 @@ static inline kh_text_aside kh_text_fit_by_halves(const kh_laid *l, int64_t at, 
  * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
  * the one further on.  The one that could be best often is, so it is compared first, and then those
  * that could be as good. */
-static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here,
-						    uint32_t from, uint32_t to)
+static KH_HD_CALLED kh_text_aside kh_text_try_asides(const kh_laid *l, int64_t at, bool here,
+						     uint32_t from, uint32_t to)
 {
 	const uint32_t first = here ? 0 : 1;
 	uint32_t most[KH_ASIDES], top = first, which = KH_ASIDES;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
 #ifdef KH_TEXT_SSE2
-	if (kh_text_halves_do(l, at, from, to))
+	if (to - from <= KH_ASIDE_COLUMNS && kh_text_is_inside(l, at, from, to))
 		return kh_text_fit_by_halves(l, at, here, from, to);
 #endif
 	for (uint32_t i = first; i < KH_ASIDES; i++) {
@@ -399,6 +281,27 @@ static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at
 		}
 	}
 	return best;
+}
+
+/* The same of a window that may have been seen. */
+static KH_HD kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here, uint32_t from,
+					     uint32_t to)
+{
+#ifndef __CUDACC__
+	if (l->seen && to - from <= KH_END_WINDOW && kh_text_is_inside(l, at, from, to)) {
+		uint32_t slot;
+		const kh_text_window_seen w = kh_text_see(l, at, here, from, to, &slot);
+		const kh_text_aside *seen = kh_text_seen_so(l->seen, &w, slot);
+		kh_text_aside best = seen ? *seen : kh_text_try_asides(l, at, here, from, to);
+
+		if (seen)
+			best.at += at;
+		else
+			kh_text_keep_seen(l->seen, &w, slot, &best, at);
+		return best;
+	}
+#endif
+	return kh_text_try_asides(l, at, here, from, to);
 }
 
 /* What goes on in front of the best stretch of a read, or behind it. */

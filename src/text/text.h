@@ -64,6 +64,12 @@ static KH_HD uint64_t kh_text_differ(uint64_t x, uint64_t y)
 	return (d | d >> 1) & KH_TEXT_LOW;
 }
 
+/* Bits of the first m <= 32 bases. */
+static KH_HD uint64_t kh_text_first(uint32_t m)
+{
+	return m < 32 ? (UINT64_C(1) << 2 * m) - 1 : UINT64_MAX;
+}
+
 /* How many bases a mask of low bits has: no CPU is asked for an instruction of its own. */
 static KH_HD uint32_t kh_text_count(uint64_t x)
 {
@@ -119,6 +125,7 @@ typedef struct kh_laid {
 	const uint32_t *text;
 	const uint32_t *alleles;        /* by the numbers of the text's words, or NULL */
 	uint64_t begin, end;            /* bases of the target */
+	struct kh_text_seen *seen;      /* seen.h, or NULL */
 } kh_laid;
 
 /* The low bits of those of 32 bases of a read that match neither the text from base i on nor an

@@ -91,7 +91,8 @@ static KH_HD bool kh_translated_better(const kh_translated_place *p,
 static KH_HD kh_laid kh_translated_laid(const kh_translated *t, const kh_oriented *o, uint32_t len,
 					uint32_t part)
 {
-	const kh_laid l = { o, len, t->text, NULL, t->part[part].begin, t->part[part].end };
+	const kh_laid l = { o, len, t->text, NULL, t->part[part].begin, t->part[part].end,
+			    NULL };
 
 	return l;
 }

@@ -177,7 +177,7 @@ static void fit_tile(const struct genus *g, struct fit *f)
 	const uint64_t from = 3 * (m->genus[g->number].first + TILE * (uint64_t)f->tile);
 	const int64_t at = (int64_t)from + 3 * f->shift;
 	kh_oriented o = { .base = { 0 } };
-	const kh_laid l = { &o, BASES, text, NULL, 0, 3 * m->codons };
+	const kh_laid l = { &o, BASES, text, NULL, 0, 3 * m->codons, NULL };
 
 	f->score = f->exact = 0;
 	if (at < 0 || (uint64_t)at + BASES > l.end)
