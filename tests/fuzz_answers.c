@@ -18,17 +18,18 @@ static void check(const kh_answers *a, const kh_answers_head *h)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		const kh_answer *x = &a->v[i];
+		const kh_candidates *c = &a->wanted[i];
 
-		if (!x->any)
+		if (!(x->bits & KH_ANSWER_ANY))
 			continue;
 		REQUIRE(x->call.taxon < N_TAXA || x->call.taxon == KH_NO_TAXON);
 		REQUIRE(x->level < KH_LEVELS && x->call.hits <= x->call.features);
 		for (int k = 0; k < KH_CANDIDATES && h->want == KH_WANT_CANDIDATES; k++)
-			REQUIRE(x->wanted.species[k] == KH_NO_TAXON ||
-				(x->wanted.species[k] < N_TAXA &&
-				 (k == 0 || x->wanted.species[k] > x->wanted.species[k - 1])));
-		REQUIRE(h->want != KH_WANT_SECOND || x->wanted.species[0] == KH_NO_TAXON ||
-			x->wanted.species[0] < N_TAXA);
+			REQUIRE(c->species[k] == KH_NO_TAXON ||
+				(c->species[k] < N_TAXA &&
+				 (k == 0 || c->species[k] > c->species[k - 1])));
+		REQUIRE(h->want != KH_WANT_SECOND || c->species[0] == KH_NO_TAXON ||
+			c->species[0] < N_TAXA);
 	}
 }
 

@@ -14,8 +14,8 @@
  * suffice for the leader; or with all, if the others have none of the first ones, and so do not
  * change that these do not suffice.  Nor does a part count that has no place: its text lacks the
  * seeds, which the index found by chance, so its regions add nothing when they are compared, as
- * long as they do not crowd out others.  No list may have been passed over, nor may one be where
- * those of all parts are put together.
+ * long as they do not crowd out others, which they cannot where they are far behind.  No list may
+ * have been passed over, nor may one be where those of all parts are put together.
  */
 #ifndef KH_CLASSIFY_ANSWER_H
 #define KH_CLASSIFY_ANSWER_H
@@ -32,25 +32,44 @@ enum {
 	KH_ANSWER_LOAD = 16             /* all `load` of a mate: no mate is crowded */
 };
 
+/* Bits of an answer. */
+enum {
+	KH_ANSWER_ANY = 1,              /* the index has seeds of the fragment */
+	/* of one segment: it has none of the seeds that are looked up first; */
+	KH_ANSWER_LATE = 2,
+	/* no list is passed over, and there are KH_ANSWER_FEW candidates at most; */
+	KH_ANSWER_SMALL = 4,
+	/* it may be the leader, or, with score 0, counts for nothing beside others, */
+	KH_ANSWER_LEADS = 8,
+	KH_ANSWER_LATER = 16,           /* settled with all seeds, and not with the first */
+	KH_ANSWER_PLACED = 32,          /* it has a score */
+	KH_ANSWER_BITS = 63,
+	KH_ANSWER_OPEN = 64,            /* of one that is to be taken: it must be compared */
+	/* of a load: all regions of the mate are far behind, by whatever seeds */
+	KH_ANSWER_FAR = 128
+};
+
+/* So much below the length of a mate is the score of a region that is far behind: more than chance
+ * seeds leave it, and than a few mismatches take away. */
+static inline uint32_t kh_answer_far(uint32_t len)
+{
+	return len / 20;
+}
+
 typedef struct kh_answer {
 	kh_call call;           /* without a regard to confidence; `found` is 0 */
 	uint32_t score;         /* of the best claim; 0: there is none */
-	uint8_t level;          /* the least score is this one; of several segments, the last one */
-	bool any;               /* the index has seeds of it */
 	/* of one segment: the scores that regions of each mate could have, at most; 0: it has none;
-	 * by the seeds that are looked up first, or, if there are none of these (late), by all; no
-	 * list is passed over, and there are KH_ANSWER_FEW candidates at most (few) */
+	 * by the seeds that are looked up first, or, if it is late, by all */
 	uint16_t bound[2];
-	bool late, few;
-	/* it may be the leader, with the first seeds, or, if it was settled later, with all;
-	 * regions of each mate with this score and more are compared */
-	bool leads, later;      /* with score 0: it counts for nothing beside others */
-	uint16_t need[2];
-	uint8_t load[2];        /* of each mate, regions and places; of one without places,
-				 * candidates */
-	/* of one that is to be taken: it must be compared after all */
-	bool open;
-	kh_candidates wanted;   /* if they are wanted */
+	uint16_t need[2];       /* of a leader: regions with this score and more are compared */
+	/* of each mate of a leader, regions and places, or, without places, candidates, 127 at
+	 * most; and KH_ANSWER_FAR */
+	uint8_t load[2];
+	uint8_t level;          /* the least score is this one; of several segments, the last one */
+	uint8_t bits;           /* KH_ANSWER_... */
 } kh_answer;
+
+static_assert(sizeof(kh_answer) == 32, "there are many");
 
 #endif

@@ -47,6 +47,7 @@ struct kh_matcher {
 	kh_candidates *wanted;          /* of the job's fragments, or NULL */
 	/* what a part of a collection says of the fragment; of the job's, to be noted, or NULL; and
 	 * what is known of these, or NULL */
+	bool any;                       /* the index has seeds of it */
 	kh_answer answer;
 	kh_answer *answers;
 	const kh_answer *known;
@@ -115,10 +116,10 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 
 	m->call.found = (uint32_t)m->n_had;
 	m->answer.call = m->call;
+	m->answer.bits |= (m->any ? KH_ANSWER_ANY : 0) |
+			  (m->any && m->answer.score > 0 ? KH_ANSWER_PLACED : 0);
 	if (m->answers)
 		m->answers[number] = m->answer;
-	if (m->answers && m->wanted)
-		m->answers[number].wanted = m->wanted[number];
 	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
@@ -327,16 +328,15 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 {
 	const kh_mates *s = &asking->s;
 	const bool early = asking->first[0].bins + asking->first[1].bins > 0;
-	const bool bounds = x->answers && !(later && early);
 	kh_matching *m = &x->m;
 
 	*again = true;
-	if (bounds)
-		kh_asking_bounds(asking, m);
+	if (x->answers)
+		kh_asking_bounds(asking, m, later && early);
 	for (uint32_t i = 0; i < 2; i++)
 		if (kh_match_has_nothing(m, s, i))
 			return KH_OK;
-	for (uint32_t i = 0; i < 2 && !bounds; i++)
+	for (uint32_t i = 0; i < 2 && !x->answers; i++)
 		kh_places_regions(m, s, i);
 	kh_claims_forget(&m->here);
 	kh_text_see_nothing(m->seen);
@@ -358,9 +358,9 @@ static int settle(kh_matcher *m, kh_err *err)
 	bool again;
 
 	for (size_t i = 0; i < w->n && !rc; i++) {
-		m->answer.any &= !w->v[i].s.only;
+		m->any &= !w->v[i].s.only;
 		for (uint32_t mate = 0; mate < 2; mate++)
-			m->answer.any |= kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
+			m->any |= kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i], false, &again, err);
 		if (again)
 			w->v[left++] = w->v[i];
@@ -371,9 +371,9 @@ static int settle(kh_matcher *m, kh_err *err)
 	if (!rc)
 		rc = kh_asking_look_up(w, &w->others, &m->db, err);
 	for (size_t i = 0; i < left && !rc; i++) {
-		m->answer.any &= !w->v[i].s.only;
+		m->any &= !w->v[i].s.only;
 		for (uint32_t mate = 0; mate < 2; mate++)
-			m->answer.any |= kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
+			m->any |= kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i], true, &again, err);
 	}
 	w->n = w->all.n = w->first.seeds.n = 0;
@@ -429,7 +429,8 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	int rc = settle(m, err);
 
 	begin(m);
-	m->answer = (kh_answer) { .any = false };
+	m->answer = (kh_answer) { .bits = 0 };
+	m->any = false;
 	if (!rc)
 		rc = long_records(m, b, r, true, number, err);
 	m->sure = is_sure(m);
@@ -456,13 +457,11 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	return add_segment(m, &s, err);
 }
 
-/* A fragment whose call is known. */
+/* A fragment whose call is known, and its candidates. */
 static int take_known(kh_matcher *m, size_t number, kh_err *err)
 {
 	begin(m);
 	m->call = m->known[number].call;
-	if (m->wanted)
-		m->wanted[number] = m->known[number].wanted;
 	return end(m, number, err);
 }
 
@@ -488,8 +487,8 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 		const kh_record *r[2];
 
 		kh_job_records(job, i, b, r);
-		rc = m->known && !m->known[i].open ? take_known(m, i, err)
-						   : fragment(m, b, r, i, err);
+		rc = m->known && !(m->known[i].bits & KH_ANSWER_OPEN)
+			     ? take_known(m, i, err) : fragment(m, b, r, i, err);
 	}
 	return rc ? rc : settle(m, err);
 }

@@ -24,31 +24,36 @@ static uint16_t bound_of(const kh_found *f, uint32_t len)
 	return f->n_regions == 0 ? 0 : loss < len ? (uint16_t)(len - loss) : 1;
 }
 
-static uint8_t load_of(const kh_found *f, bool places)
+static uint8_t load_of(const kh_found *f, bool places, bool far)
 {
 	const uint32_t load = places ? f->n_regions + f->n_places : f->n_candidates;
 
-	return load < UINT8_MAX ? (uint8_t)load : UINT8_MAX;
+	return (uint8_t)((load < KH_ANSWER_FAR ? load : KH_ANSWER_FAR - 1) |
+			 (far ? KH_ANSWER_FAR : 0));
 }
 
-void kh_asking_bounds(kh_asking *x, kh_matching *m)
+void kh_asking_bounds(kh_asking *x, kh_matching *m, bool again)
 {
-	x->few = true;
+	x->small = again ? x->small : true;
 	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t len = x->s.mate[i].len;
+
 		kh_places_regions(m, &x->s, i);
-		x->bound[i] = bound_of(&m->found[i], x->s.mate[i].len);
-		x->few &= is_plain(&m->found[i], KH_ANSWER_FEW);
+		const uint16_t bound = bound_of(&m->found[i], len);
+
+		x->far[i] = (!again || x->far[i]) && bound + kh_answer_far(len) <= len;
+		if (again)
+			continue;
+		x->bound[i] = bound;
+		x->small &= is_plain(&m->found[i], KH_ANSWER_FEW);
 	}
 }
 
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a)
 {
 	const int64_t slack = kh_match_slack(m->db, &x->s);
+	bool leads = true;
 
-	a->late = x->first[0].bins + x->first[1].bins == 0;
-	a->few = x->few;
-	a->leads = true;
-	a->later = later;
 	for (uint32_t i = 0; i < 2; i++) {
 		const kh_found *f = &m->found[i];
 		const int64_t best = (int64_t)f->best - slack;
@@ -56,7 +61,12 @@ void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_
 
 		a->bound[i] = x->bound[i];
 		a->need[i] = need > 0 ? (uint16_t)need : 0;
-		a->load[i] = load_of(f, m->n_place > 0);
-		a->leads &= f->crowd == 0 && is_plain(f, KH_ANSWER_MOST);
+		a->load[i] = load_of(f, m->n_place > 0, x->far[i]);
+		leads &= f->crowd == 0 && is_plain(f, KH_ANSWER_MOST);
 	}
+	a->bits = (x->first[0].bins + x->first[1].bins == 0 ? KH_ANSWER_LATE : 0) |
+		  (x->small ? KH_ANSWER_SMALL : 0) | (leads ? KH_ANSWER_LEADS : 0) |
+		  (later ? KH_ANSWER_LATER : 0);
+	for (uint32_t i = 0; i < 2 && !leads; i++)
+		a->need[i] = a->load[i] = 0;
 }

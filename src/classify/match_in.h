@@ -34,7 +34,7 @@ typedef struct kh_asking {
 		uint32_t seeds, bins;
 	} first[2];
 	uint16_t bound[2];              /* as a kh_answer has them */
-	bool few;
+	bool small, far[2];             /* small: KH_ANSWER_SMALL */
 } kh_asking;
 
 /* The segments that wait; to be cleared. */
@@ -68,8 +68,9 @@ bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 /* Asks for the other seeds of the segments that are left. */
 int kh_asking_ask_others(kh_asking_all *w, kh_err *err);
 
-/* match_answer.c: notes the bounds of a segment, whose candidates are known, and makes regions; */
-void kh_asking_bounds(kh_asking *x, kh_matching *m);
+/* match_answer.c: notes the bounds of a segment, whose candidates are known, and makes regions;
+ * again: of all seeds, where some of the first have found something; */
+void kh_asking_bounds(kh_asking *x, kh_matching *m, bool again);
 /* what else an answer has of a segment that is settled, if all seeds were looked up, or not. */
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
 

@@ -67,9 +67,10 @@ typedef struct kh_answers_out kh_answers_out;
 int kh_answers_out_new(kh_answers_out **w, const kh_db *db, uint32_t want, kh_err *err);
 void kh_answers_out_free(kh_answers_out *w);
 uint32_t kh_answers_out_want(const kh_answers_out *w);
-/* Takes the next n fragments; *b gets what is to be written, until the next call. */
-int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const uint64_t *hash, size_t n,
-		       const kh_buf **b, kh_err *err);
+/* Takes the next n fragments, and what they could be, or NULL, if that is not wanted; *b gets what
+ * is to be written, until the next call. */
+int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_candidates *wanted,
+		       const uint64_t *hash, size_t n, const kh_buf **b, kh_err *err);
 /* The end of the file; reads: the digest of all. */
 int kh_answers_out_end(kh_answers_out *w, uint64_t reads, const kh_buf **b, kh_err *err);
 
@@ -87,6 +88,7 @@ const kh_answers_tail *kh_answers_in_tail(const kh_answers_in *f);
 /* A block, and where it is read; zeroed, of the heap. */
 typedef struct kh_answers {
 	kh_answer v[KH_ANSWERS_BLOCK];
+	kh_candidates wanted[KH_ANSWERS_BLOCK]; /* of those with KH_ANSWER_ANY, if wanted */
 	/* of each group, the last one may be smaller: the highest bytes of the hashes, XORed */
 	uint8_t check[KH_ANSWERS_BLOCK / KH_ANSWERS_GROUP];
 	size_t n;

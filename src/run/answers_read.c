@@ -79,24 +79,18 @@ struct some {
 	size_t n;
 };
 
-static void get_flags(struct span *s, kh_answers *to, struct some *any, struct some *placed)
+static void get_bits(struct span *s, kh_answers *to, struct some *any, struct some *placed)
 {
 	any->n = placed->n = 0;
 	for (size_t i = 0; i < to->n; i++) {
-		const uint32_t flags = byte(s);
-		kh_answer *a = &to->v[i];
+		const uint32_t bits = byte(s);
 
-		a->any = flags & 1;
-		a->late = flags >> 1 & 1;
-		a->few = flags >> 2 & 1;
-		a->leads = flags >> 3 & 1;
-		a->later = flags >> 4 & 1;
-		s->bad |= flags > 63 || (flags >> 5 && !a->any);
-		a->call = (kh_call) { .taxon = KH_NO_TAXON };
-		a->score = a->level = 0;
+		to->v[i] = (kh_answer) { .call.taxon = KH_NO_TAXON, .bits = (uint8_t)bits };
+		s->bad |= bits > KH_ANSWER_BITS ||
+			  (bits & (KH_ANSWER_ANY | KH_ANSWER_PLACED)) == KH_ANSWER_PLACED;
 		any->i[any->n] = placed->i[placed->n] = (uint16_t)i;
-		any->n += a->any;
-		placed->n += flags >> 5 & 1;
+		any->n += (bits & KH_ANSWER_ANY) != 0;
+		placed->n += (bits & KH_ANSWER_PLACED) != 0;
 	}
 }
 
@@ -130,7 +124,7 @@ bool kh_answers_decode(const kh_answers_head *h, const unsigned char *p, size_t 
 	struct span s = { p, p + n, false };
 	struct some any, placed;
 
-	get_flags(&s, to, &any, &placed);
+	get_bits(&s, to, &any, &placed);
 	for (size_t i = 0; i < to->n; i++)
 		to->v[i].call.features = number(&s);
 	for (int m = 0; m < 2; m++)
@@ -138,9 +132,9 @@ bool kh_answers_decode(const kh_answers_head *h, const unsigned char *p, size_t 
 			to->v[any.i[i]].load[m] = (uint8_t)byte(&s);
 	get_placed(&s, h, to, &placed);
 	for (size_t i = 0; i < any.n && h->want != KH_WANT_NONE; i++)
-		to->v[any.i[i]].wanted = kh_candidates_nothing(h->want);
+		to->wanted[any.i[i]] = kh_candidates_nothing(h->want);
 	for (size_t i = 0; i < placed.n && h->want != KH_WANT_NONE && !s.bad; i++)
-		get_wanted(&s, h, &to->v[placed.i[i]].wanted);
+		get_wanted(&s, h, &to->wanted[placed.i[i]]);
 	for (size_t i = 0; i < groups; i++)
 		to->check[i] = (uint8_t)byte(&s);
 	return !s.bad && s.at == s.end;

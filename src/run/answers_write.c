@@ -70,38 +70,34 @@ static uint32_t column_of(const kh_answer *a, int column)
 {
 	const uint32_t x[KH_ANSWERS_COLUMNS] = { a->score, a->call.taxon + 1, a->call.hits,
 						 a->level, a->bound[0], a->bound[1],
-						 a->leads ? a->need[0] : 0,
-						 a->leads ? a->need[1] : 0 };
+						 a->need[0], a->need[1] };
 
 	return x[column];
 }
 
 /* The columns of n fragments, and what is wanted of each. */
-static unsigned char *put_columns(unsigned char *at, const kh_answer *v, size_t n, uint32_t want)
+static unsigned char *put_columns(unsigned char *at, const kh_answer *v,
+				  const kh_candidates *wanted, size_t n, uint32_t want)
 {
 	uint16_t placed[KH_ANSWERS_BLOCK];
 	size_t n_placed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const kh_answer *a = &v[i];
-		const bool places = a->any && a->score > 0;
-
-		*at++ = (unsigned char)(a->any | a->late << 1 | a->few << 2 | a->leads << 3 |
-					a->later << 4 | places << 5);
+		*at++ = v[i].bits;
 		placed[n_placed] = (uint16_t)i;
-		n_placed += places;
+		n_placed += (v[i].bits & KH_ANSWER_PLACED) != 0;
 	}
 	for (size_t i = 0; i < n; i++)
 		at = put(at, v[i].call.features);
 	for (int mate = 0; mate < 2; mate++)
 		for (size_t i = 0; i < n; i++)
-			if (v[i].any)
-				*at++ = v[i].leads ? v[i].load[mate] : 0;
+			if (v[i].bits & KH_ANSWER_ANY)
+				*at++ = v[i].load[mate];
 	for (int c = 0; c < KH_ANSWERS_COLUMNS; c++)
 		for (size_t i = 0; i < n_placed; i++)
 			at = put(at, column_of(&v[placed[i]], c));
 	for (size_t i = 0; i < n_placed && want != KH_WANT_NONE; i++)
-		at = put_wanted(at, &v[placed[i]].wanted, want);
+		at = put_wanted(at, &wanted[placed[i]], want);
 	return at;
 }
 
@@ -110,6 +106,7 @@ struct kh_answers_out {
 	uint32_t want;
 	/* of the block: its fragments, and what they are recognized by */
 	kh_answer v[KH_ANSWERS_BLOCK];
+	kh_candidates wanted[KH_ANSWERS_BLOCK];
 	uint8_t check[KH_ANSWERS_BLOCK / KH_ANSWERS_GROUP];
 	size_t n;
 	uint64_t fragments;
@@ -169,7 +166,7 @@ static int end_block(kh_answers_out *w, kh_err *err)
 
 	if (rc)
 		return rc;
-	end = put_columns(text, w->v, w->n, w->want);
+	end = put_columns(text, w->v, w->wanted, w->n, w->want);
 	memcpy(end, w->check, groups);
 	memset(w->check, 0, groups);
 	w->size[w->n_blocks] =
@@ -179,8 +176,8 @@ static int end_block(kh_answers_out *w, kh_err *err)
 	return KH_OK;
 }
 
-int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const uint64_t *hash, size_t n,
-		       const kh_buf **b, kh_err *err)
+int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_candidates *wanted,
+		       const uint64_t *hash, size_t n, const kh_buf **b, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -188,6 +185,8 @@ int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const uint64_t *ha
 	w->out.n = w->fragments > 0 ? 0 : w->out.n;
 	for (size_t i = 0; i < n && !rc; i++) {
 		w->v[w->n] = a[i];
+		if (wanted)
+			w->wanted[w->n] = wanted[i];
 		w->check[w->n / KH_ANSWERS_GROUP] ^= (uint8_t)(hash[i] >> 56);
 		w->fragments++;
 		if (++w->n == KH_ANSWERS_BLOCK)

@@ -21,8 +21,8 @@ static void give_back(void *arg)
 static int put_answers(kh_flow *f, const work *w, kh_err *err)
 {
 	const kh_buf *b;
-	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, w->parts.hash, w->job.n,
-				    &b, err);
+	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, w->task.candidates,
+				    w->parts.hash, w->job.n, &b, err);
 
 	return rc ? rc : kh_text_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
 }
@@ -99,13 +99,11 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			      .runs = runs ? &w->runs : NULL,
 			      .aligned = aligned ? &w->aligned : NULL,
 			      .counters = f->counters };
+	if (!rc && wanted && !(rc = KH_GROW(w->candidates, w->cap_candidates, n, err)))
+		w->task.candidates = w->candidates;
 	if (!rc && (answers || f->parts))
 		rc = kh_parts_begin(&w->parts, f->parts, self->from, &w->task, &self->sum.answers,
 				    err);
-	if (rc || !wanted)
-		return rc;
-	rc = KH_GROW(w->candidates, w->cap_candidates, n, err);
-	w->task.candidates = w->candidates;
 	if (rc || !f->results->pass)
 		return rc;
 	rc = KH_GROW(w->class_of, w->cap_class_of, n, err);

@@ -197,10 +197,9 @@ static bool is_shared(const kh_parts *p, uint32_t taxon)
 }
 
 /* Puts an answer into the numbers of all.  False: no part of this size gives it. */
-static bool renumber(const kh_parts *p, unsigned i, kh_answer *a)
+static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_candidates *c)
 {
 	const uint32_t *number = p->all->number[i];
-	kh_candidates *c = &a->wanted;
 
 	if (a->call.taxon != KH_NO_TAXON)
 		a->call.taxon = number[a->call.taxon];
@@ -216,14 +215,14 @@ static bool renumber(const kh_parts *p, unsigned i, kh_answer *a)
 }
 
 /* Is the answer of the only part that has seeds of a fragment not that of all? */
-static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a)
+static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_candidates *c)
 {
 	const struct part *x = &p->part[i];
 	const bool enough = a->score >= x->least[a->level];
 
 	return enough != (a->score >= p->least[a->level]) ||
 	       is_shared(p, a->call.taxon) ||
-	       (p->want == KH_WANT_SECOND && is_shared(p, a->wanted.species[0]));
+	       (p->want == KH_WANT_SECOND && is_shared(p, c->species[0]));
 }
 
 static int fail_reads(const kh_parts *p, unsigned i, uint64_t number, kh_err *err)
@@ -240,80 +239,109 @@ struct kh_rivals {
 	bool other;                     /* one cannot be weighed */
 	bool early;                     /* of the loud: some have seeds that are looked up first */
 	uint16_t first[2], all[2];      /* the greatest bounds, by these or by all seeds */
-	unsigned load[2];               /* of those that have no places */
+	unsigned load[2], near[2];      /* of those that have no places; not of those far behind */
 };
 
 static void add_rival(struct kh_rivals *r, const kh_answer *a)
 {
-	uint16_t *most = a->late ? r->all : r->first;
+	const bool late = a->bits & KH_ANSWER_LATE;
+	uint16_t *most = late ? r->all : r->first;
 
 	r->n++;
-	r->other |= a->score == 0 ? !a->leads : !a->few;
-	for (int i = 0; i < 2 && a->score == 0; i++)
-		r->load[i] += a->load[i];
+	r->other |= !(a->bits & (a->score == 0 ? KH_ANSWER_LEADS : KH_ANSWER_SMALL));
+	for (int i = 0; i < 2 && a->score == 0; i++) {
+		r->load[i] += a->load[i] & (KH_ANSWER_FAR - 1);
+		r->near[i] += a->load[i] & KH_ANSWER_FAR ? 0 : a->load[i];
+	}
 	if (a->score == 0)
 		return;
 	r->loud++;
-	r->early |= !a->late;
+	r->early |= !late;
 	for (int i = 0; i < 2; i++)
 		most[i] = a->bound[i] > most[i] ? a->bound[i] : most[i];
 }
 
-/* Takes what part i says. */
-static void take(unsigned i, const kh_answer *a, kh_answer *to, struct kh_rivals *r)
+/* Takes what part i says; does it lead? */
+static bool take(unsigned i, const kh_answer *a, kh_answer *to, struct kh_rivals *r)
 {
-	if (!a->any && i > 0)
-		return;
-	if (to->any && a->score <= to->score) {
+	const bool beside = to->bits & KH_ANSWER_ANY;
+
+	if (!(a->bits & KH_ANSWER_ANY) && i > 0)
+		return false;
+	if (beside && a->score <= to->score) {
 		add_rival(r, a);
-		return;
+		return false;
 	}
-	if (to->any)
+	if (beside)
 		add_rival(r, to);
 	*to = *a;
 	r->leader = i;
+	return true;
 }
 
-/* Do the others not count beside the leader, which has the greatest score? */
-static bool leads(const kh_answer *a, const struct kh_rivals *r)
+/* May those that have no places crowd a mate, of so many bases, of the leader? */
+static bool is_crowded(const kh_answer *a, const struct kh_rivals *r, int mate, uint32_t len)
 {
-	const uint16_t *most = a->later ? r->all : r->first;
+	const bool behind = a->need[mate] + kh_answer_far(len) > len;
+	const unsigned load = behind ? r->near[mate] : r->load[mate];
+	const unsigned own = a->load[mate] & (KH_ANSWER_FAR - 1);
 
-	if (r->n == 0 || !a->leads || r->other)
+	return (load > 0 && own + load > KH_ANSWER_LOAD) ||
+	       KH_ANSWER_MOST + KH_ANSWER_FEW * r->loud + r->load[mate] > KH_LIST_MAX;
+}
+
+/* Do the others not count beside the leader, which has the greatest score, of fragment k? */
+static bool leads(const kh_answer *a, const struct kh_rivals *r, const kh_job *job, size_t k)
+{
+	const bool later = a->bits & KH_ANSWER_LATER;
+	const uint16_t *most = later ? r->all : r->first;
+	const kh_block *b[2];
+	const kh_record *mate[2];
+
+	if (r->n == 0 || !(a->bits & KH_ANSWER_LEADS) || r->other)
 		return r->n == 0;
 	if (a->score == 0)
 		return true;
-	if (r->loud > KH_ANSWER_OTHERS || (a->later && r->early))
+	if (r->loud > KH_ANSWER_OTHERS || (later && r->early))
 		return false;
+	kh_job_records(job, k, b, mate);
 	for (int i = 0; i < 2; i++)
 		if ((most[i] > 0 && most[i] >= a->need[i]) ||
-		    (r->n > r->loud && a->load[i] + r->load[i] > KH_ANSWER_LOAD))
+		    (r->load[i] > 0 && is_crowded(a, r, i, (uint32_t)mate[i]->len)))
 			return false;
 	return true;
 }
 
 /* All parts have been asked. */
-static int settle(const kh_parts *p, kh_answer *a, const struct kh_rivals *r, kh_err *err)
+static int settle(const kh_parts *p, kh_parts_job *w, const kh_task *t, size_t k, kh_err *err)
 {
+	const struct kh_rivals *r = &w->rivals[k];
 	const unsigned i = r->leader;
+	kh_answer *a = &w->answer[k];
+	kh_candidates *wanted = t->candidates ? &t->candidates[k] : NULL;
+	bool open = true;
 
-	a->open = a->any && (p->part[i].compared || !leads(a, r));
-	if (!a->any)
-		a->wanted = kh_candidates_nothing(p->want);
-	if (a->open || !a->any)
+	if (!(a->bits & KH_ANSWER_ANY)) {
+		if (wanted)
+			*wanted = kh_candidates_nothing(p->want);
 		return KH_OK;
-	if (!renumber(p, i, a))
-		return kh_fail(err, KH_EFORMAT, "%s: a place lies in no reference",
-			       kh_answers_in_path(p->part[i].in));
-	a->open = is_open(p, i, a);
+	}
+	if (!p->part[i].compared && leads(a, r, t->job, k)) {
+		if (!renumber(p, i, a, wanted))
+			return kh_fail(err, KH_EFORMAT, "%s: a place lies in no reference",
+				       kh_answers_in_path(p->part[i].in));
+		open = is_open(p, i, a, wanted);
+	}
+	a->bits |= open ? KH_ANSWER_OPEN : 0;
 	return KH_OK;
 }
 
 /* Takes what a part says of the fragments of a job. */
-static int take_part(const kh_parts *p, unsigned i, const kh_job *job,
+static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
 		     kh_answers *from, kh_parts_job *to, kh_err *err)
 {
 	const kh_answers_in *f = p->part[i].in;
+	const kh_job *job = t->job;
 	size_t begun = 0;               /* fragments of a group before this one */
 	uint8_t check = 0;
 	int rc = KH_OK;
@@ -326,7 +354,8 @@ static int take_part(const kh_parts *p, unsigned i, const kh_job *job,
 			return fail_reads(p, i, first, err);
 		rc = kh_answers_read(f, first / KH_ANSWERS_BLOCK, from, err);
 		for (; !rc && at < from->n && k < job->n; at++, k++) {
-			take(i, &from->v[at], &to->answer[k], &to->rivals[k]);
+			if (take(i, &from->v[at], &to->answer[k], &to->rivals[k]) && t->candidates)
+				t->candidates[k] = from->wanted[at];
 			if (at % GROUP == 0)
 				begun = check = 0;
 			check ^= (uint8_t)(to->hash[k] >> 56);
@@ -352,14 +381,14 @@ int kh_parts_begin(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_t
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		w->hash[i] = kh_answers_hash(job, i);
 		sum->reads += w->hash[i];
-		w->answer[i].any = false;
+		w->answer[i].bits = 0;
 		w->rivals[i] = (struct kh_rivals) { .n = 0 };
 	}
 	for (unsigned i = 0; p && i < p->all->n && !rc; i++)
-		rc = take_part(p, i, job, scratch, w, err);
+		rc = take_part(p, i, t, scratch, w, err);
 	for (size_t i = 0; p && i < job->n && !rc; i++) {
-		rc = settle(p, &w->answer[i], &w->rivals[i], err);
-		sum->compared += w->answer[i].open;
+		rc = settle(p, w, t, i, err);
+		sum->compared += (w->answer[i].bits & KH_ANSWER_OPEN) != 0;
 	}
 	t->answers = p ? NULL : w->answer;
 	t->known = p ? w->answer : NULL;
