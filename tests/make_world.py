@@ -26,6 +26,9 @@
                                                strains of a serotype, and of a third strain (DIR/taxonomy,
                                                DIR/refs.fa), and of them DIR/reads.fq, DIR/long.fq, and
                                                DIR/pairs_1.fq, DIR/pairs_2.fq
+    make_world.py carriers DIR DATA            four close species of 30 kbp, and 30 species that are one element
+                                               (DIR/taxonomy, DIR/refs.fa), and DIR/pairs_1.fq, DIR/pairs_2.fq
+                                               of the four, 3 to 10 % from them
 """
 import os
 import random
@@ -169,6 +172,22 @@ def below(folder, data):
             fastq(reads, "%d-%d" % (taxid, i), with_gaps(mutated(seq[at:at + length], rate), rate / 4))
 
 
+def carriers(folder, data):
+    names = list(range(8000001, 8000035))
+    sister_taxonomy(folder, data, names, [])
+    base, element = ("".join(RNG.choices("ACGT", k=k)) for k in (30000, 20000))
+    seqs = [mutated(base, 0.02) for _ in range(4)] + [element] * 30
+    with open(folder + "/refs.fa", "w") as refs:
+        for name, seq in zip(names, seqs):
+            refs.write(">c%d kraken:taxid|%d\n%s\n" % (name, name, seq))
+    with open(folder + "/pairs_1.fq", "w") as ones, open(folder + "/pairs_2.fq", "w") as twos:
+        for i in range(4000):
+            at = RNG.randrange(len(base) - 400)
+            part, rate, length = seqs[i % 4][at:at + 400], RNG.choice((0.03, 0.06, 0.1)), RNG.choice((100, 150))
+            fastq(ones, "c%d/1" % i, mutated(part[:length], rate))
+            fastq(twos, "c%d/2" % i, mutated(part[-length:].translate(PAIRS)[::-1], rate))
+
+
 def isolate(folder, data):
     sister_taxonomy(folder, data, [8000001], [(9000001, 8000001), (9000002, 8000001)])
     base = "".join(RNG.choices("ACGT", k=40000))
@@ -240,7 +259,7 @@ def main(args):
     if command == "strains":
         strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
         return
-    made = {"elements": elements, "isolate": isolate, "below": below, "kin": kin}
+    made = {"elements": elements, "isolate": isolate, "below": below, "kin": kin, "carriers": carriers}
     if command in made:
         made[command](*args)
         return

@@ -43,6 +43,8 @@ check "280 species of one stretch" "$PYTHON3" "$tests/make_world.py" strains 280
 check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 strains "$data" 4
 check "strains with taxa of their own" "$PYTHON3" "$tests/make_world.py" below below "$data"
 check "close species" "$PYTHON3" "$tests/make_world.py" sisters sisters "$data"
+# Where a tag hits the element by chance, a mate has ten places at once that are none.
+check "an element of 30 species" "$PYTHON3" "$tests/make_world.py" carriers carriers "$data"
 mates() { printf -- '--paired %s/pairs_1.fq %s/pairs_2.fq' "$1" "$1"; }
 while read -r world seed count reads; do
 	of=$world.$seed
@@ -64,6 +66,8 @@ many 5 8 reads.fq
 strains 6 2 reads.fq
 below 8 2 reads.fq pairs long.fq
 sisters 9 2 reads.fq long.fq
+carriers 2 3 pairs
+carriers 3 3 pairs
 END
 
 # --- what is compared ----------------------------------------------------------------------------
