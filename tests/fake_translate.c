@@ -31,7 +31,7 @@ static void find_places(kh_group *g, const kh_gpu_query *q, uint32_t group)
 
 static uint32_t genus_of(kh_group *g, const kh_translated *t, uint32_t f)
 {
-	kh_group_best b;
+	kh_group_best b = { .claim = NULL };
 	uint32_t differ;
 
 	if (!kh_group_rank(g, t, f, &b))

@@ -134,8 +134,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			memcpy((char *)copy + at, data + i + 2, n);
 	}
 	if (kh_translated_find(&t, copy, left, N_TAXA, data[0] & 1 ? &of : NULL, &err) == 0) {
-		for (uint64_t i = 0; i < 64; i++)
-			kh_translated_look_up(&t, (uint32_t)kh_fmix64(i));
+		for (uint64_t i = 0; i < 64; i++) {
+			uint32_t found;
+			const uint32_t place =
+				kh_translated_look_up(&t, (uint32_t)kh_fmix64(i), &found);
+
+			REQUIRE(found <= KH_KEY_GENERA &&
+				(found == 0 || place + (uint64_t)found <= t.head->places));
+		}
 		classify(&t);
 		if (data[0] & 1)
 			of.part = NULL; /* it is t's */

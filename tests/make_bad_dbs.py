@@ -240,7 +240,7 @@ def translated(good):
     line = genus + 64 * -(-genera // 4)
     place = line + 64 * (lines + behind)
     short = next(at for at in range(line, place, 64) if good[at + 60] < 28)
-    for what, fmt, offset, value in (("taxon", "I", genus, 1 << 31), ("first", "I", genus + 4, 32), ("threshold", "I", genus + 8, 0), ("called", "I", genus + 12, 1 << 30),
+    for what, fmt, offset, value in (("taxon", "I", genus, 1 << 31), ("family", "I", genus + 4, 1 << 30), ("threshold", "I", genus + 8, 0), ("called", "I", genus + 12, 1 << 30),
                                      ("order", "I", genus + 16, 0), ("base", "I", line + 120, 0), ("many", "B", line + 60, 29),
                                      ("line-zero", "B", line + 61, 1), ("later", "H", short + 62, 1),
                                      ("last-later", "H", place - 2, 1), ("place", "I", place, 0xffffffff)):

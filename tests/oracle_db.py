@@ -190,8 +190,8 @@ def check_translated(db):
     assert len(data) == text_at + 4 * 64
     last = -1
     for i in range(genera):
-        taxon, at, threshold, called = struct.unpack_from("<IIII", data, genus_at + 16 * i)
-        assert last < taxon < db.n_taxa and at == 0 and threshold > 0 and called <= taxon
+        taxon, family, threshold, called = struct.unpack_from("<IIII", data, genus_at + 16 * i)
+        assert last < taxon < db.n_taxa and family <= taxon and threshold > 0 and called <= taxon
         last = taxon
     assert places == 0 or db.kept
     seen = 0

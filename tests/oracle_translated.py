@@ -61,21 +61,26 @@ def keys_of(letters, k, all_of_them):
             yield fmix64(number(letters[i:i + k])) >> 32, i
 
 
-def score(read, text, at, begin, end):
-    """of the stretch that fits of a read whose base 0 is on base `at`; columns from begin to end - 1 count"""
+def fit(read, text, at, begin, end):
+    """(matches, mismatches, first column, the one behind the last) of the stretch that fits of a read whose base 0
+    is on base `at`; columns from begin to end - 1 count"""
     now = wrong = length = 0
-    best = (0, 0, 0)            # matches less mismatches, matches, mismatches
+    best = (0, 0, 0, 0)         # matches less mismatches, matches, mismatches, the column behind
     for i in range(max(0, begin - at), min(len(read), end - at)):
         length += 1
         if read[i] == text[at + i]:
             now += 1
             if now > best[0]:
-                best = (now, length - wrong, wrong)
+                best = (now, length - wrong, wrong, i + 1)
         else:
             now, wrong = now - 1, wrong + 1
             if now <= 0:
                 now = wrong = length = 0
-    return max(0, 2 * best[1] - 5 * best[2])
+    return best[1], best[2], best[3] - best[1] - best[2], best[3]
+
+
+def points_of(found, loss):
+    return max(0, 2 * found[0] - loss * found[1])
 
 
 class Section:
@@ -96,15 +101,23 @@ class Section:
         self.text = "".join("ACGT"[w >> 2 * i & 3] for w in words for i in range(16))
         self.begins = [part[0] for part in self.parts]
 
+    def kin(self, a, b):
+        """are two genera of one family?"""
+        return self.genera[a][1] != 0 and self.genera[a][1] == self.genera[b][1]
+
     def find(self, mix):
+        """up to 8 places, one behind the other"""
+        found = []
         at = mix * self.lines >> 32
         while True:
             line = self.line[at]
-            tags = line[:line[29]]
-            if mix % 65536 in tags:
-                return self.place[line[28] + tags.index(mix % 65536)]
+            for i, tag in enumerate(line[:line[29]]):
+                if tag == mix % 65536:
+                    found.append(self.place[line[28] + i])
+                elif found:
+                    return found[:8]
             if not line[31] >> mix % 16 & 1:
-                return None
+                return found[:8]
             at += 1
 
     def lay(self, place, pos, size):
@@ -151,7 +164,7 @@ def dump_rows(folder, name):
 
 
 def called_by_genus(db, folder):
-    """what is called of a genus: that, or its family if it has few of the family's species"""
+    """(what is called of a genus: that, or its family if it has few of the family's species; its family)"""
     parent = {int(row[0]): int(row[1]) for row in dump_rows(folder, "nodes.dmp")}
     number = {taxon[0]: i for i, taxon in enumerate(db.taxa)}
     species, here = collections.Counter(), collections.Counter()
@@ -174,7 +187,7 @@ def called_by_genus(db, folder):
         while family and not 2 <= db.taxa[family][3] <= FAMILY:
             family = db.taxa[family][1]
         few = taxon[3] == GENUS and species[family] - here[family] > 3 * species[genus]
-        called[genus] = family if few else genus
+        called[genus] = (family if few else genus), family
     return called
 
 
@@ -220,15 +233,20 @@ def make(db, refs, k, called, code_of):
                 text += bases
         if len(text) == 3 * first:
             continue
-        genera.append([genus, first, LEAST, len(text) // 3])
+        genera.append([genus, first, LEAST, len(text) // 3, called[genus][1]])
         text += "A" * (-len(text) % 96)
     raise_thresholds(genera, places, text, k)
-    own = {mix: at[0][1] for mix, at in places.items() if len({genus for genus, _ in at}) == 1}
-    count, lines = lines_of(sorted(own))
-    own = {key: in_db[codon] for key, codon in own.items()}
+    own = []                    # (key, place)
+    for mix, at in sorted(places.items()):
+        have = sorted({genus for genus, _ in at})
+        families = {genera[genus][4] for genus in have}
+        if len(have) == 1 or (len(have) <= 8 and len(families) == 1 and 0 not in families):
+            own += [(mix, in_db[min(p for g, p in at if g == genus)]) for genus in have]
+    count, lines = lines_of([mix for mix, _ in own])
     width = max(1, (2 * db.bins * db.stride - 1).bit_length())
     data = struct.pack("<IIIIQQI28x", k, len(genera), count, len(lines) - count, len(own), 0, width)
-    data += b"".join(struct.pack("<IIII", g[0], 0, g[2], g[0] if g[2] >= NEAR else called[g[0]]) for g in genera)
+    data += b"".join(struct.pack("<IIII", g[0], g[4], g[2], g[0] if g[2] >= NEAR else called[g[0]][0])
+                     for g in genera)
     data += bytes(-len(data) % 64)
     base = 0
     for at, line in enumerate(lines):
@@ -236,7 +254,7 @@ def make(db, refs, k, called, code_of):
         later = functools.reduce(operator.or_, (1 << key % 16 for key in behind), 0)
         data += struct.pack("<28HIBBH", *[key % 65536 for key in line], *[0] * (28 - len(line)), base, len(line), 0, later)
         base += len(line)
-    packed = sum(own[key] << width * i for i, key in enumerate(sorted(own)))
+    packed = sum(place << width * i for i, (_, place) in enumerate(own))
     data += packed.to_bytes(-(-len(own) * width // 8), "little")
     return data + bytes(-len(data) % 64 + 256)
 
@@ -260,7 +278,7 @@ class Tiles:
         if to < 0 or to + 3 * TILE > len(self.text):
             return 0, 0
         bases = self.text[at:at + 3 * TILE]
-        return score(bases, self.text, to, 0, len(self.text)), exact(bases, self.text, to)
+        return points_of(fit(bases, self.text, to, 0, len(self.text)), 5), exact(bases, self.text, to)
 
     def fit_all(self):
         for tile, genus, shift in sorted(self.records):
@@ -326,8 +344,8 @@ class Fragment:
     def __init__(self, section, mates, pieces=False):
         self.s, self.pieces = section, pieces
         self.mates = [(mate, reverse(mate)) for mate in mates]
-        # genus -> [score, strand, base] of each mate
-        self.best = collections.defaultdict(lambda: [[0, 0, 0] for _ in mates])
+        # genus -> [score, nearness, strand, base, part, fit] of each mate
+        self.best = collections.defaultdict(lambda: [[0, 0, 0, 0, None, (0, 0, 0, 0)] for _ in mates])
 
     def compare(self, mate, strand, at, part):
         read, s, (begin, end, genus) = self.mates[mate][strand], self.s, part
@@ -335,10 +353,11 @@ class Fragment:
             alike = sum(a == b for a, b in zip(read, s.text[at:at + len(read)]))
             if 100 * alike < 48 * len(read):
                 return
-        points = score(read, s.text, at, begin, end)
-        have = self.best[genus][mate] if points else None
-        if points and (-points, strand, at) < (-have[0], have[1], have[2]):
-            self.best[genus][mate] = [points, strand, at, part]
+        found = fit(read, s.text, at, begin, end)
+        points, near = points_of(found, 5), points_of(found, 4)
+        have = self.best[genus][mate] if near and genus is not None else None
+        if have and (-points, -near, strand, at) < (-have[0], -have[1], have[2], have[3]):
+            self.best[genus][mate] = [points, near, strand, at, part, found]
 
     def compare_all(self):
         for mate, strands in enumerate(self.mates):
@@ -347,8 +366,7 @@ class Fragment:
                     continue
                 for begin, letters in runs(read, 25 if len(read) < 150 else 33):
                     for mix, i in keys_of(letters, self.s.k, True):
-                        place = self.s.find(mix)
-                        if place is not None:
+                        for place in self.s.find(mix):
                             part, down, at = self.s.lay(place, begin + 3 * i, len(read))
                             self.compare(mate, strand ^ down, at, part)
 
@@ -357,7 +375,7 @@ class Fragment:
         for mate in range(len(have)):
             if len(have) < 2 or have[1 - mate][0] < 40 or have[mate][0] >= 40:
                 continue
-            _, strand, p, (begin, end, _) = have[1 - mate]
+            _, _, strand, p, (begin, end, _), _ = have[1 - mate]
             to = strand if self.pieces else 1 - strand
             read = self.mates[mate][to]
             low, high = (p - 400, p) if strand else (p, p + 400)
@@ -369,9 +387,9 @@ class Fragment:
                 continue
             part = read[:64]
             at = min(places, key=lambda x: sum(a != b for a, b in zip(part, self.s.text[x:x + 64])))
-            points = score(read, self.s.text, at, begin, end)
-            if points > have[mate][0]:
-                have[mate] = [points, to, at, have[1 - mate][3]]
+            found = fit(read, self.s.text, at, begin, end)
+            if points_of(found, 5) > have[mate][0]:
+                have[mate] = [points_of(found, 5), points_of(found, 4), to, at, have[1 - mate][4], found]
                 return
 
     def rank(self):
@@ -381,30 +399,86 @@ class Fragment:
         if not sums:
             return None, 0, 0
         best = sums[0][1]
-        self.seek(best)
+        if self.pieces or not self.enough(-sums[0][0], best, -sums[1][0] if len(sums) > 1 else 0):
+            self.seek(best)
         return best, sum(points for points, *_ in self.best[best]), -sums[1][0] if len(sums) > 1 else 0
+
+    def enough(self, points, genus, second):
+        return points >= self.s.genera[genus][2] and points >= second + 55
+
+    def nearest(self):
+        """(genus or None, its nearness, that of other families)"""
+        nears = sorted((-sum(have[1] for have in mates), genus) for genus, mates in self.best.items())
+        if not nears:
+            return None, 0, 0
+        genus = nears[0][1]
+        return genus, -nears[0][0], max((-near for near, other in nears[1:] if not self.s.kin(genus, other)), default=0)
+
+    def along(self, have, mate):
+        """the text that the mate lies along, column by column, as the mate is read; None: not of the part"""
+        _, _, strand, at, (begin, end, _), _ = have
+        bases = [self.s.text[i] if begin <= i < end else None for i in range(at, at + len(self.mates[mate][0]))]
+        return [base and base.translate(COMPLEMENT) for base in reversed(bases)] if strand else bases
+
+    def kinship(self, genus):
+        total = 0
+        for mate, have in enumerate(self.best[genus]):
+            others = [mates[mate] for other, mates in self.best.items()
+                      if other != genus and self.s.kin(genus, other) and mates[mate][5][0] > 0]
+            if not others:
+                total += 0 if self.pieces else have[1] // 2
+            elif have[5][0] > 0:
+                matches, _, begin, end = have[5]
+                size = len(self.mates[mate][0])
+                columns = range(size - end, size - begin) if have[2] else range(begin, end)
+                own = self.along(have, mate)
+                total += have[1] + 6 * (matches - max(sum(own[i] == text[i] for i in columns)
+                                                      for text in (self.along(other, mate) for other in others)))
+        return total
+
+    def taxon(self):
+        """the number of the taxon that is called, or None"""
+        best, points, second = self.rank()
+        if best is None:
+            return None
+        if self.enough(points, best, second):
+            return self.s.genera[best][3]
+        genus, near, far = self.nearest()
+        return self.s.genera[genus][1] or None if near > far and self.kinship(genus) >= 120 else None
+
+
+def first_of(votes, least_of):
+    """what is ahead by most, of equal ones the lesser number, or None"""
+    ranked = sorted((-ahead, number) for number, ahead in votes.items())
+    if not ranked:
+        return None
+    second = -ranked[1][0] if len(ranked) > 1 else 0
+    return None if -ranked[0][0] < max(2 * second, least_of(ranked[0][1])) else ranked[0][1]
 
 
 def taxon_of(section, mates):
     """the number of the taxon that a fragment is called, or None"""
-    votes, least = collections.Counter(), 0
     if max(map(len, mates)) <= 512:
-        best, points, second = Fragment(section, mates).rank()
-        votes.update({best: points, "second": second})
-    else:
-        for mate in mates:
-            for at in range(0, len(mate), 300):
-                two = [mate[at:at + 150], mate[at + 150:at + 300]]
-                best, points, second = Fragment(section, two, True).rank()
-                votes.update({best: points - second})
-                least += 20
-        del votes[None]
-        votes.update({"second": sorted([0, 0, *votes.values()])[-2]})
-    second = votes.pop("second")
-    ranked = sorted((-points, genus) for genus, points in votes.items() if genus is not None)
-    if not ranked or -ranked[0][0] < max(2 * second, least + section.genera[ranked[0][1]][2]):
-        return None
-    return section.genera[ranked[0][1]][3]
+        return Fragment(section, mates).taxon()
+    votes, families, lowest, least = collections.Counter(), collections.Counter(), {}, 0
+    for mate in mates:
+        for at in range(0, len(mate), 300):
+            two = Fragment(section, [mate[at:at + 150], mate[at + 150:at + 300]], True)
+            best, points, second = two.rank()
+            genus, near, far = two.nearest()
+            least += 20
+            if best is not None:
+                votes[best] += points - second
+                for number, ahead in ((best, 0), (genus, max(0, min(near - far, two.kinship(genus))))):
+                    family = section.genera[number][1] or -1 - number
+                    lowest[family] = min(number, lowest.get(family, number))
+                    families[family] += ahead
+    best = first_of(votes, lambda genus: least + section.genera[genus][2])
+    if best is not None:
+        return section.genera[best][3]
+    of = {genus: family for family, genus in lowest.items()}
+    best = first_of({lowest[family]: ahead for family, ahead in families.items()}, lambda _: least + 120)
+    return of[best] if best is not None and of[best] > 0 else None
 
 
 def called(tree, taxon):

@@ -53,8 +53,8 @@ typedef struct kh_group_place {
 
 /* What a fragment is most like: its best genus. */
 typedef struct kh_group_best {
-	kh_translated_claim claim;
-	uint32_t second;
+	kh_translated_claim *claim;     /* n of them, in the group */
+	uint32_t n, best, second, len[2];
 	uint32_t mate;                  /* is to be sought, if seek is true */
 	kh_translated_beside beside;
 	bool any, seek;
@@ -69,7 +69,6 @@ typedef struct kh_group {
 	uint32_t full;                          /* bits of mates that had no room */
 	uint8_t letter[64];                     /* kh_letter_of */
 	kh_group_place place[KH_GROUP_PLACES];
-	uint16_t score[KH_GROUP_PLACES];        /* 0: as of a place that is there twice */
 	union {
 		kh_group_key key[KH_GROUP_KEYS];
 		/* when all keys have been looked up */
@@ -203,19 +202,20 @@ static KH_HD void kh_group_find(kh_group *g, const kh_translated *t, uint32_t k,
 {
 	const kh_group_key key = g->of.key[number];
 	const uint32_t m = kh_group_mate_of(key);
-	const uint32_t place = kh_translated_look_up(t, kh_group_key_mix(g, key, k));
-	uint32_t at;
+	uint32_t n;
+	const uint32_t place = kh_translated_look_up(t, kh_group_key_mix(g, key, k), &n);
+	const uint32_t at = n > 0 ? kh_gpu_add(&g->n_places, n) : 0;
 
-	if (place == UINT32_MAX)
-		return;
-	at = kh_gpu_add(&g->n_places, 1);
-	if (at >= KH_GROUP_PLACES) {
-		kh_group_is_full(g, m);
-		return;
-	}
-	g->place[at].key = key;
-	g->place[at].lies = kh_translated_lay(t, g->len[m], key >> 9 & 1, key & 511,
-					      kh_translated_at(t, place));
+	for (uint32_t i = 0; i < n; i++)
+		if (at + i < KH_GROUP_PLACES) {
+			kh_group_place *p = &g->place[at + i];
+
+			p->key = key;
+			p->lies = kh_translated_lay(t, g->len[m], key >> 9 & 1, key & 511,
+						    kh_translated_at(t, place + i));
+		} else {
+			kh_group_is_full(g, m);
+		}
 }
 
 /* --- places ----------------------------------------------------------------------------- */
@@ -241,12 +241,12 @@ static KH_HD bool kh_group_seen(const kh_group *g, const kh_group_place *p)
 
 static KH_HD void kh_group_compare(kh_group *g, const kh_translated *t, uint32_t number)
 {
-	const kh_group_place *p = &g->place[number];
+	kh_group_place *p = &g->place[number];
 	const uint32_t m = kh_group_mate_of(p->key);
 	const kh_oriented *o = &g->read[m][p->lies.strand];
 
-	g->score[number] = kh_group_seen(g, p)
-				   ? 0 : kh_translated_compare(t, o, g->len[m], &p->lies);
+	if (!kh_group_seen(g, p))
+		kh_translated_compare(t, o, g->len[m], &p->lies);
 }
 
 /* --- genera --------------------------------------------------------------------------- */
@@ -257,15 +257,12 @@ static KH_HD bool kh_group_claims(kh_group *g, const kh_translated *t, uint32_t 
 
 	*n = 0;
 	for (uint32_t i = 0; i < places; i++) {
+		const kh_translated_place *p = &g->place[i].lies;
 		const uint32_t m = kh_group_mate_of(g->place[i].key);
-		kh_translated_place p;
 
-		if (m / g->mates != f || g->score[i] == 0)
-			continue;
-		p = g->place[i].lies;
-		p.score = g->score[i];
-		if (!kh_translated_claim_add(t, g->of.claim[f], n, KH_GROUP_GENERA, m % g->mates,
-					     &p))
+		if (m / g->mates == f && kh_translated_near(p) > 0 &&
+		    !kh_translated_claim_add(t, g->of.claim[f], n, KH_GROUP_GENERA, m % g->mates,
+					     p))
 			return false;
 	}
 	return true;
@@ -275,23 +272,25 @@ static KH_HD bool kh_group_claims(kh_group *g, const kh_translated *t, uint32_t 
 static KH_HD bool kh_group_rank(kh_group *g, const kh_translated *t, uint32_t f, kh_group_best *b)
 {
 	const uint32_t m = f * g->mates;
-	const uint32_t len[2] = { g->len[m], g->mates == 2 ? g->len[m + 1] : 0 };
 	const uint32_t ours = (UINT32_C(1) << g->mates) - 1;
-	uint32_t n, best;
+	uint32_t n;
 
 	b->any = b->seek = false;
+	b->len[0] = g->len[m];
+	b->len[1] = g->mates == 2 ? g->len[m + 1] : 0;
 	if ((g->full >> m & ours) || !kh_group_claims(g, t, f, &n))
 		return false;
 	b->any = n > 0;
 	if (n == 0)
 		return true;
-	best = kh_translated_best(g->of.claim[f], n, &b->second);
-	b->claim = g->of.claim[f][best];
-	if (kh_translated_enough(t, &b->claim, b->second))
+	b->claim = g->of.claim[f];
+	b->n = n;
+	b->best = kh_translated_best(b->claim, n, &b->second);
+	if (kh_translated_enough(t, &b->claim[b->best], b->second))
 		return true;
 	for (uint32_t i = 0; i < 2 && !b->seek; i++) {
 		b->mate = m + i;
-		b->seek = kh_translated_seek(t, &b->claim, len, i, false, &b->beside);
+		b->seek = kh_translated_seek(t, &b->claim[b->best], b->len, i, false, &b->beside);
 	}
 	return true;
 }
@@ -303,7 +302,7 @@ static KH_HD kh_laid kh_group_sought(const kh_group *g, const kh_translated *t, 
 	return kh_translated_laid(t, &g->read[mate][p->strand], g->len[mate], p->part);
 }
 
-/* The taxon of a genus, or KH_NO_TAXON.  A mate that was sought is at b->beside.place. */
+/* The taxon that is called, or KH_NO_TAXON.  A mate that was sought is at b->beside.place. */
 static KH_HD uint32_t kh_group_settle(const kh_group *g, const kh_translated *t, kh_group_best *b)
 {
 	kh_translated_place *p = &b->beside.place;
@@ -311,14 +310,13 @@ static KH_HD uint32_t kh_group_settle(const kh_group *g, const kh_translated *t,
 	if (!b->any)
 		return KH_NO_TAXON;
 	if (b->seek) {
-		kh_translated_place *of = &b->claim.best[b->mate % g->mates];
+		kh_translated_place *of = &b->claim[b->best].best[b->mate % g->mates];
 
-		p->score = kh_translated_fit(t, &g->read[b->mate][p->strand], g->len[b->mate], p);
-		if (p->score > of->score)
+		kh_translated_fit(t, &g->read[b->mate][p->strand], g->len[b->mate], p);
+		if (kh_translated_score_of(p) > kh_translated_score_of(of))
 			*of = *p;
 	}
-	return kh_translated_enough(t, &b->claim, b->second) ? t->genus[b->claim.genus].called
-							     : KH_NO_TAXON;
+	return kh_translated_call_of(t, b->claim, b->n, b->best, b->second, b->len);
 }
 
 #endif

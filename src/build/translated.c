@@ -26,8 +26,12 @@ static bool has_few_genes(const kh_taxonomy *t, uint32_t taxon)
  * the references tell how close they are: thresholds.c. */
 #define SHARE 4
 
-/* Finds what is called of each taxon. */
-static int find_called(const struct build *b, uint32_t **called, kh_err *err)
+/* What is called of a taxon, and its family, or 0. */
+struct calls {
+	uint32_t called, family;
+};
+
+static int find_calls(const struct build *b, struct calls **calls, kh_err *err)
 {
 	const kh_taxonomy *t = b->taxa.tax;
 	const kh_rank family = kh_rank_find("family", strlen("family"));
@@ -35,8 +39,8 @@ static int find_called(const struct build *b, uint32_t **called, kh_err *err)
 	uint32_t *here = kh_array(t->n, sizeof *here, err);     /* of genera of the tree */
 	int rc = KH_ENOMEM;
 
-	*called = kh_array(t->n, sizeof **called, err);
-	if (species && here && *called)
+	*calls = kh_array(t->n, sizeof **calls, err);
+	if (species && here && *calls)
 		rc = kh_taxdump_count_species(b->taxa.dump, t, species, err);
 	for (uint32_t i = rc ? 1 : t->n; i-- > 1;) {
 		if (t->rank[i] == KH_RANK_GENUS)
@@ -46,12 +50,12 @@ static int find_called(const struct build *b, uint32_t **called, kh_err *err)
 	for (uint32_t i = 0; !rc && i < t->n; i++) {
 		uint32_t up = t->parent[i];
 
-		(*called)[i] = i;
 		while (up > 0 && (t->rank[up] < 2 || t->rank[up] > family))     /* 1: clade */
 			up = t->parent[up];
+		(*calls)[i] = (struct calls) { i, up };
 		if (t->rank[i] == KH_RANK_GENUS &&
 		    species[up] - here[up] > (SHARE - 1) * (uint64_t)species[i])
-			(*called)[i] = up;
+			(*calls)[i].called = up;
 	}
 	free(species);
 	free(here);
@@ -68,7 +72,7 @@ static int by_genus(const void *a, const void *b)
 }
 
 /* What the database has of a target, from `from` on. */
-static kh_translated_target target_of(const struct build *b, uint32_t i, const uint32_t *called,
+static kh_translated_target target_of(const struct build *b, uint32_t i, const struct calls *calls,
 				      uint64_t from, uint64_t bases)
 {
 	const struct taxa *t = &b->taxa;
@@ -76,13 +80,15 @@ static kh_translated_target target_of(const struct build *b, uint32_t i, const u
 	const kh_ref *r = &b->refs.ref[t->target[i]];
 	const uint32_t code = kh_taxdump_code(t->dump, t->tax->taxid[t->taxon[i]]);
 
-	return (kh_translated_target) { .genus = genus, .called = called[genus],
+	return (kh_translated_target) { .genus = genus,
+					.called = calls[genus].called,
+					.family = calls[genus].family,
 					.at = (uint64_t)r->first_bin * b->sampling.stride + from,
 					.bases = bases,
 					.code_4 = code == 4 };
 }
 
-static size_t find_targets(const struct build *b, const uint32_t *called,
+static size_t find_targets(const struct build *b, const struct calls *calls,
 			   kh_translated_target *to)
 {
 	const struct taxa *t = &b->taxa;
@@ -97,7 +103,7 @@ static size_t find_targets(const struct build *b, const uint32_t *called,
 		/* lineages have numbers of their own */
 		if (b->o->taxonomy && has_few_genes(t->tax, t->taxon[k->target]))
 			continue;
-		to[n] = target_of(b, k->target, called, from, left < most ? left : most);
+		to[n] = target_of(b, k->target, calls, from, left < most ? left : most);
 		to[n++].db_at = k->first_bin * stride;
 	}
 	if (n > 0)
@@ -115,7 +121,7 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 	kh_translated_input in = { .threads = b->o->threads };
 	kh_translated_target *target;
 	kh_translated_made *made = NULL;
-	uint32_t *called = NULL;
+	struct calls *calls = NULL;
 	int rc;
 
 	if (!b->o->translated)
@@ -123,11 +129,11 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 	target = kh_array(b->taxa.n_kept, sizeof *target, err);
 	rc = target ? kh_build_text_join(b, &in.text, err) : KH_ENOMEM;
 	if (!rc)
-		rc = find_called(b, &called, err);
+		rc = find_calls(b, &calls, err);
 	if (!rc) {
 		in.unknown = kh_build_text_unknown(b);
 		in.target = target;
-		in.n_targets = find_targets(b, called, target);
+		in.n_targets = find_targets(b, calls, target);
 		in.db_bases = b->sum->header.bins * b->sampling.stride;
 		rc = kh_translated_make(&made, &in, err);
 	}
@@ -137,6 +143,6 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 		rc = kh_translated_put(made, append, b->out.w, err);
 	kh_translated_made_free(made);
 	free(target);
-	free(called);
+	free(calls);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include "text/text.h"
 
 #define KH_TAGS 28                      /* of a line */
+#define KH_KEY_GENERA 8                 /* of a family, at most, that have a key */
 
 typedef struct kh_translated_head {
 	uint32_t k;                     /* letters of a key */
@@ -23,10 +24,14 @@ typedef struct kh_translated_head {
 static_assert(sizeof(kh_translated_head) == 64, "what follows begins at multiples of 64");
 
 /* In ascending order of both: a taxon's number, and the first codon of its stretches, a multiple of
- * KH_GENUS_CODONS; 0 if the database has the bases.  What it is called is that taxon, or one above
- * it. */
+ * KH_GENUS_CODONS; if the database has the bases, in place of this its family, or 0.  What it is
+ * called is that taxon, or one above it. */
 typedef struct kh_translated_genus {
-	uint32_t taxon, first, threshold, called;
+	uint32_t taxon;
+	union {
+		uint32_t first, family;
+	};
+	uint32_t threshold, called;
 } kh_translated_genus;
 #define KH_GENUS_CODONS 32
 
@@ -103,19 +108,23 @@ static KH_HD unsigned kh_translated_first_of(const kh_translated_line *l, uint16
 	return KH_TAGS;
 }
 
-/* Which of the places is that of a key, by the first line and tag that are its; UINT32_MAX: it has
- * none. */
-static KH_HD uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key)
+/* Which of the places are those of a key: *n of them, KH_KEY_GENERA at most, from the returned one
+ * on. */
+static KH_HD uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key, uint32_t *n)
 {
 	const uint16_t tag = (uint16_t)key;
+	uint32_t place = 0;
 
+	*n = 0;
 	for (const kh_translated_line *l = &t->line[kh_translated_line_of(t, key)];; l++) {
-		const unsigned first = kh_translated_first_of(l, tag);
+		unsigned i = *n > 0 ? 0 : kh_translated_first_of(l, tag);
 
-		if (first < l->n)
-			return l->base + first;
-		if (!(l->later >> tag % 16 & 1))
-			return UINT32_MAX;
+		if (*n == 0)
+			place = l->base + i;
+		for (; i < l->n && l->tag[i] == tag && *n < KH_KEY_GENERA; i++)
+			++*n;
+		if ((*n > 0 && i < l->n) || !(l->later >> tag % 16 & 1))
+			return place;
 	}
 }
 

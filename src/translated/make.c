@@ -263,6 +263,7 @@ static int find_genera(kh_translated_made *m, const kh_translated_input *in, kh_
 		if (i == 0 || in->target[i].genus != in->target[i - 1].genus) {
 			m->genus[n].taxon = in->target[i].genus;
 			m->genus[n].called = in->target[i].called;
+			m->made[n].family = in->target[i].family;
 			m->made[n++].first = i;
 		}
 		m->made[n - 1].n++;
@@ -292,8 +293,10 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 			genus_clear(g);
 			continue;
 		}
-		m->genus[n] = (kh_translated_genus) { m->genus[i].taxon, (uint32_t)codons,
-						      KH_TRANSLATED_LEAST, m->genus[i].called };
+		m->genus[n] = (kh_translated_genus) {
+			.taxon = m->genus[i].taxon, .first = (uint32_t)codons,
+			.threshold = KH_TRANSLATED_LEAST, .called = m->genus[i].called
+		};
 		if (n < i) {
 			m->made[n] = *g;
 			*g = (kh_genus_made) { .key = NULL };
@@ -393,6 +396,7 @@ static int join(kh_translated_made *m, unsigned threads, kh_err *err)
 	for (uint32_t i = 0; i < m->head.genera && !rc; i++) {
 		kh_genus_made *g = &m->made[i];
 		const uint64_t codons = g->codons;
+		const uint32_t family = g->family;
 
 		for (size_t j = 0; j < g->n_stretches; j++)
 			m->stretch[m->n_stretches++] = (kh_laid_stretch) {
@@ -400,6 +404,7 @@ static int join(kh_translated_made *m, unsigned threads, kh_err *err)
 			};
 		genus_clear(g);
 		g->codons = codons;
+		g->family = family;
 	}
 	free(w.at);
 	return rc;

@@ -15,7 +15,8 @@
 /* A sequence of the references. */
 typedef struct kh_translated_target {
 	uint32_t genus;                 /* its taxon, */
-	uint32_t called;                /* and what its fragments are called: that, or above it */
+	uint32_t called;                /* and what its fragments are called: that, or above it; */
+	uint32_t family;                /* its family, or 0 */
 	uint64_t at, bases;             /* where it begins in the text, at a multiple of 16 */
 	uint64_t db_at;                 /* and in that of the database, if this has one */
 	bool code_4;                    /* by genetic code 4, else 11 */

@@ -44,6 +44,7 @@ typedef struct kh_laid_stretch {
 /* What is kept of a genus. */
 typedef struct kh_genus_made {
 	size_t first, n;                /* of its targets */
+	uint32_t family;
 	kh_key_at *key;                 /* codons counted from its first one */
 	size_t n_keys, cap_keys;
 	uint64_t *text;

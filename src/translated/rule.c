@@ -15,7 +15,7 @@ struct fragment {
 	size_t number;
 	bool pieces;
 	uint32_t len[2];
-	size_t first, end;              /* of its keys */
+	size_t first, end;              /* of its keys, then of its hits */
 	kh_oriented read[2][2];
 	bool turned[2];                 /* the second one has been made */
 };
@@ -32,8 +32,8 @@ struct kh_translator {
 	const kh_translated *t;
 	struct fragment fragment[TOGETHER];
 	size_t n;
-	struct hit *hit;
-	size_t n_hits, cap_hits;
+	struct hit *key, *hit;          /* of the fragments */
+	size_t n_keys, cap_keys, cap_hits;
 	kh_translated_place *seen;      /* of a mate, that were compared */
 	kh_translated_claim *claim;
 	size_t cap_seen, cap_claims;
@@ -67,6 +67,7 @@ void kh_translator_free(kh_translator *r)
 {
 	if (!r)
 		return;
+	free(r->key);
 	free(r->hit);
 	free(r->seen);
 	free(r->claim);
@@ -87,7 +88,7 @@ static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 
 	r->by->sample(&r->keys, k, 3, like.strand ? r->reverse + 32 : r->letter, n);
 	kh_letters_rows(&r->keys, n, kh_translated_run(len), k, at);
-	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
+	rc = KH_GROW(r->key, r->cap_keys, r->n_keys + n, err);
 	for (uint32_t w = 0; 64 * w < n && !rc; w++)
 		for (uint64_t x = at[w] & r->keys.kept[w]; x; x &= x - 1) {
 			const uint32_t i = 64 * w + (uint32_t)__builtin_ctzll(x);
@@ -95,7 +96,7 @@ static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 			like.key = kh_letters_key(&r->keys, k, 3, i);
 			like.pos = (uint16_t)i;
 			__builtin_prefetch(&r->t->line[kh_translated_line_of(r->t, like.key)]);
-			r->hit[r->n_hits++] = like;
+			r->key[r->n_keys++] = like;
 		}
 	return rc;
 }
@@ -110,11 +111,10 @@ static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t nu
 	if (rc)
 		return rc;
 	if (r->n == 0)
-		r->n_hits = 0;
+		r->n_keys = 0;
 	f = &r->fragment[r->n];
 	f->number = number;
 	f->pieces = pieces;
-	f->first = r->n_hits;
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		const kh_translated_read *m = &mate[i];
 
@@ -129,40 +129,45 @@ static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t nu
 			rc = add_strand(r, (struct hit) { .mate = (uint8_t)i, .strand = strand },
 					err);
 	}
-	f->end = r->n_hits;
+	f->end = r->n_keys;
 	r->n += !rc;
 	return rc;
 }
 
-/* Makes hits of keys: where the section has them. Those that it does not have go. */
-static void look_up(kh_translator *r)
+/* Makes hits of keys: where the section has them, which may be at some places.  Those that it does
+ * not have go. */
+static int look_up(kh_translator *r, kh_err *err)
 {
 	size_t n = 0, i = 0;
+	int rc = KH_OK;
 
 	for (size_t j = 0; j < r->n; j++) {
 		struct fragment *f = &r->fragment[j];
 
 		f->first = n;
-		for (; i < f->end; i++) {
-			struct hit h = r->hit[i];
-			const uint32_t place = kh_translated_look_up(r->t, h.key);
+		for (; i < f->end && !rc; i++) {
+			uint32_t found, place;
 
-			if (place == UINT32_MAX)
-				continue;
-			__builtin_prefetch(r->t->place + place * (uint64_t)r->t->head->bits / 8);
-			h.key = place;
-			r->hit[n++] = h;
+			place = kh_translated_look_up(r->t, r->key[i].key, &found);
+			rc = KH_GROW(r->hit, r->cap_hits, n + found, err);
+			for (uint32_t x = 0; x < found && !rc; x++) {
+				r->hit[n] = r->key[i];
+				r->hit[n++].key = place + x;
+			}
+			if (found > 0)
+				__builtin_prefetch(r->t->place +
+						   place * (uint64_t)r->t->head->bits / 8);
 		}
 		f->end = n;
 	}
-	r->n_hits = n;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !rc; i++) {
 		const uint64_t place = kh_translated_at(r->t, r->hit[i].key);
 		const uint64_t base = kh_translated_base(r->t, place);
 
 		__builtin_prefetch(&r->t->text[base / KH_TEXT_WORD]);
 		r->hit[i].place = place;
 	}
+	return rc;
 }
 
 /* --- comparisons ---------------------------------------------------------------------- */
@@ -180,8 +185,8 @@ static void compare(kh_translator *r, struct fragment *f, uint32_t mate, kh_tran
 {
 	const kh_oriented *o = oriented(f, mate, p.strand);
 
-	p.score = kh_translated_compare(r->t, o, f->len[mate], &p);
-	if (p.score > 0)
+	kh_translated_compare(r->t, o, f->len[mate], &p);
+	if (kh_translated_near(&p) > 0)
 		kh_translated_claim_add(r->t, r->claim, &r->n_claims, UINT32_MAX, mate, &p);
 }
 
@@ -227,40 +232,54 @@ static void seek_mate(const kh_translator *r, struct fragment *f, kh_translated_
 
 		b.place.at = (int64_t)kh_text_nearest(&l, (uint64_t)b.from, (uint64_t)b.to,
 						      &differ);
-		b.place.score = kh_translated_fit(r->t, o, f->len[i], &b.place);
-		if (b.place.score > c->best[i].score)
+		kh_translated_fit(r->t, o, f->len[i], &b.place);
+		if (kh_translated_score_of(&b.place) > kh_translated_score_of(&c->best[i]))
 			c->best[i] = b.place;
 		return;
 	}
 }
 
 /* --- calls ---------------------------------------------------------------------------- */
-/* What a fragment is most like: genera by their places in the section. */
+/* What a fragment is most like, by its score and by how near it is: genera by their places in the
+ * section, and by how much each is ahead of the next one, and of another family. */
 struct ranked {
-	uint32_t genus;                 /* KH_NO_TAXON: none */
-	uint32_t best, second;          /* scores */
-	bool enough;                    /* to call it */
+	uint32_t genus, ahead;          /* KH_NO_TAXON: none */
+	uint32_t near_genus, near_ahead;
+	uint32_t call;                  /* the taxon that is called */
 };
 
 static struct ranked rank(kh_translator *r, struct fragment *f)
 {
-	struct ranked x = { KH_NO_TAXON, 0, 0, false };
+	struct ranked x = { KH_NO_TAXON, 0, KH_NO_TAXON, 0, KH_NO_TAXON };
+	const uint32_t n = r->n_claims;
 	kh_translated_claim *best;
+	uint32_t second, far, nearest;
 
-	if (r->n_claims == 0)
+	if (n == 0)
 		return x;
-	best = &r->claim[kh_translated_best(r->claim, r->n_claims, &x.second)];
-	if (f->pieces || !kh_translated_enough(r->t, best, x.second))
+	best = &r->claim[kh_translated_best(r->claim, n, &second)];
+	if (f->pieces || !kh_translated_enough(r->t, best, second))
 		seek_mate(r, f, best);
 	x.genus = best->genus;
-	x.best = kh_translated_sum(best);
-	x.enough = kh_translated_enough(r->t, best, x.second);
+	x.ahead = kh_translated_sum(best) - second;
+	if (f->pieces) {
+		nearest = kh_translated_nearest(r->t, r->claim, n, &far);
+		const int32_t kinship =
+			kh_translated_kinship(r->t, r->claim, n, nearest, f->len, true);
+		const uint32_t ahead = kh_translated_nearness(&r->claim[nearest]) - far;
+
+		x.near_genus = r->claim[nearest].genus;
+		x.near_ahead = kinship < 0 ? 0 : (uint32_t)kinship;
+		x.near_ahead = x.near_ahead < ahead ? x.near_ahead : ahead;
+	} else {
+		x.call = kh_translated_call_of(r->t, r->claim, n, (uint32_t)(best - r->claim),
+					       second, f->len);
+	}
 	return x;
 }
 
-static int add_call(kh_translator *r, size_t number, uint32_t genus, kh_err *err)
+static int add_call(kh_translator *r, size_t number, uint32_t taxon, kh_err *err)
 {
-	const uint32_t taxon = genus == KH_NO_TAXON ? genus : r->t->genus[genus].called;
 	int rc = kh_grow((void **)&r->call, &r->cap_calls, r->n_calls + 1, sizeof *r->call, err);
 
 	if (!rc)
@@ -283,17 +302,18 @@ static int add_ranked(kh_translator *r, const struct fragment *f, struct ranked 
 	if (rc)
 		return rc;
 	if (!f->pieces)
-		return add_call(r, f->number, x.enough ? x.genus : KH_NO_TAXON, err);
+		return add_call(r, f->number, x.call, err);
 	r->voted = f->number;
-	return kh_votes_add(&r->votes, x.genus, x.best - x.second, err);
+	r->votes.pairs++;
+	rc = kh_votes_add(&r->votes, x.genus, x.ahead, 0, err);
+	return rc ? rc : kh_votes_add(&r->votes, x.near_genus, 0, x.near_ahead, err);
 }
 
 /* Calls what has been added, but a long fragment of which there may be more. */
 static int settle(kh_translator *r, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc = look_up(r, err);
 
-	look_up(r);
 	for (size_t i = 0; i < r->n && !rc; i++) {
 		struct fragment *f = &r->fragment[i];
 
@@ -347,6 +367,6 @@ int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size
 
 void kh_translator_forget(kh_translator *r)
 {
-	r->n = r->n_hits = r->n_calls = 0;
+	r->n = r->n_keys = r->n_calls = 0;
 	r->votes.n = r->votes.pairs = 0;
 }

@@ -14,7 +14,10 @@
 #include "translated/look_up.h"
 
 enum {
-	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for */
+	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for, */
+	KH_TRANSLATED_AHEAD = 55,       /* and by how much it must be ahead of others */
+	KH_TRANSLATED_FAMILY = 120,     /* the kinship that any family asks for, */
+	KH_TRANSLATED_KIN = 6,          /* in which a base counts that relatives do not share */
 	KH_TRANSLATED_RUN = 25,         /* codons of a read without a stop, */
 	KH_TRANSLATED_RUN_LONG = 33,    /* and of one of so many bases, which has enough of these */
 	KH_TRANSLATED_LONG = 150,
@@ -35,20 +38,35 @@ static KH_HD uint32_t kh_translated_run(uint32_t len)
 	return len < KH_TRANSLATED_LONG ? KH_TRANSLATED_RUN : KH_TRANSLATED_RUN_LONG;
 }
 
-/* How a mate lies along a part of the text, and its score there. */
+/* How a mate lies along a part of the text, and the stretch of it that fits. */
 typedef struct kh_translated_place {
 	int64_t at;                     /* of its first base, or of the last one's complement */
 	uint32_t part;
-	uint16_t strand, score;
+	uint16_t strand, from, to;      /* columns, of which so many match */
+	uint16_t matches;
 } kh_translated_place;
 
-static_assert(7 * KH_TEXT_SPAN < UINT16_MAX, "a score has 16 bits");
+static_assert(KH_TEXT_SPAN < UINT16_MAX, "columns have 16 bits");
 
 /* 2 for a match, -5 for a mismatch, of the stretch where matches less mismatches are most; no less
  * than 0. */
 static KH_HD uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
 {
 	return 7 * matches > 5 * columns ? 7 * matches - 5 * columns : 0;
+}
+
+static KH_HD uint32_t kh_translated_score_of(const kh_translated_place *p)
+{
+	return kh_translated_score(p->matches, (uint32_t)(p->to - p->from));
+}
+
+/* 2 for a match, -4 for a mismatch, no less than 0: genera of a family are so far from each other
+ * that a mismatch says less. */
+static KH_HD uint32_t kh_translated_near(const kh_translated_place *p)
+{
+	const uint32_t matches = p->matches, columns = (uint32_t)(p->to - p->from);
+
+	return 3 * matches > 2 * columns ? 6 * matches - 4 * columns : 0;
 }
 
 /* --- places --------------------------------------------------------------------------- */
@@ -70,7 +88,7 @@ static KH_HD kh_translated_place kh_translated_lay(const kh_translated *t, uint3
 	p.at = (int64_t)base - (int64_t)before;
 	p.part = kh_translated_part_of(t, base);
 	p.strand = (uint16_t)(strand ^ down);
-	p.score = 0;
+	p.from = p.to = p.matches = 0;
 	return p;
 }
 
@@ -82,8 +100,13 @@ static KH_HD bool kh_translated_same(const kh_translated_place *p, const kh_tran
 static KH_HD bool kh_translated_better(const kh_translated_place *p,
 				       const kh_translated_place *than)
 {
-	if (p->score != than->score)
-		return p->score > than->score;
+	const uint32_t a = kh_translated_score_of(p), b = kh_translated_score_of(than);
+	const uint32_t near = kh_translated_near(p), than_near = kh_translated_near(than);
+
+	if (a != b)
+		return a > b;
+	if (near != than_near)
+		return near > than_near;
 	return p->strand != than->strand ? p->strand < than->strand : p->at < than->at;
 }
 
@@ -115,23 +138,24 @@ static KH_HD bool kh_translated_alike(const kh_translated *t, const kh_oriented 
 	return 100 * (len - differ) >= KH_TRANSLATED_ALIKE * len;
 }
 
-/* The score of a mate, turned to its strand, where it lies. */
-static KH_HD uint16_t kh_translated_fit(const kh_translated *t, const kh_oriented *o, uint32_t len,
-					const kh_translated_place *p)
+/* Finds the stretch of a mate, turned to its strand, that fits where it lies. */
+static KH_HD void kh_translated_fit(const kh_translated *t, const kh_oriented *o, uint32_t len,
+				    kh_translated_place *p)
 {
 	const kh_laid l = kh_translated_laid(t, o, len, p->part);
 	const kh_alignment fit = kh_text_fit(&l, p->at, 0, len);
 
-	return (uint16_t)kh_translated_score(fit.matches, fit.columns);
+	p->matches = (uint16_t)fit.matches;
+	p->from = (uint16_t)fit.from;
+	p->to = (uint16_t)fit.to;
 }
 
-/* The same of a place that a key has led to: 0, if too little is alike, or it is of no genus. */
-static KH_HD uint16_t kh_translated_compare(const kh_translated *t, const kh_oriented *o,
-					    uint32_t len, const kh_translated_place *p)
+/* The same at a place that a key has led to; none, if too little is alike, or it is of no genus. */
+static KH_HD void kh_translated_compare(const kh_translated *t, const kh_oriented *o, uint32_t len,
+					kh_translated_place *p)
 {
-	if (t->part[p->part].genus == KH_NO_TAXON || !kh_translated_alike(t, o, len, p->at))
-		return 0;
-	return kh_translated_fit(t, o, len, p);
+	if (t->part[p->part].genus != KH_NO_TAXON && kh_translated_alike(t, o, len, p->at))
+		kh_translated_fit(t, o, len, p);
 }
 
 /* --- genera --------------------------------------------------------------------------- */
@@ -141,13 +165,13 @@ typedef struct kh_translated_claim {
 	kh_translated_place best[2];
 } kh_translated_claim;
 
-/* Adds a place of a mate with a score, of 1 and more, to n claims.  False: there would be more
+/* Adds a place of a mate that is near, by 1 and more, to n claims.  False: there would be more
  * than `cap`. */
 static KH_HD bool kh_translated_claim_add(const kh_translated *t, kh_translated_claim *claim,
 					  uint32_t *n, uint32_t cap, uint32_t mate,
 					  const kh_translated_place *p)
 {
-	const kh_translated_place none = { 0, 0, 0, 0 };
+	const kh_translated_place none = { 0, 0, 0, 0, 0, 0 };
 	const uint32_t genus = t->part[p->part].genus;
 	uint32_t i = 0;
 
@@ -167,7 +191,12 @@ static KH_HD bool kh_translated_claim_add(const kh_translated *t, kh_translated_
 
 static KH_HD uint32_t kh_translated_sum(const kh_translated_claim *c)
 {
-	return (uint32_t)c->best[0].score + c->best[1].score;
+	return kh_translated_score_of(&c->best[0]) + kh_translated_score_of(&c->best[1]);
+}
+
+static KH_HD uint32_t kh_translated_nearness(const kh_translated_claim *c)
+{
+	return kh_translated_near(&c->best[0]) + kh_translated_near(&c->best[1]);
 }
 
 static KH_HD bool kh_translated_ahead(const kh_translated_claim *c, const kh_translated_claim *of)
@@ -175,6 +204,20 @@ static KH_HD bool kh_translated_ahead(const kh_translated_claim *c, const kh_tra
 	const uint32_t a = kh_translated_sum(c), b = kh_translated_sum(of);
 
 	return a > b || (a == b && c->genus < of->genus);
+}
+
+/* The family of a genus, or 0. */
+static KH_HD uint32_t kh_translated_family(const kh_translated *t, uint32_t genus)
+{
+	return t->head->codons > 0 ? 0 : t->genus[genus].family;
+}
+
+/* Are two genera of one family? */
+static KH_HD bool kh_translated_kin(const kh_translated *t, uint32_t a, uint32_t b)
+{
+	const uint32_t family = kh_translated_family(t, a);
+
+	return family > 0 && family == kh_translated_family(t, b);
 }
 
 /* The best of n claims, 1 and more; *second: the sum of the one behind it, or 0. */
@@ -199,7 +242,117 @@ static KH_HD bool kh_translated_enough(const kh_translated *t, const kh_translat
 {
 	const uint32_t sum = kh_translated_sum(c);
 
-	return sum >= t->genus[c->genus].threshold && sum >= 2 * second;
+	return sum >= t->genus[c->genus].threshold && sum >= second + KH_TRANSLATED_AHEAD;
+}
+
+/* --- families --------------------------------------------------------------------------- */
+/* Of n claims, 1 and more, the one that is nearest, of equal ones that of the lower genus; *far: of
+ * those that are not of its family, how near one is at most, or 0. */
+static KH_HD uint32_t kh_translated_nearest(const kh_translated *t,
+					    const kh_translated_claim *claim, uint32_t n,
+					    uint32_t *far)
+{
+	uint32_t best = 0;
+
+	*far = 0;
+	for (uint32_t i = 1; i < n; i++) {
+		const uint32_t a = kh_translated_nearness(&claim[i]);
+		const uint32_t b = kh_translated_nearness(&claim[best]);
+
+		if (a > b || (a == b && claim[i].genus < claim[best].genus))
+			best = i;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (i != best && !kh_translated_kin(t, claim[i].genus, claim[best].genus) &&
+		    kh_translated_nearness(&claim[i]) > *far)
+			*far = kh_translated_nearness(&claim[i]);
+	return best;
+}
+
+/* In how many columns of the stretch of p, a place of a mate, the text is that where the mate lies
+ * at q. */
+static KH_HD uint32_t kh_translated_common(const kh_translated *t, const kh_translated_place *p,
+					   const kh_translated_place *q, uint32_t len)
+{
+	const kh_translated_part *part = &t->part[q->part];
+	const bool turned = p->strand != q->strand;
+	uint32_t common = 0, m;
+
+	for (uint32_t i = p->from; i < p->to; i += m) {
+		m = p->to - i < 32 ? p->to - i : 32;
+		const int64_t at = q->at + (int64_t)(turned ? len - i - m : i);
+		uint64_t x, y;
+
+		if (at < (int64_t)part->begin || at + (int64_t)m > (int64_t)part->end)
+			continue;
+		x = kh_text_bases(t->text, (uint64_t)(p->at + (int64_t)i));
+		y = kh_text_bases(t->text, (uint64_t)at);
+		if (turned)
+			y = ~kh_kmer_reverse(y & kh_text_first(m), m);
+		common += m - kh_text_count(kh_text_differ(x, y) & kh_text_first(m));
+	}
+	return common;
+}
+
+/* At how many bases a genus, where mate m lies, is like the claim of n of its family that is most
+ * so; -1: no other one has a place of the mate. */
+static KH_HD int32_t kh_translated_most_common(const kh_translated *t,
+					       const kh_translated_claim *claim, uint32_t n,
+					       uint32_t of, uint32_t m, uint32_t len)
+{
+	int32_t most = -1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const kh_translated_place *q = &claim[i].best[m];
+
+		if (i == of || q->matches == 0 ||
+		    !kh_translated_kin(t, claim[i].genus, claim[of].genus))
+			continue;
+		const int32_t common =
+			(int32_t)kh_translated_common(t, &claim[of].best[m], q, len);
+
+		most = common > most ? common : most;
+	}
+	return most;
+}
+
+/* How surely a fragment is of the family of a claim: how near it is, and, as families differ, and
+ * genes, whether the genus is less like others of the family there than it is like the fragment.
+ * Where that is not known, nearness counts half, and, of pieces of a long read, nothing. */
+static KH_HD int32_t kh_translated_kinship(const kh_translated *t, const kh_translated_claim *claim,
+					   uint32_t n, uint32_t of, const uint32_t len[2],
+					   bool pieces)
+{
+	int32_t sum = 0;
+
+	for (uint32_t m = 0; m < 2; m++) {
+		const kh_translated_place *p = &claim[of].best[m];
+		const int32_t near = (int32_t)kh_translated_near(p);
+		const int32_t most = kh_translated_most_common(t, claim, n, of, m, len[m]);
+
+		sum += most < 0 ? (pieces ? 0 : near / 2)
+				: near + KH_TRANSLATED_KIN * ((int32_t)p->matches - most);
+	}
+	return sum;
+}
+
+/* What n claims call, by the best of them, if that is enough, else the family of the nearest one,
+ * or nothing. */
+static KH_HD uint32_t kh_translated_call_of(const kh_translated *t,
+					    const kh_translated_claim *claim, uint32_t n,
+					    uint32_t best, uint32_t second, const uint32_t len[2])
+{
+	const kh_translated_claim *c = &claim[best];
+	uint32_t far, nearest, family;
+
+	if (kh_translated_enough(t, c, second))
+		return t->genus[c->genus].called;
+	nearest = kh_translated_nearest(t, claim, n, &far);
+	family = kh_translated_family(t, claim[nearest].genus);
+	if (family == 0 || kh_translated_nearness(&claim[nearest]) <= far ||
+	    kh_translated_kinship(t, claim, n, nearest, len, false) < KH_TRANSLATED_FAMILY)
+		return KH_NO_TAXON;
+	return family;
 }
 
 /* --- a mate beside the other ------------------------------------------------------------ */
@@ -223,11 +376,12 @@ static KH_HD bool kh_translated_seek(const kh_translated *t, const kh_translated
 	const int64_t piece = before ? sure->at - (int64_t)len[i]
 				     : sure->at + (int64_t)len[1 - i];
 
-	if (sure->score < KH_TRANSLATED_SURE || c->best[i].score >= KH_TRANSLATED_SURE ||
+	if (kh_translated_score_of(sure) < KH_TRANSLATED_SURE ||
+	    kh_translated_score_of(&c->best[i]) >= KH_TRANSLATED_SURE ||
 	    len[i] < KH_TRANSLATED_SHORTEST)
 		return false;
 	b->place = *sure;
-	b->place.score = 0;
+	b->place.from = b->place.to = b->place.matches = 0;
 	if (!pieces)
 		b->place.strand = (uint16_t)(1 - sure->strand);
 	b->from = pieces ? piece - KH_TRANSLATED_ASIDE

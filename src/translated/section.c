@@ -58,8 +58,8 @@ static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa, bool own)
 
 		if (g->taxon >= n_taxa || g->threshold == 0 || g->called > g->taxon ||
 		    (own ? g->first % KH_GENUS_CODONS != 0 || end_of(t, i) <= g->first
-			 : g->first != 0) ||
-		    (i > 0 ? g->taxon <= g[-1].taxon : g->first != 0))
+			 : g->family > g->taxon) ||
+		    (i > 0 ? g->taxon <= g[-1].taxon : own && g->first != 0))
 			return false;
 	}
 	return h->genera > 0 || h->codons == 0;

@@ -47,6 +47,12 @@ struct keeping {
 	size_t kept[KH_TRANSLATED_RANGES];
 };
 
+/* Are two genera of one family? */
+static bool are_kin(const kh_translated_made *m, uint32_t a, uint32_t b)
+{
+	return m->made[a].family > 0 && m->made[a].family == m->made[b].family;
+}
+
 static int keep_own_of(void *arg, size_t r, kh_err *err)
 {
 	struct keeping *w = arg;
@@ -55,18 +61,27 @@ static int keep_own_of(void *arg, size_t r, kh_err *err)
 
 	(void)err;
 	for (size_t i = 0, end; i < n; i = end) {
-		const uint32_t genus = w->of[(uint32_t)key[i] / KH_GENUS_CODONS];
-		bool own = true;
+		const size_t kept = w->kept[r];
+		uint32_t genera = 0, before = 0;
+		bool kin = true;
 
-		for (end = i + 1; end < n && key[end] >> 32 == key[i] >> 32; end++)
-			own = own && w->of[(uint32_t)key[end] / KH_GENUS_CODONS] == genus;
-		if (own)
-			key[w->kept[r]++] = key[i];
+		for (end = i; end < n && key[end] >> 32 == key[i] >> 32; end++) {
+			const uint32_t genus = w->of[(uint32_t)key[end] / KH_GENUS_CODONS];
+
+			if (end > i && genus == before)
+				continue;       /* places ascend, and genera with them */
+			kin = kin && (end == i || are_kin(w->m, genus, before));
+			before = genus;
+			key[w->kept[r]++] = key[end];
+			genera++;
+		}
+		if (!kin || genera > KH_KEY_GENERA)
+			w->kept[r] = kept;
 	}
 	return KH_OK;
 }
 
-/* Keeps the keys that one genus has, each with its lowest place. */
+/* Keeps the keys that one genus has, or a few of one family, each with its lowest place in each. */
 static int keep_own(kh_translated_made *m, unsigned threads, kh_err *err)
 {
 	uint32_t *of = kh_genus_of_codons(m, err);
@@ -164,7 +179,7 @@ static int make_places(kh_translated_made *m, unsigned threads, kh_err *err)
 	w.of = of;
 	rc = kh_translated_each(m->n_keys / PLACES + 1, threads, put_places, &w, err);
 	for (uint32_t i = 0; of && i < m->head.genera; i++)
-		m->genus[i].first = 0;
+		m->genus[i].family = m->made[i].family;
 	free(of);
 	return rc;
 }

@@ -12,16 +12,16 @@ typedef struct kh_votes {
 	size_t pairs;                   /* of pieces so far; 0: nothing is under way */
 	struct kh_votes_genus {
 		uint32_t genus;
-		uint64_t ahead;
+		uint64_t ahead, family;
 	} *v;
 	size_t n, cap;
 } kh_votes;
 
 void kh_votes_clear(kh_votes *t);
-/* A pair of pieces: the best genus, or KH_NO_TAXON, and by how much it is ahead of the second. */
-int kh_votes_add(kh_votes *t, uint32_t genus, uint32_t ahead, kh_err *err);
-/* The genus of all pieces, by its place in the section, or KH_NO_TAXON; then nothing is under
- * way. */
+/* Of a pair of pieces a genus, or KH_NO_TAXON, by how much it is ahead of others, and its family of
+ * other families. */
+int kh_votes_add(kh_votes *t, uint32_t genus, uint32_t ahead, uint32_t family, kh_err *err);
+/* The taxon that all pieces are called, or KH_NO_TAXON; then nothing is under way. */
 uint32_t kh_votes_end(kh_votes *t, const kh_translated *of);
 
 #endif
