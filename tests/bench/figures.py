@@ -284,6 +284,89 @@ def sensitivity_table():
     return "\n".join(out) + "\n"
 
 
+def lines_of(head, lines):
+    """A table of Markdown; head names the columns, "|"-separated."""
+    columns = [cell.strip() for cell in head.split("|")]
+    cells = [columns, ["---"] * len(columns), *lines]
+    return "".join("|" + "|".join(f" {c} " if c else "  " for c in line) + "|\n" for line in cells)
+
+
+def range_of(text):
+    """An interval as the CSV files have it: "0.90 to 1.00", or "0.903-1.000"."""
+    return " to ".join(map(short, text.replace("-", " to ").split(" to ")))
+
+
+SIZE_SETS = {"present": "pairs of the references", "strain 2x150": "strain left out, pairs",
+             "strain 1x100": "strain left out, 1x100", "genus 2x150": "genus left out, pairs",
+             "genus 1x100": "genus left out, 1x100", "strains": "simulated: 9 species of 15 strains",
+             "species": "simulated: 2 genera of 60 species"}
+
+
+def size_table():
+    found = {(r["reads"], r["tool"], r["part"]): r for r in rows("size.csv")}
+    lines = []
+    for name, label in SIZE_SETS.items():
+        column = "called" if name.startswith("genus") else "species_f1"
+        for tool in ("kraken2", "kmerhash"):
+            cells = [short(found[name, tool, f"1/{n}"][column]) for n in (1, 2, 4, 8, 16) if (name, tool, f"1/{n}") in found]
+            if len(cells) == 5:
+                lines.append([label if tool == "kraken2" else "", {"kraken2": "Kraken 2"}.get(tool, tool), *cells])
+    return lines_of("reads | | all | 1/2 | 1/4 | 1/8 | 1/16", lines)
+
+
+def close_table():
+    lines = [[{"A": "A, pairs", "B": "B, pairs"}.get(r["sample"], r["sample"]) + more] +
+             [f"{short(r[p + 'P'])} {short(r[p + 'R'])} {short(r[p + 'F1'])}, {float(r[p + 'absent']):.0f}" for p in ("", "pass_")] +
+             [short(r["L1"])] for file, more in (("close", ""), ("close_long", ""), ("close_present", ", `--present`"))
+             for r in rows(file + ".csv") if r["world"] == "mean"]
+    return lines_of("sample | first pass: P R F1, absent | `--sample-pass`: P R F1, absent | L1", lines)
+
+
+def sisters_table():
+    kinds = {(r["identity"], r["kind"]): r for r in rows("sisters.csv")}
+    lines = []
+    for identity in dict.fromkeys(i for i, _ in kinds):
+        cells = [f"{identity} %"]
+        for kind in ("strain", "uneven", "sister"):
+            r = kinds[identity, kind]
+            cells += [f"{r['kept']} of {r['species']}, {range_of(r['kept_95'])}",
+                      f"{short(r['called'])}, {short(r['pass_called'])}"]
+        lines.append(cells)
+    return lines_of("identity | even strains kept | called | uneven strains kept | called | sisters kept | called", lines)
+
+
+def foreign_table():
+    lines = [[{"0": "first", "1": "second"}[r["half"]], r["program"], r["pairs"], f"{short(r['P'])} {short(r['R'])} {short(r['F1'])}",
+              r["absent"]] for r in rows("foreign.csv") if r["half"]]
+    return lines_of("half | calls | pairs | P R F1 | absent", lines)
+
+
+def detection_table():
+    found = [{(r["identity"], r["pairs"]): r for r in rows(name + ".csv")} for name in ("detection", "detection_related")]
+
+    def cell(r):
+        both = float(r["yes"]) + float(r["low"])
+        return f"{short(r['yes'])}; {short(both)} ({range_of(r['interval'])})"
+    lines = [[n] + [cell(of[identity, n]) for of in found for identity in ("100 %", "97 %")] for n in ("1", "4", "16", "64")]
+    return lines_of("pairs | without: 100 %, high; found | 97 % | beside: 100 %, high; found | 97 %", lines)
+
+
+def profiles_table():
+    def percent(text):
+        name, _, share = text.rpartition(" ")
+        return (name and name + ", ") + (f"{float(share):.1f}" if share != "-" else "none" if name else share)
+    lines = [[r["set"], r["database"].replace("without-" + r["set"], "without its genera"), r["yes"], r["low"], r["right"],
+              r["missing"], percent(r["first"]), percent(r["unknown"])] for r in rows("profiles.csv")]
+    return lines_of("reads | database | high | low | right | missing | most abundant, and its abundance, % | unknown, %", lines)
+
+
+def contigs_table():
+    lines = [[r["identity"], f"{r['right']}, {r['wrong']}", f"{r['share']}, {r['second']}",
+              f"{r['joined_right']}, {r['joined_second']}, {r['joined_share']}"] for r in rows("contigs.csv")]
+    return lines_of("identity | right, wrong | their share of matching 12-mers, and the second's | "
+                    "joined: right, and the second is the other part, with a share of", lines)
+
+
 WHAT = {"build refset": "build, 31 genomes", "build large": "build, simulated",
         "classify refset_sim": "classify, pairs 2x150 of the 31 genomes",
         "classify sarscov2_illumina": "classify, real SARS-CoV-2 pairs", "classify large": "classify, pairs 2x150 of the simulated"}
@@ -298,7 +381,8 @@ def cost_table():
     return "\n".join(out) + "\n"
 
 
-TABLES = {"speed.md": {"cost": cost_table}, "accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table},
+TABLES = {"speed.md": {"cost": cost_table}, "accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
+                           "profiles": profiles_table, "contigs": contigs_table},
           "../README.md": {"readme": lambda: readme_table("found", "reads"),
                            "readme cost": lambda: readme_table("cost", "cost, one thread")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}

@@ -19,8 +19,14 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 
 
 def version(program):
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-    return f"{pathlib.Path(program).name} {re.search(r'[0-9]+[.][0-9.]+', said + ' 0.0')[0]}"
+    """Of the first way to ask for it that gets one."""
+    name = pathlib.Path(program).name
+    for word in ("--version", "-v", "info"):
+        said = subprocess.run([program, word], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        found = re.search(r"\b[vV]?([0-9]+[.][0-9]+[.0-9]*)", said.stdout + said.stderr)
+        if found:
+            return f"{name} {found[1]}"
+    sys.exit(f"{name} does not say its version")
 
 
 def cells(line):
