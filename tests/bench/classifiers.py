@@ -35,11 +35,11 @@ class Library(typing.NamedTuple):
     accessions: pathlib.Path
 
 
-def run(argv):
-    """Runs a command; its output is shown only if it fails, which ends the bench."""
+def run(argv, out=None):
+    """Runs a command, its output into a file; what else it says is shown only if it fails, which ends the bench."""
     argv = [str(arg) for arg in argv]
     with tempfile.TemporaryFile("w+") as log:
-        child = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        child = subprocess.Popen(argv, stdout=out or log, stderr=log, stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
@@ -78,7 +78,7 @@ class Kraken2:
         self.build_options, self.classify_options = [], []
 
     def folder(self, library):
-        return self.cache / "kraken2" / library.name
+        return self.cache / self.name / library.name
 
     def build(self, library):
         """Costs of adding to the library and of building, or None if it was there."""
@@ -103,14 +103,14 @@ class Kraken2:
             draft.rename(final)
         return add, build
 
-    def classify(self, library, files, output):
+    def classify(self, library, files, output, options=()):
         command = ["kraken2", "--db", self.folder(library), "--threads", self.threads]
         command += ["--output", output] + ["--paired"] * (len(files) == 2)
-        return run(command + self.classify_options + list(files))
+        return run(command + self.classify_options + list(options) + list(files))
 
     def calls(self, library, reads):
         how = "".join(self.classify_options)
-        path = self.cache / "calls" / library.name / f"{reads.name}{how}.tsv"
+        path = self.cache / f"{self.name}-calls" / library.name / f"{reads.name}{how}.tsv"
         if not path.exists():
             self.build(library)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,6 +118,70 @@ class Kraken2:
             self.classify(library, reads.files, draft)
             draft.rename(path)
         return path
+
+
+class MetaCache(Kraken2):
+    """metacache of $PATH; no calls below species"""
+
+    name = "metacache"
+
+    def build(self, library):
+        folder = self.folder(library)
+        if folder.exists():
+            return
+        folder.mkdir(parents=True)
+        tagged = folder / "tagged.fa"
+        write_tagged(library, tagged)
+        run(["metacache", "build", folder / "db", tagged, "-taxonomy", library.taxonomy])
+        tagged.unlink()
+
+    def classify(self, library, files, output, options=()):
+        lines = output.with_suffix(".lines")
+        command = ["metacache", "query", self.folder(library) / "db", *files, "-taxids-only"]
+        command += ["-threads", self.threads, "-lowest", "species"]
+        run(command + ["-pairfiles"] * (len(files) == 2) + ["-out", lines])
+        with open(lines) as rows, open(output, "w") as out:
+            for row in rows:
+                if "\t" in row and not row.startswith("#"):
+                    name, call = row.split("\t")[0], row.rstrip().rpartition(":")[2]
+                    taxid = int(call) if call.isdigit() else 0
+                    out.write(f"{'C' if taxid else 'U'}\t{name}\t{taxid}\t0\n")
+
+
+class Centrifuger(Kraken2):
+    """centrifuger of $PATH; of several taxa with equal scores their lowest common ancestor (-k 1)"""
+
+    name = "centrifuger"
+
+    def build(self, library):
+        folder = self.folder(library)
+        if (folder / "db.1.cfr").exists():
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        tagged, table = folder / "tagged.fa", folder / "table"
+        write_tagged(library, tagged)
+        with open(tagged) as lines, open(table, "w") as out:
+            for line in lines:
+                if line.startswith(">"):
+                    out.write(f"{line[1:].split()[0]}\t{line.split('|')[1]}\n")
+        run(["centrifuger-build", "-r", tagged, "--taxonomy-tree", library.taxonomy / "nodes.dmp",
+             "--name-table", library.taxonomy / "names.dmp", "--conversion-table", table,
+             "-t", self.threads, "-o", folder / "db"])
+        tagged.unlink()
+
+    def classify(self, library, files, output, options=()):
+        command = ["centrifuger", "-x", self.folder(library) / "db", "-t", self.threads]
+        command += ["-1", files[0], "-2", files[1]] if len(files) == 2 else ["-u", files[0]]
+        lines = output.with_suffix(".lines")
+        with open(lines, "w") as out:
+            run(command, out)
+        with open(lines) as rows, open(output, "w") as out:
+            for row in list(rows)[1:]:
+                name, _, taxid = row.split("\t")[:3]
+                out.write(f"{'C' if taxid != '0' else 'U'}\t{name}\t{taxid}\t0\n")
+
+
+PEERS = {program.name: program for program in (Kraken2, MetaCache, Centrifuger)}
 
 
 class Kmerhash:
