@@ -382,7 +382,7 @@ def cost_table():
 
 
 TABLES = {"speed.md": {"cost": cost_table}, "accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
-                           "profiles": profiles_table, "contigs": contigs_table},
+                           "profiles": profiles_table, "foreign": foreign_table, "contigs": contigs_table},
           "../README.md": {"readme": lambda: readme_table("found", "reads"),
                            "readme cost": lambda: readme_table("cost", "cost, one thread")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
