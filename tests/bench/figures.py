@@ -127,7 +127,7 @@ def readme_table(name, head):
 
 
 def unknown_figures():
-    """Cells of README's tables with figures that readme.csv does not have in that row."""
+    """Cells of README's tables with figures that readme.csv does not have in that row, and rates not in speed.csv."""
     have = {}
     for r in rows("readme.csv"):
         have.setdefault(r["row"], set()).add(r["shown"])
@@ -135,6 +135,9 @@ def unknown_figures():
         label, *cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         yield from (f"{label}: {cell}" for cell in cells if line.startswith("| ") and
                     re.match(r"[*]*[.0-9]", cell) and cell not in have.get(label, ()))
+    said = re.findall(r"([0-9.]+) (?:to [0-9.]+ )?million", (DOC.parent / "README.md").read_text())
+    measured = re.findall(r"[0-9.]+[0-9]", (DOC / "speed.csv").read_text())
+    yield from (f"{figure} million" for figure in said if figure not in measured)
 
 
 # --- drawing ------------------------------------------------------------------------
@@ -413,7 +416,7 @@ def main(mode):
             sys.exit(f"{path.name} is not what make figures makes")
     unknown = list(unknown_figures())
     if unknown:
-        sys.exit("README.md has figures that readme.csv does not have:\n" + "\n".join(unknown))
+        sys.exit("README.md has figures that readme.csv and speed.csv do not have:\n" + "\n".join(unknown))
 
 
 if __name__ == "__main__":
