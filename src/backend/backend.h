@@ -4,6 +4,10 @@
  * The CPU backend is the specification; every other one gives the same bytes. Each backend is one
  * table of functions, chosen once; what it opens is opaque.  The table has three parts: building
  * (builder.h), classifying (here), and what is counted of a sample meanwhile (census.h).
+ *
+ * Example, a worker with tasks a, b, c and a depth of 2: submit a, submit b, collect a, submit c,
+ * collect b, collect c.  A GPU does b while the worker makes lines of a.  The CPU has a depth of 1
+ * and does a task in submit.
  */
 #ifndef KH_BACKEND_H
 #define KH_BACKEND_H

@@ -31,7 +31,9 @@ typedef struct kh_err {
 #define KH_PRINTF(f, a)
 #endif
 
-/* Records the message and returns `code`; `e` may be NULL. */
+/* Records the message and returns `code`; `e` may be NULL.  Example, in a parser of tables:
+ *	return kh_fail(err, KH_EFORMAT, "%s:%zu: no taxid", path, line);
+ * and a caller: if (rc < 0) return rc;  The command prints "kmerhash build: t.tsv:7: no taxid". */
 int kh_fail(kh_err *e, int code, const char *fmt, ...) KH_PRINTF(3, 4);
 
 /* "what: strerror(errno)" as KH_EIO, or KH_ENOMEM if errno says so. */

@@ -7,6 +7,10 @@
  *
  * Bracken itself makes these tables from the taxon that Kraken gives each k-mer of the references,
  * to which it applies Kraken's rule for reads.  Here each N-mer is classified as a read of N bases.
+ *
+ * Example: N 150, step 50; a genome of E. coli with 1000 bases has 18 N-mers, from 0, 50, ... 850
+ * on.  If 15 of them are called E. coli and 3 Escherichia, Bracken takes it that 3 in 18 reads of
+ * this genome are called Escherichia.
  */
 #ifndef KH_BRACKEN_DISTRIB_H
 #define KH_BRACKEN_DISTRIB_H

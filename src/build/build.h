@@ -7,6 +7,9 @@
  * Sequences are numbered in input order, and get bins as if each were a target.  Taxa are
  * looked up when all ids are known, so references are read once and may come from a
  * pipe; the bins of sequences that turn out to have no taxon are then closed up.
+ * Example, bins of 16 bases: sequences of 100, 50 and 30 bases have 7, 4 and 2 bins, and one more
+ * behind each, so they begin with the bins 0, 8 and 13.  If the second sequence has no taxon, the
+ * third one begins with bin 8.
  *
  * A block's share of a sequence is sampled in whole bins: what is left behind its last
  * complete bin (fewer than stride + k bases) is carried to the next block, in the room

@@ -8,6 +8,13 @@
  * kmerhash-method(7), its data flow and constants in match_rule.h; integers, and the best of each
  * species by a total order, so nothing depends on the order of work.
  *
+ * Example, with the database of data/genomes (k = 14, bins of 16 bases): a read has the 60 bases of
+ * lambda from base 20000 on, but for its base 33.  Its seeds begin at 3, 9 and 31.  Those at 3 and
+ * 31 do not overlap and are looked up: the first one has bin 6137, which begins at base 20000; the
+ * other one spans the changed base and has none, so at most 60 - 2 is to be had.  There 59 bases
+ * match and one does not: a score of 58.  Chance gives less than 19, and 4 * 59 >= 16 + 60 + 100:
+ * the call is lambda.
+ *
  *	match.c         on the CPU: fragments, their segments, the turns in which these are compared
  *	match_ask.c     which features are looked up in a turn, and what they find
  *	match_answer.c  what a part of a collection says beside its call

@@ -4,6 +4,9 @@
  * One has the options, the other the settings for experts, which `--set KEY=VALUE` changes.  From
  * them come the parser, the texts of -h and of `--set help`, and the tests that man pages are
  * complete.  A command parses into its own struct, checks it, then runs.
+ *
+ * Example: the row KH_UINT("threads", 'p', ...) makes `--threads 8`, `-p8` and a line of -h;
+ * `--threads x` is an error of the parser.
  */
 #ifndef KH_CMD_OPTIONS_H
 #define KH_CMD_OPTIONS_H

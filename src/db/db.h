@@ -5,6 +5,9 @@
  * of XXH3 checksums, one for each 16 MiB of what stands between header and table.
  * The header has the length of the file, the checksum of the table and its own; it is
  * written last.  A reader maps the file: many processes share one copy.
+ *
+ * Example: a build is killed while it writes.  The file has no header yet, nor its name, so no
+ * reader takes it for a database.  If a byte changes later, the checksum of its 16 MiB says so.
  */
 #ifndef KH_DB_H
 #define KH_DB_H

@@ -3,6 +3,9 @@
  *
  * What a range looks like is in seeds.h.  The bytes of all ranges are the same in the file, in host
  * and in GPU memory.  The contract is kmerhash-db(5).
+ *
+ * Example: GATTACAG has the key 0x50ae88c2ed0e (kmer.h), so it is in range 0x50; the other 40 bits
+ * lead to a line there (seeds.h).
  */
 #ifndef KH_INDEX_H
 #define KH_INDEX_H

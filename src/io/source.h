@@ -6,6 +6,9 @@
  * accepted; a BGZF file must end with its empty block. So a damaged stream is always an error,
  * whichever library inflates it (inflate.h).
  *
+ * Example: reads.fq.gz that is plain text is read as plain text, reads.fq that begins with 1f 8b as
+ * gzip; if its last byte is missing, the last read fails, and all bytes before were given.
+ *
  * kh_source_read is the plain sequential way. For parallel reading the kinds differ: a regular
  * plain file is read by ranges (kh_source_pread, any thread); of BGZF, runs of whole compressed
  * blocks are taken in order (kh_source_bgzf_run) and inflated by the thread that took them

@@ -4,6 +4,10 @@
  * Each taxon hit has as its score the hits on the way from it up to the root.  The best score wins,
  * the lowest common ancestor of several with the same.  Then the call goes up until its clade has
  * the share of all k-mers that --confidence asks for.
+ *
+ * Example: of 10 k-mers 5 are E. coli, 3 Escherichia, 2 S. enterica.  E. coli has the score 5 + 3,
+ * and is called.  With a confidence of .7 it is not, as its clade has 5 of 10, but Escherichia is,
+ * with 8 of 10.
  */
 #ifndef KH_KRAKEN2_DECIDE_H
 #define KH_KRAKEN2_DECIDE_H

@@ -7,6 +7,10 @@
  * preorder, siblings by ascending taxid, whatever the order of the reports.  In a profile, a row
  * names its parent; rows without one are put below a root that has no cells.
  *
+ * Example: report a has 5 reads of E. coli, b 2 of E. coli and 3 of S. enterica.  The table has
+ * both genera below their family, Escherichia (561) before Salmonella (590), and no cell for S.
+ * enterica in a.
+ *
  * Memory depends on the rows of all reports, as a cell is kept only where a report has a row.
  */
 #ifndef KH_MERGE_TABLE_H

@@ -8,6 +8,9 @@
  *
  * No text of the data can end the block: each '<' is written as \u003c, and the scripts put
  * names into the page as text only.
+ *
+ * Example: a sample with a taxon "</script>": the page has "\u003c/script>" in its data, and the
+ * reader sees the name.
  */
 #ifndef KH_PAGE_H
 #define KH_PAGE_H

@@ -7,6 +7,9 @@
  * by as many workers each, and the last sample, or the only one, has all workers. A sample has a
  * monitor of its own: an error in it does not stop the others. Memory is that of the samples under
  * way, and what each makes is what a run of its own would.
+ *
+ * Example, four workers and samples a and b: two workers open a and b, and the others join them,
+ * one each.  When a is done, its two workers join b.
  */
 #ifndef KH_RUN_H
 #define KH_RUN_H

@@ -9,6 +9,9 @@
  * the general parser.  So the records are always those of a sequential parse
  * (induction over blocks), and speculation decides only the speed.
  *
+ * Example: ">a\nACGT\n>b\nGG\n" is cut into ">a\nAC" and "GT\n>b\nGG\n".  A worker finds "\n>" in
+ * the second block and parses b.  When this is committed, "GT\n" is put behind ">a\nAC": record a.
+ *
  * FASTA is parsed in pieces, so that a record that spans blocks, a contig or a chromosome, is
  * parsed by as many workers: "\n>" begins a record wherever it stands, and what is in front of it
  * continues a sequence.  Pieces are put together when blocks are committed, unless the caller

@@ -7,6 +7,10 @@
  * parent has a smaller number than its children, a clade is a range of numbers and the
  * LCA of a set is that of its least and its greatest number.  Both are immutable.
  *
+ * Example: below the root are the taxids 10, with 12 and 15 below it, and 20.  The numbers of 1,
+ * 10, 12, 15 and 20 are 0 to 4; the clade of 10 is 1 to 3; the LCA of 12, 15 and 20 is that of the
+ * numbers 2 and 4, the root.
+ *
  * The root is taxid 1, its name is "root" and its rank "no rank", whatever a dump says.
  * Nothing here recurses: the depth of a tree is bounded by its size only.
  */
