@@ -13,6 +13,12 @@ same want got "prints what the guide says"
 tour | sed -n 's/^kmerhash: //p' >said
 while IFS= read -r line; do check "and says: $line" grep -qxF "kmerhash: $line" messages; done <said
 check "the tour makes a page" test -s sim.html
+# The read of kmerhash-method(7): lambda from base 20,000 on, base 33 changed.
+gzip -dc data/genomes/Escherichia_virus_Lambda*.gz | sed 1d | tr -d '\n' |
+	cut -c 20001-20060 | sed 's/^\(.\{33\}\)A/>r\n\1C/' >example.fa
+printf 'C\tr\t10710\t60\t10710:8 0:2\n' >want
+"$kmerhash" classify -q --db tour.khdb example.fa >got
+same want got "the example in kmerhash-method(7)"
 
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$tests/bench/figures.py" --check
