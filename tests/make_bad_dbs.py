@@ -5,15 +5,12 @@
 
 (KIND: a function below, whose cases alone are made) writes FOLDER/bad-*.khdb and FOLDER/list: a line each, file and what the message must have
 (an extended regular expression). Those named bad-x-* have right checksums, so that they
-reach the checks behind these; they need the module xxhash.
+reach the checks behind these.
 """
 import struct
 import sys
 
-try:
-    from xxhash import xxh3_64_intdigest as xxh3
-except ImportError:
-    xxh3 = None
+from xxh3 import xxh3
 
 SECTIONS = "index directory text kept strains taxa names targets ids unmapped translated checksums".split()
 HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_bytes": 24, "scheme": 32,
@@ -39,9 +36,9 @@ def repaired(data):
         blocks = range(4096, at, 1 << 24)
         for i, begin in enumerate(blocks):
             if 8 * i + 8 <= size:
-                struct.pack_into("<Q", data, at + 8 * i, xxh3(bytes(data[begin:min(begin + (1 << 24), at)])))
-        struct.pack_into("<Q", data, HEADER["sums"], xxh3(bytes(data[at:at + size])))
-    struct.pack_into("<Q", data, 4088, xxh3(bytes(data[:4088])))
+                struct.pack_into("<Q", data, at + 8 * i, xxh3(data[begin:min(begin + (1 << 24), at)]))
+        struct.pack_into("<Q", data, HEADER["sums"], xxh3(data[at:at + size]))
+    struct.pack_into("<Q", data, 4088, xxh3(data[:4088]))
     return data
 
 
@@ -252,9 +249,8 @@ def main(path, folder, only=""):
         good = f.read()
     made = [] if only else [("bad-" + name, data, want) for name, data, want in plain(good)]
     makers = [make for make in (headers, trees, text, strains, seeds, translated) if only in ("", make.__name__)]
-    if xxh3:
-        for name, data, want in (case for make in makers for case in make(good)):
-            made.append(("bad-x-" + name, repaired(data), want))
+    for name, data, want in (case for make in makers for case in make(good)):
+        made.append(("bad-x-" + name, repaired(data), want))
     with open(folder + "/list", "w") as out:
         for name, data, want in made:
             with open("%s/%s.khdb" % (folder, name), "wb") as f:
