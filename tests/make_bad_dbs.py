@@ -120,6 +120,9 @@ def trees(good):
                 yield "taxon-%d-%d-%d" % (i, field, value), put(good, "I", at + 24 * i + 4 * field, value), ""
         yield "taxon-%d-name" % i, put(good, "Q", at + 24 * i + 16, names[1]), ""
         yield "taxon-%d-name-huge" % i, put(good, "Q", at + 24 * i + 16, (1 << 64) - 1), ""
+    taxa = list(struct.iter_unpack("<IIIIQ", good[at:at + size]))
+    i, j = next((i, j) for j in range(1, n) for i in range(1, j) if taxa[i][1] == taxa[j][1])
+    yield "siblings", put(put(good, "I", at + 24 * i, taxa[j][0]), "I", at + 24 * j, taxa[i][0]), "behind that of its sibling"
     yield "cycle", put(put(good, "I", at + 24 + 4, 2), "I", at + 48 + 4, 1), ""
     yield "names-no-end", put(good, "B", sum(names) - 1, 65), ""
     yield "names-control", put(good, "B", names[0] + 7, 10), ""

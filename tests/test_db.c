@@ -136,31 +136,6 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 }
 
 /* --- the tests -------------------------------------------------------------------- */
-static void test_opened(void **state)
-{
-	kh_db *db = open_db("a.khdb");
-	const kh_db_header *h = db->h;
-	kh_err err = { 0, "" };
-
-	(void)state;
-	assert_memory_equal(h->magic, KH_DB_MAGIC, 8);
-	assert_int_equal(h->file_bytes, db->bytes);
-	assert_int_equal(h->sampling.scheme, KH_SYNCMER);
-	assert_int_equal(h->sampling.k, kh_default_k(h->bases));
-	assert_int_equal(h->bases, 39937 + 38208 + 5386);
-	assert_int_equal(h->n_targets, 3);
-	assert_int_equal(h->sampling.stride, 16);
-	assert_int_equal(h->bins, 2497 + 2388 + 337 + 3);
-	assert_int_equal(db->n_kept, 3);
-	assert_int_equal(db->bins.n_species, 3);
-	assert_string_equal(db->ids + db->target[1].id, "NC_003298.1");
-	assert_int_equal(db->target[1].first_bin, 2497 + 1);
-	assert_int_equal(db->tax->taxid[db->target[2].taxon], 10847);
-	assert_string_equal(h->tool, PACKAGE_STRING);
-	assert_int_equal(kh_db_unchanged(db, &err), 0);
-	kh_db_close(db);
-	kh_db_close(NULL);
-}
 
 static void test_same_bytes(void **state)
 {
@@ -212,29 +187,6 @@ static void test_every_byte(void **state)
 	free(b.p);
 }
 
-/* Any length but the right one is refused. */
-static void test_every_length(void **state)
-{
-	static const kh_db_options all = { .threads = 1 };
-	bytes b = slurp("a.khdb");
-	const kh_db_header h = *(kh_db_header *)b.p;
-	kh_db *db = NULL;
-	kh_err err;
-
-	(void)state;
-	for (unsigned i = 0; i < 200; i++) {
-		size_t n = i < KH_N_SECTIONS       ? (size_t)h.section[i].at
-			   : i < 2 * KH_N_SECTIONS ? (size_t)h.section[i - KH_N_SECTIONS].at + 1
-						   : test_rand() % b.n;
-		unsigned char *p = aligned_alloc(64, n / 64 * 64 + 64);
-
-		memcpy(p, b.p, n);
-		assert_int_equal(kh_db_open_bytes(&db, p, n, &all, &err), KH_EFORMAT);
-		free(p);
-	}
-	free(b.p);
-}
-
 /* More than one block of checksums; the message names the block that is damaged. */
 static void test_blocks(void **state)
 {
@@ -255,126 +207,6 @@ static void test_blocks(void **state)
 		 (unsigned long long)at);
 	refused("big.khdb", KH_EFORMAT, want);
 	unlink("big.khdb");
-}
-
-static void test_header(void **state)
-{
-	static const struct { size_t at; unsigned char x; bool repair; const char *want;
-	} bad[] = {
-		{ 0, 'K', true, "does not begin" },
-		{ offsetof(kh_db_header, version), 2, true,
-		  "a database of format 2, and this program reads format 4: build it again" },
-		{ offsetof(kh_db_header, version), 3, false,
-		  "a database of format 3, and this program reads format 4: build it again" },
-		{ 100, 77, false, "the checksum of its header is wrong" },
-		{ offsetof(kh_db_header, byte_order), 1, true, "of another kind" },
-		{ offsetof(kh_db_header, file_bytes) + 7, 1, true, "truncated or extended" },
-		{ offsetof(kh_db_header, section) + 6, 1, true, "section index lies outside" },
-		{ offsetof(kh_db_header, section) + 8 + 7, 1, true, "section index lies outside" },
-		{ offsetof(kh_db_header, section) + 16 * KH_SEC_SUMS + 8, 0, true,
-		  "table of checksums" },
-		{ offsetof(kh_db_header, sums), 1, true, "table of checksums" },
-		{ offsetof(kh_db_header, n_taxa) + 3, 1, true, "sizes of its sections" },
-		{ offsetof(kh_db_header, sampling) + 4, 40, true, "k is 40" },
-		{ offsetof(kh_db_header, section) + 16 * KH_N_SECTIONS, 1, true,
-		  "sections that this program does not know" },
-		{ offsetof(kh_db_header, features) + 4, 1, true, "directory does not fit" },
-		{ offsetof(kh_db_header, bins), 0x2c, true, "number of bins" },
-		{ offsetof(kh_db_header, bins) + 3, 3, true, "a parameter" },   /* and of bits */
-		{ offsetof(kh_db_header, word_bits), 11, true, "a parameter" },
-		{ offsetof(kh_db_header, zero), 1, true, "must be zero" },
-		{ offsetof(kh_db_header, zero2) + 3000, 1, true, "must be zero" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		bytes b = slurp("a.khdb");
-		kh_db_header *h = (kh_db_header *)b.p;
-
-		b.p[bad[i].at] = bad[i].x;
-		if (bad[i].repair)
-			h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
-		FILE *f = fopen("bad.khdb", "wb");
-		assert_int_equal(fwrite(b.p, 1, b.n, f), b.n);
-		fclose(f);
-		refused("bad.khdb", KH_EFORMAT, bad[i].want);
-		free(b.p);
-	}
-	unlink("bad.khdb");
-}
-
-static void test_places(void **state)
-{
-	(void)state;
-	refused("none.khdb", KH_EIO, "none.khdb: ");
-	refused("/dev/null", KH_EFORMAT, "ordinary file");
-	assert_int_equal(mkdir("d", 0700), 0);
-	refused("d", KH_EUSAGE, "holds 0 databases");
-	assert_int_equal(link("a.khdb", "d/x.khdb"), 0);
-	kh_db_close(open_db("d"));
-	assert_int_equal(link("a.khdb", "d/y.khdb"), 0);
-	refused("d", KH_EUSAGE, "holds 2 databases");
-	unlink("d/x.khdb");
-	unlink("d/y.khdb");
-	rmdir("d");
-	fclose(fopen("empty.khdb", "w"));
-	refused("empty.khdb", KH_EFORMAT, "0 bytes are too few");
-	assert_int_equal(truncate("empty.khdb", 8192), 0);
-	refused("empty.khdb", KH_EFORMAT, "never completed");
-	unlink("empty.khdb");
-}
-
-static void test_changed(void **state)
-{
-	kh_db *db = open_db("a.khdb");
-	struct timespec t[2] = { { 1, 2 }, { 3, 4 } };
-	kh_err err = { 0, "" };
-
-	(void)state;
-	assert_int_equal(utimensat(AT_FDCWD, "a.khdb", t, 0), 0);
-	assert_int_equal(kh_db_unchanged(db, &err), KH_EIO);
-	assert_non_null(strstr(err.msg, "was changed"));
-	kh_db_close(db);
-}
-
-/* Wrong structure under right checksums is found when the index is checked. */
-static void test_damaged_range(void **state)
-{
-	static const kh_db_options later = { .threads = 2, .later = true };
-	bytes b = slurp("a.khdb");
-	kh_db_header *h = (kh_db_header *)b.p;
-	const kh_seed_range *dir = (const kh_seed_range *)(b.p + h->section[KH_SEC_DIR].at);
-	uint64_t *sums = (uint64_t *)(b.p + h->section[KH_SEC_SUMS].at);
-	kh_db *db = NULL;
-	kh_err err = { 0, "" };
-
-	(void)state;
-	b.p[h->section[KH_SEC_INDEX].at + dir[77].first_line * 64] = 255;
-	assert_int_equal(h->section[KH_SEC_SUMS].bytes, 8);
-	sums[0] = XXH3_64bits(b.p + KH_DB_PAGE, h->section[KH_SEC_SUMS].at - KH_DB_PAGE);
-	h->sums = XXH3_64bits(sums, 8);
-	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
-	assert_int_equal(kh_db_open_bytes(&db, b.p, b.n, &later, &err), 0);
-	assert_int_equal(kh_db_check(db, 2, &err), KH_EFORMAT);
-	assert_non_null(strstr(err.msg, "range 77, "));
-	kh_db_close(db);
-	free(b.p);
-}
-
-static void test_writer_refuses(void **state)
-{
-	kh_db_writer *w = NULL;
-	kh_err err = { 0, "" };
-
-	(void)state;
-	assert_int_equal(kh_db_create(&w, "/dev/null", &err), KH_EUSAGE);
-	assert_int_equal(kh_db_create(&w, "no-such/x.khdb", &err), KH_EIO);
-	assert_null(w);
-	assert_int_equal(kh_db_create(&w, "w.khdb", &err), 0);
-	assert_int_equal(kh_db_begin(w, KH_SEC_NAMES, &err), 0);
-	assert_int_equal(kh_db_append(w, "root", 5, &err), 0);
-	kh_db_abandon(w);
-	assert_false(there("w.khdb"));
 }
 
 /* --- several databases ------------------------------------------------------------- */
@@ -451,12 +283,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_opened),         cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_every_byte),     cmocka_unit_test(test_every_length),
-		cmocka_unit_test(test_blocks),         cmocka_unit_test(test_header),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_damaged_range),   cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_writer_refuses), cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_every_byte),
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_joined),
 	};
 
 	test_seed();

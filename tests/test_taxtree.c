@@ -1,11 +1,10 @@
-/* test_taxtree.c - properties of the pruned tree over random trees; the loader's refusals
+/* test_taxtree.c - properties of the pruned tree over random trees
  */
 #include "test.h"
 
 #include <string.h>
 
 #include "load_tree.h"
-#include "taxonomy/join.h"
 
 enum { MAX = 300 };
 
@@ -265,186 +264,11 @@ static void test_lca(void **state)
 	}
 }
 
-static void test_raise_twice_is_once(void **state)
-{
-	(void)state;
-	for (int round = 0; round < 200; round++) {
-		kh_taxonomy *t = random_taxonomy();
-		for (uint32_t i = 0; i < t->n; i++) {
-			uint32_t g = t->genus[i], up;
-			if (g == KH_NO_TAXON) {
-				for (up = i; up; up = t->parent[up])
-					assert_true(t->rank[up] < KH_RANK_GENUS);
-				continue;
-			}
-			assert_true(g <= i && t->end[g] > i);
-			assert_true(t->genus[g] == g || t->genus[g] == KH_NO_TAXON);
-			assert_true(t->rank[g] <= KH_RANK_GENUS);
-		}
-		kh_taxonomy_free(t);
-	}
-}
-
-/* --- what the loader refuses ---------------------------------------------------- */
-/* 0 root; 1 with 2 and 3; 4.  Taxids 1, 10, 30, 40, 20. */
-static const uint32_t raw_taxid[5] = { 1, 10, 30, 40, 20 };
-static const uint32_t raw_parent[5] = { 0, 0, 1, 1, 0 };
-static const uint32_t raw_end[5] = { 5, 4, 3, 4, 5 };
-static const uint32_t raw_name[5] = { 0, 5, 7, 9, 11 };
-static const uint8_t raw_rank[5] = { 0, 30, 38, 38, 5 };
-static const char raw_names[] = "root\0a\0b\0c\0d";
-
-enum field { TAXID, PARENT, END, NAME, RANK, NAMES, LENGTH, COUNT };
-
-static const struct {
-	enum field field;
-	uint32_t i, x;
-	const char *want;
-} damages[] = {
-	{ COUNT, 0, 0, "0 taxa" },
-	{ COUNT, 0, 4, "is no root" },
-	{ TAXID, 0, 2, "is no root" },
-	{ PARENT, 0, 1, "is no root" },
-	{ END, 0, 4, "is no root" },
-	{ END, 0, 6, "is no root" },
-	{ RANK, 0, 1, "the root has another name or a rank" },
-	{ NAME, 0, 5, "the root has another name or a rank" },
-	{ NAMES, 3, 'x', "the root has another name or a rank" },
-	{ TAXID, 1, 0, "taxid 0" },
-	{ TAXID, 2, 40, "taxid 40 behind that of its sibling, 40" },
-	{ TAXID, 4, 10, "taxid 10 behind that of its sibling, 10" },
-	{ TAXID, 4, 5, "taxid 5 behind that of its sibling, 10" },
-	{ TAXID, 2, 20, "taxid 20 is there twice" },
-	{ TAXID, 2, 1, "taxid 1 is there twice" },
-	{ PARENT, 1, 1, "taxon 1 with parent 1" },
-	{ PARENT, 2, 0, "taxon 2 with parent 0" },
-	{ PARENT, 2, 3, "taxon 2 with parent 3" },
-	{ PARENT, 4, 1, "taxon 4 with parent 1" },
-	{ PARENT, 4, UINT32_MAX, "taxon 4 with parent 4294967295" },
-	{ END, 1, 3, "taxon 3 with parent 1" },
-	{ END, 1, 5, "taxon 4 with parent 0" },
-	{ END, 1, UINT32_MAX, "taxon 1 with parent 0 and end 4294967295" },
-	{ END, 2, 2, "taxon 2 with parent 1 and end 2" },
-	{ END, 2, 4, "taxon 3 with parent 1" },
-	{ END, 4, 0, "taxon 4 with parent 0 and end 0" },
-	{ RANK, 3, KH_RANKS, "taxon 3: rank 52 is unknown" },
-	{ RANK, 3, 255, "taxon 3: rank 255 is unknown" },
-	{ NAME, 3, 13, "taxon 3: name at byte 13 of 13 is empty" },
-	{ NAME, 3, UINT32_MAX, "taxon 3: name at byte 4294967295 of 13 is empty" },
-	{ NAME, 3, 6, "taxon 3: name at byte 6 of 13 is empty" },
-	{ NAMES, 7, 7, "control character at byte 7" },
-	{ NAMES, 9, 0x7f, "control character at byte 9" },
-	{ NAMES, 12, 'x', "names do not end with a NUL" },
-	{ LENGTH, 0, 0, "names do not end with a NUL" },
-	{ LENGTH, 0, 12, "names do not end with a NUL" },
-	{ LENGTH, 0, 11, "name at byte 11 of 11 is empty" },
-};
-
-static void test_load_refuses(void **state)
-{
-	uint32_t taxid[5], parent[5], end[5], name[5],
-		*array[] = { taxid, parent, end, name };
-	uint8_t rank[5];
-	char names[sizeof raw_names];
-	(void)state;
-
-	for (size_t k = 0; k <= sizeof damages / sizeof *damages; k++) {
-		kh_taxonomy *t = NULL, raw = { .n = 5, .taxid = taxid, .parent = parent,
-					       .end = end, .rank = rank, .name = name,
-					       .names = names, .names_len = sizeof names };
-		kh_err err = { 0 };
-		memcpy(taxid, raw_taxid, sizeof taxid);
-		memcpy(parent, raw_parent, sizeof parent);
-		memcpy(end, raw_end, sizeof end);
-		memcpy(name, raw_name, sizeof name);
-		memcpy(rank, raw_rank, sizeof rank);
-		memcpy(names, raw_names, sizeof names);
-		if (k == sizeof damages / sizeof *damages) {
-			assert_int_equal(load_tree(&t, &raw, &err), 0);
-			kh_taxonomy_free(t);
-			return;
-		}
-		enum field f = damages[k].field;
-		uint32_t i = damages[k].i, x = damages[k].x;
-		if (f <= NAME)
-			array[f][i] = x;
-		else if (f == RANK)
-			rank[i] = (uint8_t)x;
-		else if (f == NAMES)
-			names[i] = (char)x;
-		else if (f == LENGTH)
-			raw.names_len = x;
-		else
-			raw.n = x;
-		assert_int_equal(load_tree(&t, &raw, &err), KH_EFORMAT);
-		assert_null(t);
-		if (!strstr(err.msg, damages[k].want))
-			fail_msg("damage %zu: %s", k, err.msg);
-	}
-}
-
-/* --- trees of several databases --------------------------------------------------- */
-static void assert_same_tree(const kh_taxonomy *t, const kh_taxonomy *u)
-{
-	assert_int_equal(t->n, u->n);
-	assert_int_equal(t->names_len, u->names_len);
-	assert_memory_equal(t->taxid, u->taxid, t->n * sizeof *t->taxid);
-	assert_memory_equal(t->parent, u->parent, t->n * sizeof *t->parent);
-	assert_memory_equal(t->end, u->end, t->n * sizeof *t->end);
-	assert_memory_equal(t->rank, u->rank, t->n);
-	assert_memory_equal(t->name, u->name, t->n * sizeof *t->name);
-	assert_memory_equal(t->names, u->names, t->names_len);
-	assert_memory_equal(t->species, u->species, t->n * sizeof *t->species);
-	assert_memory_equal(t->by_taxid, u->by_taxid, t->n * sizeof *t->by_taxid);
-}
-
-/* Parts of a tree joined are the tree that is pruned to the taxa of all. */
-static void test_join(void **state)
-{
-	static uint32_t taxid[3 * 2 * MAX], number[3][MAX];
-	static bool keep[MAX];
-	(void)state;
-
-	for (int round = 0; round < 60; round++) {
-		kh_taxonomy *own[3] = { NULL }, *all = NULL, *joined = NULL;
-		const size_t parts = 1 + test_rand() % 3;
-		kh_taxonomy_part part[3];
-		kh_err err = { 0 };
-		uint32_t n = 0;
-		tree x;
-
-		make_tree(&x);
-		kh_taxdump *d = dump(&x);
-		for (size_t k = 0; k < parts; k++) {
-			const uint32_t more = choose(&x, keep, taxid + n);
-
-			assert_int_equal(kh_taxonomy_prune(&own[k], d, taxid + n, more, &err), 0);
-			part[k] = (kh_taxonomy_part) { own[k], "part", number[k] };
-			n += more;
-		}
-		assert_int_equal(kh_taxonomy_prune(&all, d, taxid, n, &err), 0);
-		if (kh_taxonomy_join(&joined, part, parts, &err))
-			fail_msg("%s", err.msg);
-		assert_same_tree(joined, all);
-		for (size_t k = 0; k < parts; k++)
-			for (uint32_t i = 0; i < own[k]->n; i++)
-				assert_int_equal(all->taxid[number[k][i]], own[k]->taxid[i]);
-		for (size_t k = 0; k < parts; k++)
-			kh_taxonomy_free(own[k]);
-		kh_taxonomy_free(all);
-		kh_taxonomy_free(joined);
-		kh_taxdump_close(d);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_lca),
-		cmocka_unit_test(test_raise_twice_is_once),
-		cmocka_unit_test(test_load_refuses),
-		cmocka_unit_test(test_join),
 	};
 
 	test_seed();
