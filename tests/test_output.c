@@ -87,97 +87,6 @@ static void test_fill(void **state)
 	free(got);
 }
 
-/* What was there stays until the new file is complete. */
-static void test_replace(void **state)
-{
-	(void)state;
-	write_text("a.txt", "old");
-	kh_out *o = open_out("./a.txt");
-	put(o, "new");
-	is_text("a.txt", "old");
-	kh_out_close(o);                                /* abandoned */
-	is_text("a.txt", "old");
-	assert_int_equal(entries(), 1);
-	o = open_out("a.txt");
-	put(o, "newer");
-	commit(o);
-	is_text("a.txt", "newer");
-	assert_int_equal(entries(), 1);
-	unlink("a.txt");
-	kh_out_close(NULL);
-}
-
-static void test_empty(void **state)
-{
-	(void)state;
-	commit(open_out("empty"));
-	is_text("empty", "");
-	unlink("empty");
-}
-
-static void test_in_place(void **state)
-{
-	struct stat st;
-
-	(void)state;
-	kh_out *o = open_out("/dev/null");
-	assert_false(kh_out_whole(o));
-	put(o, "gone");
-	commit(o);
-	assert_true(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode));
-
-	write_text("target", "something long");         /* a link is followed, not replaced */
-	assert_int_equal(symlink("target", "link"), 0);
-	o = open_out("link");
-	put(o, "new");
-	commit(o);
-	is_text("target", "new");
-	assert_true(lstat("link", &st) == 0 && S_ISLNK(st.st_mode));
-
-	assert_int_equal(mkfifo("fifo", 0600), 0);
-	int fd = open("fifo", O_RDONLY | O_NONBLOCK);
-	char got[8] = "";
-	o = open_out("fifo");
-	put(o, "pipe");
-	commit(o);
-	assert_int_equal(read(fd, got, 8), 4);
-	assert_string_equal(got, "pipe");
-	assert_true(lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode));
-	close(fd);
-	assert_int_equal(entries(), 3);
-	unlink("fifo");
-	unlink("link");
-	unlink("target");
-}
-
-static void test_refused(void **state)
-{
-	kh_out *o = NULL;
-	kh_err err = { 0, "" };
-
-	(void)state;
-	assert_int_equal(kh_out_open(&o, ".", &err), KH_EIO);
-	assert_non_null(strstr(err.msg, "is a folder"));
-	assert_int_equal(kh_out_open(&o, "no-such/x", &err), KH_EIO);
-	assert_non_null(strstr(err.msg, "no-such/x"));
-	assert_null(o);
-	assert_int_equal(entries(), 0);
-}
-
-static void test_full(void **state)
-{
-	kh_err err = { 0, "" };
-
-	(void)state;
-	if (!there("/dev/full"))
-		return;
-	kh_out *o = open_out("/dev/full");
-	assert_int_equal(kh_out_write(o, "x", 1, &err), KH_EIO);
-	assert_non_null(strstr(err.msg, "/dev/full: write failed: "));
-	assert_non_null(strstr(err.msg, strerror(ENOSPC)));
-	kh_out_close(o);
-}
-
 /* All outputs get their names or none: if one fails, the file that had the name of another before
  * has it again. */
 static void test_together(void **state)
@@ -423,13 +332,13 @@ static void test_rights(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commit), cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_commit),
+		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_fill),
-		cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_empty), cmocka_unit_test(test_in_place),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_together), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_signal), cmocka_unit_test(test_signal_at_open),
+		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_signal_at_open),
 		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_rights),
 	};

@@ -1,12 +1,11 @@
-/* test_output_names.c - the names of outputs: those that a killed run has left, links, descriptors,
- * and which names are of one file */
+/* test_output_names.c - the names of outputs: those that a killed run has left, links, and
+ * pipes that do not block */
 #include "output_harness.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include "io/paths.h"
 #include "io/temporary.h"
 
 /* A file that a killed run has left is removed if no process has locked it and its name is
@@ -125,26 +124,6 @@ static void test_long_names(void **state)
 	assert_int_equal(entries(), 0);
 }
 
-/* Descriptors are written through, from where they stand. */
-static void test_descriptors(void **state)
-{
-	char name[64];
-	int fd = open("file", O_RDWR | O_CREAT, 0600);
-
-	(void)state;
-	assert_int_equal(write(fd, "before ", 7), 7);
-	for (int i = 0; i < 2; i++) {
-		snprintf(name, sizeof name, i ? "/proc/self/fd/%d" : "/dev/fd/%d", fd);
-		kh_out *o = open_out(name);
-		put(o, i ? "two " : "one ");
-		commit(o);
-	}
-	assert_int_equal(write(fd, "behind", 6), 6);
-	close(fd);
-	is_text("file", "before one two behind");
-	unlink("file");
-}
-
 /* Writing waits for a pipe that does not block. */
 static void test_no_block(void **state)
 {
@@ -174,111 +153,14 @@ static void test_no_block(void **state)
 	free(text);
 }
 
-/* --- names ------------------------------------------------------------------------ */
-static int clash(const char *a, const char *b)
-{
-	kh_paths *p = NULL;
-	kh_err err = { 0, "" };
-	int rc = kh_paths_new(&p, &err);
-
-	if (!rc)
-		rc = kh_paths_output(p, a, &err);
-	assert_int_equal(rc, 0);
-	rc = kh_paths_output(p, b, &err);
-	kh_paths_free(p);
-	return rc;
-}
-
-static int reads(const char *out, const char *in)
-{
-	kh_paths *p = NULL;
-	kh_err err = { 0, "" };
-	int rc = kh_paths_new(&p, &err);
-
-	if (!rc)
-		rc = kh_paths_output(p, out, &err);
-	assert_int_equal(rc, 0);
-	rc = kh_paths_input(p, in, "an input", &err);
-	kh_paths_free(p);
-	return rc;
-}
-
-/* Each name is found among hundreds of outputs. */
-static void among_many(void)
-{
-	static char name[300][8];
-	kh_err err = { 0, "" };
-	kh_paths *many = NULL;
-
-	assert_int_equal(kh_paths_new(&many, &err), 0);
-	for (int i = 0; i < 300; i++) {
-		snprintf(name[i], sizeof name[i], i % 2 ? "%d" : "no/%d", i);
-		assert_int_equal(kh_paths_output(many, i == 7 ? "one" : i == 9 ? "none" : name[i],
-						 &err), 0);
-	}
-	assert_int_equal(kh_paths_input(many, "hard", "an input", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_output(many, "dangling", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_output(many, "./11", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_output(many, "no/12", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_input(many, "two", "an input", &err), 0);
-	kh_paths_free(many);
-}
-
-static void test_paths(void **state)
-{
-	char fd_name[32];
-
-	(void)state;
-	write_text("one", "1");
-	write_text("two", "2");
-	assert_int_equal(link("one", "hard"), 0);
-	assert_int_equal(mkdir("d", 0700), 0);
-	assert_int_equal(symlink("none", "dangling"), 0);
-	assert_int_equal(symlink("../dangling", "d/twice"), 0);
-	assert_int_equal(symlink("one", "link"), 0);
-	assert_int_equal(symlink("loop", "loop"), 0);
-	int fd = open("two", O_RDWR);
-	snprintf(fd_name, sizeof fd_name, "/dev/fd/%d", fd);
-	static const char *const same[][2] = {
-		{ "one", "./one" }, { "one", "hard" }, { "link", "hard" }, { "none", "dangling" },
-		{ "dangling", "d/twice" }, { "d/../none", "d/twice" }, { "none", "none" },
-		{ "no/such", "no/such" },
-	};
-	static const char *const other[][2] = {
-		{ "one", "two" }, { "one", "none" }, { "d/none", "none" },
-		{ "/dev/null", "/dev/null" }, { "link", "dangling" },
-	};
-	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-		assert_int_equal(clash(same[i][0], same[i][1]), KH_EUSAGE);
-		assert_int_equal(clash(same[i][1], same[i][0]), KH_EUSAGE);
-		assert_int_equal(reads(same[i][0], same[i][1]), KH_EUSAGE);
-		assert_int_equal(reads(same[i][1], same[i][0]), KH_EUSAGE);
-	}
-	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-		assert_int_equal(clash(other[i][0], other[i][1]), 0);
-		assert_int_equal(reads(other[i][0], other[i][1]), 0);
-	}
-	among_many();
-	assert_int_equal(reads(fd_name, "two"), KH_EUSAGE);
-	assert_int_equal(reads("two", fd_name), KH_EUSAGE);
-	assert_int_equal(reads("two", "loop"), KH_EIO);
-	assert_true(kh_same_input("link", "hard"));
-	assert_false(kh_same_input("link", "two"));
-	close(fd);
-	static const char *const made[] = { "one", "two", "hard", "dangling", "d/twice", "link",
-					    "loop" };
-	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-		unlink(made[i]);
-	rmdir("d");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_once),
-		cmocka_unit_test(test_planted), cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_no_block),
-		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_stale_once),
+		cmocka_unit_test(test_planted),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_no_block),
 	};
 
 	test_seed();
