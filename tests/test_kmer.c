@@ -37,20 +37,6 @@ static void test_reverse_complement(void **state)
 		}
 }
 
-static void test_extremes(void **state)
-{
-	(void)state;
-	for (unsigned k = KH_K_MIN; k <= KH_K_MAX; k++) {
-		uint64_t all = kh_kmer_mask(k);
-
-		assert_true(all == (UINT64_C(1) << 2 * k) - 1);
-		assert_true(kh_kmer_rc(0, k) == all);           /* A... and T... */
-		assert_true(canonical_of(all, k) == 0);
-		assert_true(kh_bits_canonical(0, k) == 0);
-		assert_true(kh_bits_canonical(all, k) == 0);
-	}
-}
-
 static void check_packed(const char *s, const packed *p, size_t i, unsigned k)
 {
 	uint64_t bits = kh_packed_bits(p->bases, i, k), x = slow_kmer(s + i, k);
@@ -170,36 +156,15 @@ static void test_repeats(void **state)
 		}
 }
 
-/* How many k-mers of random bases are taken for repeats, as repeats.h says. */
-static void test_chance(void **state)
-{
-	static const struct {
-		unsigned k, one_of;
-	} want[] = { { 8, 216 }, { 9, 167 }, { 18, 4913 }, { 22, 49762 } };
-
-	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
-		const unsigned k = want[i].k, n = 2000 * want[i].one_of;
-		unsigned found = 0;
-
-		for (unsigned j = 0; j < n; j++)
-			found += kh_repeat_is(test_rand() & kh_kmer_mask(k), k) != 0;
-		printf("# k %u: one repeat in %.1f\n", k, (double)n / found);
-		assert_in_range(found, 1800, 2200);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_base),
 		cmocka_unit_test(test_reverse_complement),
-		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_mix),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_repeats),
-		cmocka_unit_test(test_chance),
 	};
 
 	test_seed();

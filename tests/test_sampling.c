@@ -228,39 +228,6 @@ static void test_asked(void **state)
 	free(pos);
 }
 
-/* Positions of the other strand counted from this one's start. */
-static void test_strands(void **state)
-{
-	feature *a = malloc(16384 * sizeof *a), *b = malloc(16384 * sizeof *b);
-
-	(void)state;
-	for (unsigned i = 0; i < N_SCHEMES; i++)
-		for (unsigned kind = 0; kind < KINDS; kind++)
-			for (int round = 0; round < 8; round++) {
-				const kh_sampling *rule = &schemes[i];
-				/* minhash: its windows lie alike on both strands if they fill
-				 * the read */
-				size_t n = rule->scheme == KH_SYNCMER ? 40 + test_rand() % 1500
-								    : rule->k - 1 + rule->stride;
-				char *s = hard_bases(kind, n), *r = reversed(s);
-				packed p = pack(s, n), q = pack(r, n);
-				size_t starts = kh_sampling_starts(rule, n);
-				size_t na = run(rule, &p, 0, starts, a),
-				       nb = run(rule, &q, 0, starts, b);
-
-				for (size_t j = 0; j < nb && rule->scheme == KH_SYNCMER; j++)
-					b[j].pos = (uint32_t)(starts - 1 - b[j].pos);
-				qsort(b, nb, sizeof *b, by_order);
-				same(a, na, b, nb);
-				unpack(&p);
-				unpack(&q);
-				free(s);
-				free(r);
-			}
-	free(a);
-	free(b);
-}
-
 /* A sequence in pieces gives what it gives in one; minhash if cut at windows. */
 static void test_pieces(void **state)
 {
@@ -296,62 +263,6 @@ static void test_pieces(void **state)
 		}
 	free(whole);
 	free(part);
-}
-
-/* A k-mer that is kept in a genome is kept in a read. */
-static void check_context_free(const kh_sampling *rule)
-{
-	char *s = random_bases(3000, 100);
-	packed p = pack(s, 3000);
-	feature whole[1500], read[200];
-	size_t n = run(rule, &p, 0, 2983, whole);
-
-	for (unsigned at = 0; at + 150 <= 3000; at += 37) {
-		packed r = pack(s + at, 150);
-		size_t m = run(rule, &r, 0, 133, read), i = 0;
-
-		for (size_t j = 0; j < n; j++)
-			if (whole[j].pos >= at && whole[j].pos < at + 133) {
-				assert_true(i < m && read[i].key == whole[j].key &&
-					    read[i].pos == whole[j].pos - at);
-				i++;
-			}
-		assert_int_equal(i, m);
-		unpack(&r);
-	}
-	unpack(&p);
-	free(s);
-}
-
-static void test_context_free(void **state)
-{
-	const kh_sampling some = { KH_SYNCMER, 18, 12, 112, 0xa0000000, 1 };
-
-	(void)state;
-	check_context_free(&schemes[0]);
-	check_context_free(&some);
-}
-
-/* Starts that are kept are more than (k - s) / 2 apart, which the bound relies on. */
-static void test_distance(void **state)
-{
-	feature *f = malloc(60000 * sizeof *f);
-
-	(void)state;
-	for (unsigned i = 0; i < N_SCHEMES && schemes[i].scheme == KH_SYNCMER; i++)
-		for (unsigned kind = 0; kind < KINDS; kind++) {
-			char *s = hard_bases(kind, 50000);
-			packed p = pack(s, 50000);
-			size_t n =
-				run(&schemes[i], &p, 0, kh_sampling_starts(&schemes[i], 50000), f);
-
-			for (size_t j = 1; j < n; j++)
-				assert_true(f[j].pos - f[j - 1].pos >
-					    (schemes[i].k - schemes[i].s) / 2);
-			unpack(&p);
-			free(s);
-		}
-	free(f);
 }
 
 static void test_parameters(void **state)
@@ -455,10 +366,7 @@ int main(void)
 		cmocka_unit_test(test_simd),
 		cmocka_unit_test(test_definition),
 		cmocka_unit_test(test_asked),
-		cmocka_unit_test(test_strands),
 		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_context_free),
-		cmocka_unit_test(test_distance),
 		cmocka_unit_test(test_parameters),
 		cmocka_unit_test(test_spread),
 	};

@@ -52,21 +52,6 @@ static void check_all(void)
 	check(KH_MEMBERS_MAX);
 }
 
-static void test_equal(void **state)
-{
-	kh_shards s;
-
-	(void)state;
-	for (unsigned p = 0; p < KH_RANGES; p++)
-		weight[p] = 1000;
-	check_all();
-	for (unsigned n = 1; n <= 256; n *= 2) {
-		kh_shards_cut(&s, weight, n);
-		for (unsigned m = 0; m <= n; m++)
-			assert_int_equal(s.first[m], KH_RANGES / n * m);
-	}
-}
-
 /* Range p is of p * n / 256: what the kernels of cuda/kernels/split.cu go by. */
 static void test_even(void **state)
 {
@@ -114,8 +99,9 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal), cmocka_unit_test(test_even),
-		cmocka_unit_test(test_skewed), cmocka_unit_test(test_random),
+		cmocka_unit_test(test_even),
+		cmocka_unit_test(test_skewed),
+		cmocka_unit_test(test_random),
 	};
 
 	test_seed();
