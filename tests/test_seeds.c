@@ -134,23 +134,6 @@ static void test_random(void **state)
 	}
 }
 
-static void test_empty(void **state)
-{
-	struct index d;
-	pairs p = { .v = NULL };
-	kh_seeds_found found = { .bin = NULL };
-	kh_err err = { 0, "" };
-	const uint64_t key = some_key(false);
-
-	(void)state;
-	make_index(&d, &p);
-	assert_int_equal(kh_seeds_find(&d.x, &key, 1, &found, &err), 0);
-	assert_int_equal(found.n, 0);
-	assert_int_equal(kh_seed_bytes(&d.im.range), 0);
-	kh_seeds_found_clear(&found);
-	drop_index(&d);
-}
-
 /* Of keys that are not there, about as many are found as tags of 8 bits and lines let through. */
 static void test_others(void **state)
 {
@@ -284,8 +267,9 @@ static void test_joint(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_others), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_joint),
 	};
 

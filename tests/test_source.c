@@ -279,26 +279,6 @@ static void test_no_eof(void **state)
 	free(b.p);
 }
 
-static void test_check(void **state)
-{
-	uint64_t size = 1;
-	kh_err err;
-	char path[32];
-
-	(void)state;
-	assert_int_equal(kh_source_check("-", &size, &err), 0);
-	assert_int_equal(size, 0);
-	assert_int_equal(kh_source_check("/nonexistent", &size, &err), KH_EIO);
-	assert_string_equal(err.msg, "/nonexistent: No such file or directory");
-	assert_int_equal(kh_source_check("/proc/self", &size, &err), KH_EIO);
-	assert_string_equal(err.msg, "/proc/self: is a directory");
-	int fd = bytes_file(path, text, sizeof text - 1);
-	assert_int_equal(kh_source_check(path, &size, &err), 0);
-	assert_int_equal(size, sizeof text - 1);
-	close(fd);
-	kh_source_close(NULL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,7 +287,6 @@ int main(void)
 		cmocka_unit_test(test_every_bit),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_no_eof),
-		cmocka_unit_test(test_check),
 	};
 
 	test_seed();

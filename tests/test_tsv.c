@@ -35,27 +35,6 @@ static void test_rows(void **state)
 	check_rows("\n\na\rb\n\n", 7, (const char *[]) { "", "", "a\rb", "", NULL });
 }
 
-/* The last row of a table that was cut off may hold half a number. */
-static void test_cut(void **state)
-{
-	static const char text[] = "a\t562\nb\t56";
-
-	(void)state;
-	for (size_t step = 1; step < 9; step++) {
-		given r = { text, sizeof text - 1, step, 0, 0 };
-		kh_tsv tsv;
-		kh_span row;
-		kh_err err;
-
-		kh_tsv_init(&tsv, "rows", give, &r);
-		assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
-		assert_int_equal(kh_tsv_next(&tsv, &row, &err), KH_EFORMAT);
-		assert_string_equal(err.msg,
-				    "rows:2: the last row has no line end: the table was cut off");
-		kh_tsv_clear(&tsv);
-	}
-}
-
 /* Rows around the size of the buffer and over it, up to the longest allowed. */
 static void test_long_rows(void **state)
 {
@@ -122,28 +101,12 @@ static void test_numbers(void **state)
 			    "01234567890123456789012345678901234567890123456");
 }
 
-static void test_read_error(void **state)
-{
-	given r = { "a\nb\n", 4, 2, 0, 2 };
-	kh_tsv tsv;
-	kh_span row;
-	kh_err err;
-	(void)state;
-
-	kh_tsv_init(&tsv, "rows", give, &r);
-	assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
-	assert_int_equal(kh_tsv_next(&tsv, &row, &err), KH_EIO);
-	assert_string_equal(err.msg, "the disk is gone");
-	kh_tsv_clear(&tsv);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_long_rows),
 		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_read_error),
 	};
 
 	return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
