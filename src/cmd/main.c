@@ -46,8 +46,6 @@ static int unknown(const char *name)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		names[i] = command[i]->name;
 	near = kh_nearest(name, strlen(name), names, N_COMMANDS);
-	if (strcmp(name, "bench") == 0)
-		near = "the program kmerhash-bench";
 	fprintf(stderr, "kmerhash: '%s' is not a command%s%s%s (kmerhash help lists them)\n", name,
 		near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 	return 2;

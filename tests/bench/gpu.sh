@@ -17,17 +17,16 @@
 #	S L             times
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
 #	pass-S pass-L   times of report, pairs and lines with and without --sample-pass; after S or L
-#	bench-S bench-L the stages of the pipeline; after S or L
 #	spill           the database of L with --set gpu-memory of 8, 24 and 48 GB beside the one without a
 #	                limit: bytes planned and taken, seconds.  SPILL: other limits; SET: S instead
 #
-# KMERHASH and SIMGEN name the programs (kmerhash-bench lies beside kmerhash), TESTS the folder of the unit tests and of
+# KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
 # kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
 # `golden`.  DATA: the folder of reads and references of `samples`, as tests/bench/accuracy has it;
 # MB: text of one file of mates.  A table of times goes to stdout; what failed is said and counted.
 set -u
 : "${KMERHASH:=kmerhash}" "${SIMGEN:=simgen}" "${TESTS:=tests}" "${WORK:=/dev/shm/khgpu}" "${OUT:=.}"
-: "${RUNS:=3}" "${PYTHON3=$(command -v python3)}" "${GOLDEN:=golden identical oracle input db output bench}"
+: "${RUNS:=3}" "${PYTHON3=$(command -v python3)}" "${GOLDEN:=golden identical oracle input db output}"
 SRC=$(cd "$(dirname "$0")/../.." && pwd)
 KMERHASH=$(cd "$(dirname "$(command -v "$KMERHASH")")" && pwd)/$(basename "$KMERHASH")
 TESTS=$(cd "$TESTS" && pwd)
@@ -468,7 +467,6 @@ host() {
 for step in "$@"; do
 	began=$(date +%s)
 	case $step in
-	bench-*) s=${step#bench-}; "$KMERHASH-bench" --device cuda --dir "$WORK" --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
 	pass-S) pass S 5 10000000 ;;
 	pass-L) pass L 45 10000000 ;;
 	S) big S 5 10000000 ;;

@@ -11,11 +11,11 @@
 set -e
 build=$(cd "$1" && pwd)
 units="test_kernels test_backend test_gpu_comm test_gpu_seeds test_gpu_shard make_kraken kmerhash_faults preload_fail.so
-	library_check library_example"
-! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi"
+	library_check library_example" bench=
+! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi" bench=kmerhash-bench
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"
-for u in kmerhash kmerhash-bench $(printf 'tests/%s ' $units); do
+for u in kmerhash $bench $(printf 'tests/%s ' $units); do
 	make -s -C "$build" "$u" >&2
 	strip -o "$t/$u" "$build/$u"
 done
