@@ -236,22 +236,36 @@ def speed_picture():
 
 
 # --- tables -------------------------------------------------------------------------
-def accuracy_table():
-    """Species, and of species that are left out the genus; what cannot be right as a share."""
-    tables = {name: {(r["set"], r["rank"]): r for r in rows(name + ".csv")}
-              for name in ("accuracy", "accuracy_confidence_0.1", "accuracy_pass")}
+def lines_of(head, lines):
+    """A table of Markdown; head names the columns, "|"-separated."""
+    columns = [cell.strip() for cell in head.split("|")]
+    cells = [columns, ["---"] * len(columns), *lines]
+    return "".join("|" + "|".join(f" {c} " if c else "  " for c in line) + "|\n" for line in cells)
 
-    def cell(r, tool, columns=("F1",)):
-        return " ".join(short(r[f"{tool}_{x}"]) for x in columns if r[f"{tool}_{x}"] != "-")
-    out = ["| reads | rank | number | Kraken 2 | `--confidence 0.1` | kmerhash | `--sample-pass` |",
-           "| --- | --- | ---: | --- | --- | --- | --- |"]
-    for (name, rank), r in tables["accuracy"].items():
-        if SHORT_TABLE.fullmatch(f"{name} {rank}"):
-            confident, final = (tables[x][name, rank] for x in ("accuracy_confidence_0.1", "accuracy_pass"))
-            cells = [cell(r, "k2", ("P", "R", "F1")), cell(confident, "k2"), cell(r, "kh", ("P", "R", "F1")),
-                     cell(final, "kh")]
-            out.append(f"| {name} | {rank} | {r['reads']} | {' | '.join(cells)} |")
-    return "\n".join(out) + "\n"
+
+# Columns of the tables of accuracy, read by read: head, file, whose columns in it, and which.
+ALL, F1 = ("P", "R", "F1"), ("F1",)
+BESIDE = [("Kraken 2", "accuracy", "k2", ALL), ("`--confidence 0.1`", "accuracy_confidence_0.1", "k2", F1),
+          ("MetaCache", "accuracy_metacache", "k2", F1), ("Centrifuger", "accuracy_centrifuger", "k2", F1),
+          ("kmerhash", "accuracy", "kh", ALL), ("`--sample-pass`", "accuracy_pass", "kh", F1)]
+SWEEP = [("Kraken 2", "accuracy", "k2", F1)] + [
+    (f"`--confidence {x}`", f"accuracy_confidence_{x}", "k2", F1) for x in ("0.05", "0.1", "0.2")] + [
+    ("kmerhash", "accuracy", "kh", F1), ("`--sample-pass`", "accuracy_pass", "kh", F1)]
+SWEPT = re.compile(r"(labelled/(spneumoniae|zymo|lambda)\S+|simgen/5% 1x100|simgen/8% 2x150|(strain|all) communities) species|"
+                   r"species .x1.. at species|repeats/Homo 2x150 called")
+
+
+def accuracy_table(columns, wanted):
+    """Species, and of species that are left out the genus; what cannot be right as a share."""
+    tables = {file: {(r["set"], r["rank"]): r for r in rows(file + ".csv")} for _, file, *_ in columns}
+    columns = [c for c in columns if tables[c[1]]]
+
+    def cell(key, file, tool, figures):
+        r = tables[file].get(key, {})
+        return " ".join(short(r[f"{tool}_{x}"]) for x in figures if r.get(f"{tool}_{x}", "-") != "-")
+    lines = [[*key, r["reads"]] + [cell(key, *of) for _, *of in columns]
+             for key, r in tables["accuracy"].items() if wanted.fullmatch(" ".join(key))]
+    return lines_of("reads | rank | number | " + " | ".join(head for head, *_ in columns), lines)
 
 
 def worlds_table():
@@ -285,13 +299,6 @@ def sensitivity_table():
         found = [f'{r["species_precision"]} {r["species_recall"]}, {r["genus_recall"]}' for r in lines]
         out.append(f'| {name} | {lines[0]["k"]}, {lines[0]["s"]} | {lines[0]["bytes_a_base"]} | ' + " | ".join(found) + " |")
     return "\n".join(out) + "\n"
-
-
-def lines_of(head, lines):
-    """A table of Markdown; head names the columns, "|"-separated."""
-    columns = [cell.strip() for cell in head.split("|")]
-    cells = [columns, ["---"] * len(columns), *lines]
-    return "".join("|" + "|".join(f" {c} " if c else "  " for c in line) + "|\n" for line in cells)
 
 
 def range_of(text):
@@ -384,8 +391,10 @@ def cost_table():
     return "\n".join(out) + "\n"
 
 
-TABLES = {"speed.md": {"cost": cost_table}, "accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
-                           "profiles": profiles_table, "foreign": foreign_table, "contigs": contigs_table},
+TABLES = {"speed.md": {"cost": cost_table},
+          "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
+                          "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
+                          "profiles": profiles_table, "contigs": contigs_table},
           "../README.md": {"readme": lambda: readme_table("found", "reads"),
                            "readme cost": lambda: readme_table("cost", "cost, one thread")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
