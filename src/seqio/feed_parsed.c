@@ -277,6 +277,8 @@ static bool go_on(kh_feed *f)
 				end(f);
 				return true;
 			}
+			if (rc > 0)     /* a run has a slot */
+				tell(f);
 		}
 		all = has_text(f, s, &part[s]) && all;
 	}
@@ -285,29 +287,27 @@ static bool go_on(kh_feed *f)
 	return some || all;
 }
 
-/* Asks all sources what is to be done.  1: it was done; 0: nothing at present, *lacks: wait for
- * this one; < 0: there will be no more text. */
-static int ask(kh_feed *f, unsigned *lacks, kh_gz_job job[2])
+/* Asks all sources what is to be done.  1: it was done; 0: nothing at present; < 0: there will be
+ * no more text. */
+static int ask(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_gzdev_part part;
+	kh_gz_job job;
 	kh_err err = { 0, "" };
 	int rc;
 
-	*lacks = 2;
 	for (unsigned s = 0; s < f->n_streams; s++) {
-		if ((rc = feed_ask(f, &f->st[s], &job[s], &err)) < 0)
+		if ((rc = feed_ask(f, &f->st[s], &job, &err)) < 0)
 			return rc;
-		if (rc > 0 && job[s].by_device.what != KH_GZDEV_WAIT) {
-			feed_do(f, f->st[s].in, &job[s], &p->mu);
+		if (rc > 0 && job.by_device.what != KH_GZDEV_WAIT) {
+			feed_do(f, f->st[s].in, &job, &p->mu);
+			/* there is a text, or a run, or a slot, whose pieces all may read */
+			tell(f);
 			return 1;
 		}
-		if (p->parsing || has_text(f, s, &part))
-			continue;
-		if (rc == 0 && !part.g)
+		if (rc == 0 && !p->parsing && !has_text(f, s, &part) && !part.g)
 			return KH_ECANCEL;
-		*lacks = s;
-		job[s].by_device.what = KH_GZDEV_WAIT;
 	}
 	return 0;
 }
@@ -315,8 +315,6 @@ static int ask(kh_feed *f, unsigned *lacks, kh_gz_job job[2])
 int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err)
 {
 	struct feed_parsed *p = f->parsed;
-	kh_gz_job todo[2];
-	unsigned lacks;
 	int rc = -1, done;
 
 	if (!p)
@@ -333,7 +331,7 @@ int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err)
 			rc = 1;
 		else if (p->state == OFF)
 			rc = 0;
-		else if (go_on(f) || (done = ask(f, &lacks, todo)) > 0)
+		else if (go_on(f) || (done = ask(f)) > 0)
 			continue;
 		else if (done < 0 && !p->parsing)
 			end(f);
@@ -341,8 +339,6 @@ int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err)
 			continue;
 		else if (!wait)
 			rc = KH_FEED_LATER;
-		else if (lacks < 2 && !p->parsing)
-			feed_do(f, f->st[lacks].in, &todo[lacks], &p->mu);
 		else
 			await_change(f);
 	}
