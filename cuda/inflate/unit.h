@@ -188,16 +188,15 @@ static KH_HD bool kh_inf_fill_ring(kh_inf_making_unit *m, int end)
 }
 
 /* --- symbols ---------------------------------------------------------------------------- */
-/* A copy of symbol q, of the unit or in front of it; `group`: the first one of those at hand. */
-static KH_HD uint32_t kh_inf_copied(const kh_inf_making_unit *m, int q, int group)
+/* A copy of symbol q, which is in front of the group at hand. */
+static KH_HD uint32_t kh_inf_copied(const kh_inf_making_unit *m, int q)
 {
-	if (q < 0 && (uint32_t)-q > m->u->reach) {
-		kh_inf_at_most(&m->b->c->bad_segment, m->u->segment);
-		return 0;
-	}
-	if (q < 0)
+	if (q >= 0)
+		return m->out[q];
+	if ((uint32_t)-q <= m->u->reach)
 		return (uint32_t)(KH_INF_MARK + KH_INF_WINDOW + q);
-	return q < group ? m->out[q] : KH_INF_PENDING | (uint32_t)(q - group);
+	kh_inf_at_most(&m->b->c->bad_segment, m->u->segment);
+	return 0;
 }
 
 /* The eight symbols of each lane, as far as they are known, of the group from symbol g on. */
@@ -228,10 +227,16 @@ static KH_HD void kh_inf_take_eights(kh_inf_making_unit *m, int g, kh_inf_eights
 
 			if (b)
 				is = r->token[++t % KH_INF_RING];
+			const int q = p + i - 1 - (int)(is & 0x7fff);
 			uint32_t v = b ? is & 255 : is >> 8 & 255;
+
+			/* what is read from memory is not looked at before all are asked for */
 			if (is >> 31 && p + i >= 0 && p + i < m->n) {
-				v = kh_inf_copied(m, p + i - 1 - (int)(is & 0x7fff), g);
-				x->pending[l] |= v >> 31 << i;
+				const bool here = q >= 0 && q >= g;
+
+				x->pending[l] |= (uint32_t)here << i;
+				v = here ? KH_INF_PENDING | (uint32_t)(q - g)
+					 : kh_inf_copied(m, q);
 			}
 			x->v[l][i] = v;
 		}
