@@ -85,6 +85,8 @@ static int flight_open(const kh_task_queue *l, struct kh_flight *f, size_t block
 		rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->in, usual.lay.bytes, err);
+	if (!rc)        /* tasks of what a device has parsed have more words: 16 a fragment */
+		rc = kh_gpu_room(&f->mark, (16 * n + 1) * sizeof(uint32_t), err);
 	return rc ? rc : flight_room(l, f, &usual, err);
 }
 
