@@ -29,7 +29,7 @@ echo 'int f(int *p); int f(int *p) { return p != 0; }' | ${CC:-cc} -x c -c -o "$
 X
 name="machine code of each architecture, and PTX of the newest"
 if [ -e "$KH_SRCDIR/config.status" ]; then skip "$name" "the source folder is configured itself"; else
-	(cd made && unset NVCC NVCCFLAGS && "$KH_SRCDIR/configure" -q --without-nccl --with-cuda="$t/cuda" --with-cuda-arch="100 80,90") >.err 2>&1
+	(cd made && unset NVCC NVCCFLAGS && "$KH_SRCDIR/configure" -q --with-cuda="$t/cuda" --with-cuda-arch="100 80,90") >.err 2>&1
 	has "$name" '^CUDA_ARCH_FLAGS = .*,code=sm_100 .*,code=sm_80 .*,code=sm_90 .*_100,code=compute_100$' made/Makefile
 fi
 

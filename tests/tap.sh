@@ -79,7 +79,7 @@ until_true() { tries=0; until "$@"; do [ $tries -lt 600 ] || return 1; sleep 0.1
 nothing_left() { name=$1; shift; if left "$@"; then ok "$name: nothing is left"; else not_ok "$name: nothing is left"; fi; }
 
 # Sets $own to the KiB of address space that the program maps before it does anything, with its
-# libraries (NCCL alone takes 200 MB), so that a limit can leave as much to any build.  Fails where
+# libraries, so that a limit can leave as much to any build.  Fails where
 # a limit does not suit the build, as with a sanitizer.
 own_space() {
 	own=9000

@@ -5,7 +5,7 @@
  */
 #include "test_gpu.h"
 
-#include "cuda/gpu/comm.h"
+#include "cuda/tables/comm.h"
 #include "cuda/gpu/gpu.h"
 #include "kmer/kmer.h"
 

@@ -20,7 +20,7 @@
 #ifndef KHT_DTABLE_H
 #define KHT_DTABLE_H
 
-#include "cuda/gpu/comm.h"
+#include "cuda/tables/comm.h"
 #include "cuda/tables/table.h"
 
 typedef struct kht_dtable kht_dtable;

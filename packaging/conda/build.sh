@@ -8,7 +8,7 @@ if [[ ${cuda_compiler_version:-None} != None ]]; then
 	linux-aarch64) targets=$PREFIX/targets/sbsa-linux ;;
 	esac
 	export CPPFLAGS="$CPPFLAGS -I$targets/include" LDFLAGS="$LDFLAGS -L$targets/lib"
-	options=(--with-cuda="$BUILD_PREFIX" --without-nccl)
+	options=(--with-cuda="$BUILD_PREFIX")
 fi
 if [[ $build_platform != "$target_platform" ]]; then
 	options+=(--host="$HOST")

@@ -14,7 +14,7 @@ enum {
 	KH_EIO = -2,        /* the operating system said no */
 	KH_EFORMAT = -3,    /* the input is malformed */
 	KH_EUSAGE = -4,     /* the caller's parameters are impossible */
-	KH_EDEVICE = -5,    /* CUDA or NCCL failed */
+	KH_EDEVICE = -5,    /* CUDA failed */
 	KH_ENODEV = -6,     /* no such backend or device here */
 	KH_ECANCEL = -7     /* stopped: another thread failed first, or a signal came */
 };

@@ -18,11 +18,6 @@
 #else
 #define CUDA "without CUDA"
 #endif
-#ifdef HAVE_NCCL
-#define NCCL ", with NCCL"
-#else
-#define NCCL ""
-#endif
 #if defined __clang__
 #define COMPILER "clang " __clang_version__
 #elif defined __GNUC__
@@ -89,7 +84,7 @@ void kh_version(bool all)
 	printf("%s\n", PACKAGE_STRING);
 	if (!all)
 		return;
-	printf("build\t%s, %s%s\n", COMPILER, CUDA, NCCL);
+	printf("build\t%s, %s\n", COMPILER, CUDA);
 	print_libraries();
 	print_cpu();
 	print_memory();

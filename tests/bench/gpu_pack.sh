@@ -10,9 +10,9 @@
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_kernels test_backend test_gpu_comm test_gpu_seeds test_gpu_shard make_kraken kmerhash_faults preload_fail.so
+units="test_kernels test_backend test_gpu_seeds test_gpu_shard make_kraken kmerhash_faults preload_fail.so
 	library_check library_example" bench=
-! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi" bench=kmerhash-bench
+! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_gpu_comm test_tables test_tables_ops test_tables_multi" bench=kmerhash-bench
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"
 for u in kmerhash $bench $(printf 'tests/%s ' $units); do

@@ -32,6 +32,7 @@ tables_test() {
 		check "test_tables.$t" 100 env KH_TABLE=$t "$TESTS/test_tables"
 		check "test_tables_ops.$t" 100 env KH_TABLE=$t "$TESTS/test_tables_ops"
 	done
+	check test_gpu_comm 240 "$TESTS/test_gpu_comm"
 	check test_tables_multi 240 "$TESTS/test_tables_multi"
 	check test_tables_multi.three 240 env KH_MEMBERS=3 CUDA_VISIBLE_DEVICES=0 "$TESTS/test_tables_multi"
 }

@@ -33,7 +33,7 @@ machine() {
 }
 
 unit() {
-	for t in test_gpu_shard test_gpu_comm test_backend; do
+	for t in test_gpu_shard test_backend; do
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 200 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done

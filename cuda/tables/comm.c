@@ -1,6 +1,6 @@
-/* gpu/comm.c - chooses the way in which GPUs send to each other, and has what the ways share */
+/* comm.c - chooses the way in which GPUs send to each other, and has what the ways share */
 #include <config.h>
-#include "cuda/gpu/comm_in.h"
+#include "cuda/tables/comm_in.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* comm_in.h - the ways of sending between GPUs, and what they share */
-#ifndef KH_CUDA_GPU_COMM_IN_H
-#define KH_CUDA_GPU_COMM_IN_H
+#ifndef KH_CUDA_TABLES_COMM_IN_H
+#define KH_CUDA_TABLES_COMM_IN_H
 
 #include <stdbool.h>
-#include "cuda/gpu/comm.h"
+#include "cuda/tables/comm.h"
 
 /* What each way knows of its members; its own struct begins with it. */
 struct kh_gpu_comm {
@@ -14,7 +14,7 @@ struct kh_gpu_comm {
 	bool dead;                      /* a call has failed: so do all later ones */
 };
 
-/* A way: what the functions of gpu/comm.h leave to it. */
+/* A way: what the functions of comm.h leave to it. */
 typedef struct kh_gpu_way {
 	size_t bytes;                   /* of its struct */
 	int (*open)(kh_gpu_comm *c, kh_err *err);

@@ -6,7 +6,7 @@
  * call fails.
  */
 #include <config.h>
-#include "cuda/gpu/comm_in.h"
+#include "cuda/tables/comm_in.h"
 
 #include <nccl.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * come to the exchange; the receiver's stream goes on when all copies to it are done.
  */
 #include <config.h>
-#include "cuda/gpu/comm_in.h"
+#include "cuda/tables/comm_in.h"
 
 #include <stdlib.h>
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /*
- * gpu/comm.h - what the GPUs of a program send each other
+ * comm.h - what the GPUs of a program send each other
  *
  * A member is a GPU; all are driven from one thread. Everything is put into the members' streams
  * and not waited for; kh_gpu_comm_wait waits, and looks for asynchronous errors on the way: a
@@ -11,8 +11,8 @@
  * multiprocessor from the kernels beside them.  Others, and all if KH_GPU_COMM=nccl is in the
  * environment, send by NCCL (nccl.c).
  */
-#ifndef KH_CUDA_GPU_COMM_H
-#define KH_CUDA_GPU_COMM_H
+#ifndef KH_CUDA_TABLES_COMM_H
+#define KH_CUDA_TABLES_COMM_H
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
