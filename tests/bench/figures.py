@@ -325,10 +325,12 @@ def size_table():
 
 
 def close_table():
-    lines = [[{"A": "A, pairs", "B": "B, pairs"}.get(r["sample"], r["sample"]) + more] +
-             [f"{short(r[p + 'P'])} {short(r[p + 'R'])} {short(r[p + 'F1'])}, {float(r[p + 'absent']):.0f}" for p in ("", "pass_")] +
-             [short(r["L1"])] for file, more in (("close", ""), ("close_long", ""), ("close_present", ", `--present`"))
-             for r in rows(file + ".csv") if r["world"] == "mean"]
+    lines = []
+    for file, more in (("close", ", pairs"), ("close_long", ""), ("close_present", ", `--present`")):
+        for r in rows(file + ".csv"):
+            if r["world"] == "mean":
+                calls = [" ".join(short(r[p + x]) for x in ("P", "R", "F1")) + f", {float(r[p + 'absent']):.0f}" for p in ("", "pass_")]
+                lines.append([r["sample"] + more, *calls, short(r["L1"])])
     return lines_of("sample | first pass: P R F1, absent | `--sample-pass`: P R F1, absent | L1", lines)
 
 
@@ -394,7 +396,7 @@ def cost_table():
 TABLES = {"speed.md": {"cost": cost_table},
           "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
                           "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
-                          "profiles": profiles_table, "contigs": contigs_table},
+                          "profiles": profiles_table, "close": close_table, "contigs": contigs_table},
           "../README.md": {"readme": lambda: readme_table("found", "reads"),
                            "readme cost": lambda: readme_table("cost", "cost, one thread")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
