@@ -69,12 +69,15 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	const uint64_t index = db->h->section[KH_SEC_INDEX].at - from;
 	const uint32_t shift = kh_shares_shift(kh_cuda_extent(db).bytes);
 	const char *image = c->image.p;
+	/* what a kernel reads before it knows that there is none */
+	const kh_text_strains none = { 0, 0, 0, 0 };
+	const size_t n = db->n_strains;
 	kh_match_db *x = &c->text;
 	int rc;
 
 	if ((rc = put(&c->dir, db->seeds.dir, KH_RANGES * sizeof *db->seeds.dir, err)) ||
 	    (rc = put(&c->stretch, db->stretch, db->n_kept * sizeof *db->stretch, err)) ||
-	    (rc = put(&c->strains, db->strains, db->n_strains * sizeof *db->strains, err)))
+	    (rc = put(&c->strains, n ? db->strains : &none, (n ? n : 1) * sizeof none, err)))
 		return rc;
 	kh_match_db_init(x, db, &e->rule);
 	x->candidates = e->rule.candidates;
