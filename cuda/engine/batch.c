@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-enum { BATCHES = 4 };                   /* under way at a time */
+enum { BATCHES = 8 };                   /* under way at a time */
 
 struct batch {
 	cudaStream_t stream;
