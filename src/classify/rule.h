@@ -58,18 +58,15 @@ static KH_HD uint32_t kh_log2(uint32_t n)
 	return i;
 }
 
-/* What a fragment could be, for what is decided by the sample: the species of taxa with
- * h >= h1 - KH_CANDIDATE_DROP (of several segments, KH_CANDIDATE_DROP_LONG) and
- * h >= KH_CANDIDATE_LEAST, each by the best of its taxa.  None, if hits are from overpopulated
- * features alone, if there are more than KH_CANDIDATES of them, or if one of these taxa has no
- * species. */
+/* What a fragment could be, for what is decided by the sample: species that fit nearly as well as
+ * the best (kh_claims_candidates; of several segments kh_sums_candidates).  None, if a taxon of
+ * these has no species. */
 #define KH_CANDIDATES 12
-#define KH_CANDIDATE_DROP 3
 #define KH_CANDIDATE_DROP_LONG 8
 #define KH_CANDIDATE_LEAST 2    /* one hit is chance */
 typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
-	uint8_t drop[KH_CANDIDATES];            /* h1 - h, 0 where there is none */
+	uint8_t drop[KH_CANDIDATES];            /* how far behind the best; 0 where there is none */
 	uint32_t bin;           /* where the best window begins; KH_NO_BIN: in no target */
 } kh_candidates;
 
