@@ -118,12 +118,12 @@ def print_readme(folder):
 def readme_table(name, head):
     """One of README's tables, of readme.csv."""
     mine = [r for r in rows("readme.csv") if r["table"] == name]
-    columns, lines = list(dict.fromkeys(r["column"] for r in mine)), {}
-    for i, r in enumerate(mine):
-        new = not lines or r["column"] == columns[0]
-        lines.setdefault(i if new else max(lines), [r["row"]]).append(r["shown"])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in
-                     [[head] + columns, ["---"] * (1 + len(columns))] + list(lines.values())) + "\n"
+    columns, lines = list(dict.fromkeys(r["column"] for r in mine)), []
+    for r in mine:
+        if r["column"] == columns[0]:
+            lines.append([r["row"]] + [""] * len(columns))
+        lines[-1][1 + columns.index(r["column"])] = r["shown"]
+    return lines_of(" | ".join([head] + columns), lines)
 
 
 def unknown_figures():
