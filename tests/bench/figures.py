@@ -55,7 +55,7 @@ FOUND = [
     ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
     ("4000 simulated pairs, lambda, many N", "labelled/lambda_bt2sim"),
     ("20,000 simulated reads of 100 bases, 5 % from their reference", "simgen/5% 1x100"),
-    ("the same, 8 %", "simgen/8% 1x100"),
+    ("20,000 such reads, 8 % from their reference", "simgen/8% 1x100"),
     ("99,000 simulated pairs, some genomes left out", "all communities"),
 ]
 SHORT_TABLE = re.compile(r"(labelled/\S+|simgen/[358].*1x100|simgen/8% .*|mutated/10% .*|.* communities|strain \S+) species|species [12]x.* genus|"
@@ -64,8 +64,8 @@ PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "ac
             ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
 ABSENT = [("Kraken 2", "worlds", "kraken2+bracken"), ("Kraken 2, `--confidence 0.1`", "worlds_confidence_0.1",
           "kraken2+bracken"), ("kmerhash", "worlds", "first pass"), ("with `--sample-pass`", "worlds", "--sample-pass")]
-COST = [("build, 374 Mbp, CPU time", "build large", "s"), ("memory of it", "build large", "MB"),
-        ("classify, 200,000 pairs of these, CPU time", "classify large", "s"), ("memory of it", "classify large", "MB")]
+COST = [("build, 374 Mbp: CPU time", "build large", "s"), ("build, 374 Mbp: memory", "build large", "MB"),
+        ("classify, 200,000 pairs: CPU time", "classify large", "s"), ("classify, 200,000 pairs: memory", "classify large", "MB")]
 
 
 def short(share):
