@@ -127,10 +127,10 @@ class MetaCache(Kraken2):
 
     def build(self, library):
         folder = self.folder(library)
-        if folder.exists():
+        tagged = folder / "tagged.fa"   # it is there until the database is complete
+        if folder.exists() and not tagged.exists():
             return
-        folder.mkdir(parents=True)
-        tagged = folder / "tagged.fa"
+        folder.mkdir(parents=True, exist_ok=True)
         write_tagged(library, tagged)
         run(["metacache", "build", folder / "db", tagged, "-taxonomy", library.taxonomy])
         tagged.unlink()
@@ -155,10 +155,10 @@ class Centrifuger(Kraken2):
 
     def build(self, library):
         folder = self.folder(library)
-        if (folder / "db.1.cfr").exists():
+        tagged, table = folder / "tagged.fa", folder / "table"
+        if folder.exists() and not tagged.exists():
             return
         folder.mkdir(parents=True, exist_ok=True)
-        tagged, table = folder / "tagged.fa", folder / "table"
         write_tagged(library, tagged)
         with open(tagged) as lines, open(table, "w") as out:
             for line in lines:
