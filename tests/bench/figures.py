@@ -61,7 +61,7 @@ FOUND = [
 SHORT_TABLE = re.compile(r"(labelled/\S+|simgen/[358].*1x100|simgen/8% .*|mutated/10% .*|.* communities|strain \S+) species|species [12]x.* genus|"
                          r"(labelled/.*|species|genus) (absent|[12]x[0-9]*) at species|repeats/Homo.* called")
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
-            ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
+            ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
 ABSENT = [("Kraken 2", "worlds", "kraken2+bracken"), ("Kraken 2, `--confidence 0.1`", "worlds_confidence_0.1",
           "kraken2+bracken"), ("kmerhash", "worlds", "first pass"), ("with `--sample-pass`", "worlds", "--sample-pass")]
 COST = [("build, 374 Mbp: CPU time", "build large", "s"), ("build, 374 Mbp: memory", "build large", "MB"),
