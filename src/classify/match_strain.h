@@ -150,16 +150,18 @@ static KH_HD_CALLED uint32_t kh_strain_of_place(const kh_match_db *db, const kh_
 	kh_strain s = kh_strain_of(species);
 
 	for (uint32_t from = p->fit.from, to = p->fit.to; from < p->fit.to; from = to) {
-		const kh_text_strains *x = i < db->n_strains ? &db->strains[i] : NULL;
-		const int64_t begin = x ? x->bin * stride - p->at : p->fit.to;
+		int64_t begin = p->fit.to;
 		kh_strain_columns n = { 0, 0 };
 
 		to = p->fit.to;
+		if (i < db->n_strains)
+			begin = db->strains[i].bin * stride - p->at;
 		if (begin > (int64_t)from) {    /* in front of it all are of one taxon */
 			to = begin < (int64_t)to ? (uint32_t)begin : to;
 			kh_strain_add(&db->tree, &s, db->bins.taxon[target]);
 			continue;
 		}
+		const kh_text_strains *x = &db->strains[i];
 		const int64_t end = begin + x->bins * stride;
 
 		to = end < (int64_t)to ? (uint32_t)end : to;
