@@ -17,7 +17,8 @@ enum {
 struct kh_inflate_piece {                  /* free ones are a list */
 	struct kh_inflate_piece *next;
 	cudaStream_t stream;
-	kh_gpu_buf host;
+	char *host;             /* PIECE bytes, in large pages */
+	bool pinned;
 };
 
 struct kh_inflate_device {
