@@ -3,6 +3,7 @@
  * loading, queues, rooms that are too small, what is left to the host
  */
 #include "cuda/engine/batch.h"
+#include "db/join.h"
 #include "fake_gpu.h"
 #include "gpu_census.h"
 #include "gpu_text.h"
@@ -36,6 +37,65 @@ static void test_calls(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		check_text(&cpu, &way[i]);
+}
+
+/* Adds a stretch of the genome 130 times, in which seeds of many reads lie. */
+static void put_copies(char *refs, size_t n)
+{
+	enum { UNIT = 60, APART = 100 };
+
+	n += (size_t)sprintf(refs + n, ">copies kraken:taxid|22\n");
+	for (int i = 0; i < 130; i++, n += UNIT + APART) {
+		memcpy(refs + n, genome + 1000, UNIT);
+		random_bases(refs + n + UNIT, APART);
+	}
+	refs[n++] = '\n';
+	put_file(REFS, refs, n);
+}
+
+/* Opens two databases of the references, with copies apart from each other, as one. */
+static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
+{
+	static const int file[] = { DB_CPU, DB_GPU };
+	char *refs = malloc(MAX_TEXT);
+	const size_t n = make_references(refs);
+	kh_db *part[2], *db = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		const kh_db_options how = { .threads = 2, .later = i };
+
+		put_copies(refs, n);
+		build(file[i], "cpu", o);
+		ok(kh_db_open(&part[i], path[file[i]], &how, err));
+	}
+	ok(kh_db_join(&db, part, 2, err));
+	kh_rule_init(rule, db->h);
+	free(refs);
+	return db;
+}
+
+/* Seeds are in both databases, and lists that are whole in each are too long together. */
+static void test_several(void **state)
+{
+	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 14, 16, 0, 1 },
+						{ KH_SYNCMER, 9, 5, 16, 0, 1 },
+						{ KH_MINHASH, 18, 7, 64, 0, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		const kh_build_options o = { .sampling = sampling[i],
+					     .keep_all = i != 1,
+					     .threads = 2,
+					     .block_size = 1 << 16 };
+		kh_rule rule;
+		kh_db *db = open_two(&o, &rule);
+
+		for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
+			rule.candidates = k % 2 ? KH_WANT_CANDIDATES : KH_WANT_NONE;
+			same_calls_by_text(&cpu, &way[k], db, &rule, way[k].name);
+		}
+		kh_db_close(db);
+	}
 }
 
 /* They are on a device only beside a whole database. */
@@ -442,6 +502,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_crowds),

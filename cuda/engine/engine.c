@@ -60,39 +60,72 @@ static int put_tiles(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	return put(&c->tile, tile, n * sizeof *tile, err);
 }
 
-/* What the kernels have of the index and of the text. */
+/* What begins at byte `at`, in the one image that has all, or in tiles. */
+static const void *in_image(const kh_engine *e, const struct kh_cuda_copy *c, uint64_t at)
+{
+	return e->placement == KH_PLACE_REPLICATE ? (const char *)c->image.p + at : NULL;
+}
+
+static kh_shares in_tiles(const kh_engine *e, const struct kh_cuda_copy *c, uint64_t at)
+{
+	return (kh_shares) { c->tile.p, at, kh_shares_shift(e->bytes) };
+}
+
+/* What the kernels have of the indices. */
+static int put_indices(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
+{
+	kh_seed_part *part = kh_array(e->n_files, sizeof *part, err);
+	kh_seed_range *dir = kh_array(e->n_files, KH_RANGES * sizeof *dir, err);
+	int rc = part && dir ? KH_OK : KH_ENOMEM;
+
+	for (unsigned i = 0; i < e->n_files && !rc; i++)
+		memcpy(dir + i * KH_RANGES, e->file[i].db->seeds.dir, KH_RANGES * sizeof *dir);
+	if (!rc)
+		rc = put(&c->dir, dir, e->n_files * KH_RANGES * sizeof *dir, err);
+	for (unsigned i = 0; i < e->n_files && !rc; i++) {
+		const kh_cuda_file *f = &e->file[i];
+
+		part[i].first_bin = f->first_bin;
+		part[i].index = (kh_seed_index) { .image = in_image(e, c, f->index),
+						  .dir = (kh_seed_range *)c->dir.p + i * KH_RANGES,
+						  .bits = f->db->seeds.bits,
+						  .shares = in_tiles(e, c, f->index) };
+	}
+	if (!rc) {
+		c->text.seeds = part[0].index;
+		rc = put(&c->part, part, e->n_files * sizeof *part, err);
+	}
+	if (e->n_files > 1) {
+		c->text.beside = (kh_seed_part *)c->part.p + 1;
+		c->text.n_beside = e->n_files - 1;
+	}
+	free(part);
+	free(dir);
+	return rc;
+}
+
+/* And of the text. */
 static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
-	const uint64_t from = kh_cuda_extent(db).at;
-	const uint64_t text = db->h->section[KH_SEC_TEXT].at - from;
-	const uint64_t index = db->h->section[KH_SEC_INDEX].at - from;
-	const uint32_t shift = kh_shares_shift(kh_cuda_extent(db).bytes);
-	const char *image = c->image.p;
 	/* what a kernel reads before it knows that there is none */
 	const kh_text_strains none = { 0, 0, 0, 0 };
 	const size_t n = db->n_strains;
 	kh_match_db *x = &c->text;
 	int rc;
 
-	if ((rc = put(&c->dir, db->seeds.dir, KH_RANGES * sizeof *db->seeds.dir, err)) ||
+	if ((e->placement != KH_PLACE_REPLICATE && (rc = put_tiles(e, c, err))) ||
 	    (rc = put(&c->stretch, db->stretch, db->n_kept * sizeof *db->stretch, err)) ||
 	    (rc = put(&c->strains, n ? db->strains : &none, (n ? n : 1) * sizeof none, err)))
 		return rc;
 	kh_match_db_init(x, db, &e->rule);
 	x->candidates = e->rule.candidates;
-	x->seeds.dir = c->dir.p;
 	x->stretch = c->stretch.p;
 	x->strains = c->strains.p;
-	if (e->placement == KH_PLACE_REPLICATE) {
-		x->text = (const uint32_t *)(const void *)(image + text);
-		x->seeds.image = image + index;
-		return KH_OK;
-	}
-	rc = put_tiles(e, c, err);
-	x->shares = (kh_shares) { c->tile.p, text, shift };
-	x->seeds.shares = (kh_shares) { c->tile.p, index, shift };
-	return rc;
+	if (e->placement == KH_PLACE_REPLICATE)
+		x->text = in_image(e, c, e->file->text);
+	x->shares = in_tiles(e, c, e->file->text);
+	return put_indices(e, c, err);
 }
 
 /* Its bins and taxa. */
@@ -168,6 +201,7 @@ void kh_cuda_engine_close(kh_engine *e)
 	}
 	kh_cuda_unpin(e);
 	free(e->copy);
+	free(e->file);
 	free(e);
 }
 
@@ -189,14 +223,18 @@ int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_option
 	}
 	for (size_t i = 0; i < e->n; i++)
 		e->copy[i].device = o->on.choice.device[i];
-	rc = kh_cuda_place(e, o, err);
+	rc = kh_cuda_files(e, err);
+	if (!rc)
+		rc = kh_cuda_place(e, o, err);
 	if (!rc && !e->by_host)
 		rc = kh_cuda_load(e, o->on.threads, err);
 	for (size_t i = 0; i < e->n && !rc && !e->by_host; i++)
 		rc = put_small(e, &e->copy[i], err);
 	/* the host checks what is mapped there */
-	if (!rc && db->unchecked)
-		rc = kh_db_check(db, o->on.threads ? o->on.threads : kh_cpus(), err);
+	for (unsigned i = 0; i < e->n_files && !rc; i++)
+		if (e->file[i].db->unchecked)
+			rc = kh_db_check(e->file[i].db, o->on.threads ? o->on.threads : kh_cpus(),
+					 err);
 	if (rc) {
 		kh_cuda_engine_close(e);
 		return rc;

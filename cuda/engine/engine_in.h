@@ -14,7 +14,15 @@
 #include "cuda/gpu/gpu.h"
 #include "cuda/kernels/engine.h"
 
-/* Bytes of kh_cuda_extent. */
+/* A database, or one of several that are used as one, and where its index and its text begin among
+ * the bytes that devices have. */
+typedef struct kh_cuda_file {
+	const kh_db *db;
+	uint32_t first_bin;             /* what its bin 0 is */
+	uint64_t index, text;
+} kh_cuda_file;
+
+/* Some of the bytes that devices have. */
 typedef struct kh_cuda_run {
 	uint64_t from, to;
 } kh_cuda_run;
@@ -22,9 +30,9 @@ typedef struct kh_cuda_run {
 /* The database on one device. */
 struct kh_cuda_copy {
 	int device;
-	uint64_t from, to;              /* its share, as bytes of kh_cuda_extent */
-	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus, stretch, strains, tile, seeds, seed_part);
+	uint64_t from, to;              /* its share of the bytes */
+	KH_GPU_BUFS(all, image, dir, part, first, guess, taxon, target_species, parent, end,
+		    species, genus, stretch, strains, tile, seeds, seed_part);
 	kh_match_db text;
 	kh_batches *batches;
 	kh_gpu_translated translated;
@@ -36,6 +44,12 @@ struct kh_cuda_copy {
  * all devices read over the bus. */
 struct kh_engine {
 	const kh_db *db;
+	kh_cuda_file *file;             /* n_files */
+	unsigned n_files;
+	/* that devices have: indices first, and then texts.  Of one database all from the first
+	 * byte of its index, or text, to the last one; of several, texts lie from the first one on
+	 * as db/join.h numbers their bins */
+	uint64_t bytes, index_bytes;
 	kh_rule rule;
 	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST, SHARD */
 	struct kh_cuda_copy *copy;
@@ -49,9 +63,10 @@ struct kh_engine {
 	uint64_t translated;            /* bytes of translated seeds on each device; 0: none are */
 };
 
-/* The bytes of the file that devices have: all from the first byte of index or text to the last
- * one. */
+/* The bytes of one file that devices have. */
 kh_db_extent kh_cuda_extent(const kh_db *db);
+/* Sets e->file, and where its bytes lie. */
+int kh_cuda_files(kh_engine *e, kh_err *err);
 /* Sets placement and shares. The devices must be set; they get access to each other. */
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
 
@@ -61,7 +76,7 @@ void kh_cuda_cut_text(kh_engine *e);
 /* Puts as much on all devices as so many bytes of each hold, from the index on, which each look-up
  * reads, and the rest on the host. */
 void kh_cuda_cut_text_for_host(kh_engine *e, uint64_t room);
-/* Bytes that hold the index. */
+/* Bytes that hold the indices. */
 uint64_t kh_cuda_index_room(const kh_engine *e);
 /* How many tiles there are; and from where bytes count for device c in one of them, when all has
  * been loaded, and not to each device. */
@@ -112,7 +127,7 @@ int kh_cuda_host_job(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *er
 int kh_cuda_host_left(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err);
 void kh_cuda_host_close(kh_cuda_host *h);
 
-/* Where byte `at` of kh_cuda_extent, of copy c's share or of all, lies. */
+/* Where byte `at` of them, of copy c's share or of all, lies. */
 static inline char *kh_cuda_image(const kh_engine *e, const struct kh_cuda_copy *c,
 				  uint64_t at)
 {

@@ -20,10 +20,9 @@ enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12 }; /* threads of a device */
 
 struct load {
 	kh_engine *e;
-	struct {
-		_Atomic uint64_t next;          /* blocks of its share that are to be loaded */
-		uint64_t end;
-	} of[KH_DEVICES_MAX];
+	/* of each device: the next block of all files, which is loaded if some of it is in its
+	 * share */
+	_Atomic uint64_t next[KH_DEVICES_MAX];
 };
 
 /* One of the two buffers between which a worker alternates. */
@@ -84,32 +83,63 @@ static int send_both(const struct loader *w, const char *p, uint64_t from, uint6
 			: send_to(w, in_image, lo - d->from, p + (lo - from), hi - lo, true, err);
 }
 
-/* p has the bytes [at, at + n) of the file: copies those of the share to their place. */
-static int send(const struct loader *w, const char *p, uint64_t at, size_t n,
-		cudaEvent_t taken, kh_err *err)
+/* Of the bytes [at, at + n) of a file those of a section that are in the worker's share: *from is
+ * the first one among all that devices have, and *skip how many of the n are before it. */
+static uint64_t in_share(const struct loader *w, const kh_cuda_file *f, enum kh_section section,
+			 uint64_t at, uint64_t n, uint64_t *from, uint64_t *skip)
 {
+	const struct kh_cuda_copy *c = &w->l->e->copy[w->device];
+	const kh_db_extent *x = &f->db->h->section[section];
+	const uint64_t begin = section == KH_SEC_TEXT ? f->text : f->index;
+	/* the first byte of the file is `start` bytes before the first one of all, modulo 2^64 */
+	const uint64_t start = x->at - begin;
+	const uint64_t least = c->from > begin ? c->from + start : x->at;
+	const uint64_t most = c->to < begin + x->bytes ? c->to + start : x->at + x->bytes;
+	const uint64_t lo = at > least ? at : least, hi = at + n < most ? at + n : most;
+
+	*from = lo - start;
+	*skip = lo - at;
+	return c->to > begin && lo < hi ? hi - lo : 0;
+}
+
+/* p has the bytes [at, at + n) of the file: copies those of the share to their place. */
+static int send(const struct loader *w, const kh_cuda_file *f, const char *p, uint64_t at,
+		size_t n, cudaEvent_t taken, kh_err *err)
+{
+	static const enum kh_section section[] = { KH_SEC_INDEX, KH_SEC_TEXT };
 	const kh_engine *e = w->l->e;
-	const struct kh_cuda_copy *c = &e->copy[w->device];
-	const uint64_t start = kh_cuda_extent(e->db).at;
-	const uint64_t from = at > start + c->from ? at : start + c->from,
-		       to = at + n < start + c->to ? at + n : start + c->to;
 	int rc = KH_OK;
 
-	if (from < to && e->placement == KH_PLACE_HOST)
-		rc = send_both(w, p + (from - at), from - start, to - start, err);
-	else if (from < to)
-		rc = send_to(w, in_index, from - start, p + (from - at), (size_t)(to - from),
-			     e->placement == KH_PLACE_REPLICATE, err);
+	for (int i = 0; i < 2 && !rc; i++) {
+		uint64_t from, skip;
+		const uint64_t bytes = in_share(w, f, section[i], at, n, &from, &skip);
+
+		if (bytes > 0 && e->placement == KH_PLACE_HOST)
+			rc = send_both(w, p + skip, from, from + bytes, err);
+		else if (bytes > 0)
+			rc = send_to(w, in_index, from, p + skip, (size_t)bytes,
+				     e->placement == KH_PLACE_REPLICATE, err);
+	}
 	return rc ? rc : KH_GPU(cudaEventRecord(taken, w->stream), err);
 }
 
-static int load_block(struct loader *w, uint64_t i, kh_err *err)
+static uint64_t blocks_of(const kh_db *db)
 {
-	const kh_db *db = w->l->e->db;
+	return (db->h->section[KH_SEC_SUMS].at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
+}
+
+static int load_block(struct loader *w, const kh_cuda_file *f, uint64_t i, kh_err *err)
+{
+	const kh_db *db = f->db;
 	const uint64_t stop = db->h->section[KH_SEC_SUMS].at,
 		       first = KH_DB_PAGE + i * KH_DB_BLOCK;
 	const uint64_t end = stop - first < KH_DB_BLOCK ? stop : first + KH_DB_BLOCK;
+	uint64_t from, skip;
 	int rc = KH_OK, k = 0;
+
+	if (in_share(w, f, KH_SEC_INDEX, first, end - first, &from, &skip) == 0 &&
+	    in_share(w, f, KH_SEC_TEXT, first, end - first, &from, &skip) == 0)
+		return KH_OK;
 
 	XXH3_64bits_reset(w->sum);
 	for (uint64_t at = first; at < end && !rc; at += LOAD_STEP, k = !k) {
@@ -121,7 +151,7 @@ static int load_block(struct loader *w, uint64_t i, kh_err *err)
 			break;
 		if (db->unchecked)
 			XXH3_64bits_update(w->sum, s->buf.p, n);
-		rc = send(w, s->buf.p, at, n, s->free, err);
+		rc = send(w, f, s->buf.p, at, n, s->free, err);
 	}
 	if (!rc && db->unchecked && XXH3_64bits_digest(w->sum) != db->sums[i])
 		rc = kh_fail(err, KH_EFORMAT,
@@ -171,10 +201,18 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 	struct loader w = { .l = l, .device = worker % l->e->n };
 	int rc = loader_open(&w, err);
 
-	for (uint64_t i; !rc && (i = l->of[w.device].next++) < l->of[w.device].end;)
-		rc = load_block(&w, i, err);
+	while (!rc) {
+		const kh_cuda_file *f = l->e->file, *end = f + l->e->n_files;
+		uint64_t i = l->next[w.device]++;
+
+		for (; f < end && i >= blocks_of(f->db); f++)
+			i -= blocks_of(f->db);
+		if (f == end)
+			break;
+		rc = load_block(&w, f, i, err);
+	}
 	for (size_t d = 0; rc && d < l->e->n; d++)
-		l->of[d].next = l->of[d].end;
+		l->next[d] = UINT64_MAX / 2;
 	if (!rc)
 		rc = KH_GPU(cudaStreamSynchronize(w.stream), err);
 	loader_close(&w);
@@ -210,21 +248,13 @@ void kh_cuda_unpin(kh_engine *e)
 
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 {
-	const kh_db_extent x = kh_cuda_extent(e->db);
 	struct load l = { .e = e };
 	const double began = kh_seconds();
 	double taken;
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < e->n && !rc; i++) {
-		const struct kh_cuda_copy *c = &e->copy[i];
-
-		l.of[i].next = (x.at + c->from - KH_DB_PAGE) / KH_DB_BLOCK;
-		l.of[i].end = c->from < c->to
-				      ? (x.at + c->to - KH_DB_PAGE + KH_DB_BLOCK - 1) /
-						KH_DB_BLOCK
-				      : l.of[i].next;
-		rc = kh_gpu_use(c->device, err);
+		rc = kh_gpu_use(e->copy[i].device, err);
 		if (!rc)
 			rc = kh_gpu_room_exact(&e->copy[i].image, kh_cuda_image_bytes(e, i), err);
 	}

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "base/threads.h"
+#include "db/join.h"
 
 /* Bytes of a device that are left beside the database and queues: for CUDA itself, and for buffers
  * of queues that grow with long reads. */
@@ -51,11 +52,52 @@ kh_db_extent kh_cuda_extent(const kh_db *db)
 	return (kh_db_extent) { at, end - at };
 }
 
+static void place_one(kh_engine *e)
+{
+	const kh_db_extent all = kh_cuda_extent(e->db);
+	const kh_db_extent *section = e->db->h->section;
+
+	*e->file = (kh_cuda_file) { e->db, 0, section[KH_SEC_INDEX].at - all.at,
+				    section[KH_SEC_TEXT].at - all.at };
+	e->index_bytes = section[KH_SEC_INDEX].bytes;
+	e->bytes = all.bytes;
+}
+
+static void place_several(kh_engine *e)
+{
+	const kh_joined *j = e->db->joined;
+	const uint64_t bin_bytes = e->db->h->sampling.stride / KH_TEXT_WORD * sizeof *e->db->text;
+
+	for (unsigned i = 0; i < j->n; i++) {
+		e->file[i] = (kh_cuda_file) { j->part[i], j->first_bin[i], e->bytes, 0 };
+		e->bytes += j->part[i]->h->section[KH_SEC_INDEX].bytes;
+		e->bytes = (e->bytes + KH_DB_PAGE - 1) / KH_DB_PAGE * KH_DB_PAGE;
+	}
+	e->index_bytes = e->bytes;
+	for (unsigned i = 0; i < j->n; i++) {
+		e->file[i].text = e->index_bytes + j->first_bin[i] * bin_bytes;
+		e->bytes = e->file[i].text + j->part[i]->h->section[KH_SEC_TEXT].bytes;
+	}
+}
+
+int kh_cuda_files(kh_engine *e, kh_err *err)
+{
+	e->n_files = kh_db_parts(e->db);
+	e->file = kh_array(e->n_files, sizeof *e->file, err);
+	if (!e->file)
+		return KH_ENOMEM;
+	if (e->db->joined)
+		place_several(e);
+	else
+		place_one(e);
+	return KH_OK;
+}
+
 uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i)
 {
 	if (e->placement == KH_PLACE_HOST)
 		return e->on_device.to - e->on_device.from;
-	return e->placement == KH_PLACE_REPLICATE ? kh_cuda_extent(e->db).bytes
+	return e->placement == KH_PLACE_REPLICATE ? e->bytes
 						  : e->copy[i].to - e->copy[i].from;
 }
 
@@ -74,7 +116,7 @@ int kh_cuda_spare(size_t bytes, kh_err *err)
 static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
 {
 	const kh_engine *e = r->e;
-	const uint64_t small = KH_RANGES * sizeof *e->db->seeds.dir +
+	const uint64_t small = e->n_files * KH_RANGES * sizeof *e->db->seeds.dir +
 			       (uint64_t)e->db->n_kept * 16 + (uint64_t)e->db->tax->n * 16;
 
 	*times = 0;
@@ -182,14 +224,14 @@ static int refuse(const struct room *r, kh_err *err)
 		return kh_fail(err, KH_ENOMEM,
 			       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
 			       " would lie in host memory, of which %" PRIu64 " are left %s",
-			       kh_cuda_extent(e->db).bytes, host_bytes(e), r->host.bytes,
+			       e->bytes, host_bytes(e), r->host.bytes,
 			       r->host.limit);
 	return kh_fail(err, KH_ENOMEM,
 		       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
 		       " would lie on cuda:%d, "
 		       "which needs %" PRIu64
 		       " with the buffers of its workers and has %" PRIu64 " free%s",
-		       kh_cuda_extent(e->db).bytes, kh_cuda_image_bytes(e, i),
+		       e->bytes, kh_cuda_image_bytes(e, i),
 		       e->copy[i].device, needed(r, i), r->free[i],
 		       r->free[i] == r->limit ? " by --set gpu-memory" : "");
 }

@@ -9,18 +9,18 @@
 
 static uint32_t shift_of(const kh_engine *e)
 {
-	return kh_shares_shift(kh_cuda_extent(e->db).bytes);
+	return kh_shares_shift(e->bytes);
 }
 
 uint64_t kh_cuda_tiles(const kh_engine *e)
 {
-	return (kh_cuda_extent(e->db).bytes >> shift_of(e)) + 1;
+	return (e->bytes >> shift_of(e)) + 1;
 }
 
 /* The bytes of tiles `first` up to `end`, and what is beside them. */
 static void run_of(const kh_engine *e, uint64_t first, uint64_t end, uint64_t *from, uint64_t *to)
 {
-	const uint64_t all = kh_cuda_extent(e->db).bytes;
+	const uint64_t all = e->bytes;
 	const uint64_t behind = (end << shift_of(e)) + KH_SHARES_BESIDE;
 
 	*from = first > 0 ? (first << shift_of(e)) - KH_SHARES_BESIDE : 0;
@@ -29,7 +29,7 @@ static void run_of(const kh_engine *e, uint64_t first, uint64_t end, uint64_t *f
 
 void kh_cuda_cut_text(kh_engine *e)
 {
-	const uint64_t all = kh_cuda_extent(e->db).bytes, n = kh_cuda_tiles(e);
+	const uint64_t all = e->bytes, n = kh_cuda_tiles(e);
 
 	for (size_t i = 0; i < e->n; i++) {
 		struct kh_cuda_copy *c = &e->copy[i];
@@ -43,15 +43,14 @@ void kh_cuda_cut_text(kh_engine *e)
 
 uint64_t kh_cuda_index_room(const kh_engine *e)
 {
-	const uint64_t n = (e->db->h->section[KH_SEC_INDEX].bytes >> shift_of(e)) + 1;
+	const uint64_t n = (e->index_bytes >> shift_of(e)) + 1;
 
 	return (n << shift_of(e)) + 2 * KH_SHARES_BESIDE;
 }
 
 void kh_cuda_cut_text_for_host(kh_engine *e, uint64_t room)
 {
-	const kh_db_header *h = e->db->h;
-	const bool index_first = h->section[KH_SEC_INDEX].at < h->section[KH_SEC_TEXT].at;
+	const bool index_first = e->file->index < e->file->text;
 	const uint64_t n = kh_cuda_tiles(e), beside = 2 * KH_SHARES_BESIDE;
 	uint64_t here = room > beside ? (room - beside) >> shift_of(e) : 0;
 

@@ -144,7 +144,7 @@ typedef struct kh_gpu_query {
  * these, and 4096 before CUDA 12.1. */
 #define KH_GPU_TOGETHER (CUDART_VERSION >= 12010 ? 16 : 3)
 int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
-/* match_plain.cu: the first of these steps, where the text has no alleles. */
+/* match_plain.cu: the first of these steps, of one database whose text has no alleles. */
 int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* translate.cu: fragments without a call looked at by translated seeds. */
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);

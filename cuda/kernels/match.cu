@@ -1,10 +1,12 @@
-/* match.cu - fragments compared with references, which have alleles or not, and their calls */
+/* match.cu - fragments compared with references, which have alleles or not, of one database or
+ * several, and their calls */
 #include "cuda/kernels/match_kernels.cuh"
 
 extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	int e = q[0]->text.alleles ? match(q, n, stream)
-				   : kh_gpu_queries_match_plain(q, n, stream);
+	int e = q[0]->text.alleles || q[0]->text.n_beside > 0
+			? match(q, n, stream)
+			: kh_gpu_queries_match_plain(q, n, stream);
 
 	if (e == cudaSuccess)
 		e = kh_gpu_census_add(q, n, stream);

@@ -1,6 +1,7 @@
-/* match_plain.cu - the same kernels as in match.cu, for text without alleles: most large databases
- * have none, and what looks for them takes registers */
+/* match_plain.cu - the same kernels as in match.cu, for one database, of text without alleles: most
+ * large ones have none, and what looks for them takes registers */
 #define KH_ALLELES 0
+#define KH_SEVERAL 0
 #include "cuda/kernels/match_kernels.cuh"
 
 extern "C" int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n,

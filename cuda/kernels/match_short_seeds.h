@@ -59,6 +59,17 @@ static KH_HD void kh_short_soon(const kh_shares *s, const void *p)
 #endif
 }
 
+static KH_HD void kh_short_soon_line(const kh_match_db *db, uint64_t key)
+{
+	kh_short_soon(&db->seeds.shares, kh_seed_begin(&db->seeds, key).line);
+	KH_ROLLED
+	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
+		const kh_seed_index *x = &db->beside[i].index;
+
+		kh_short_soon(&x->shares, kh_seed_begin(x, key).line);
+	}
+}
+
 static KH_HD void kh_short_soon_bin(const kh_match_db *db, uint32_t bin)
 {
 	const uint64_t at = (uint64_t)bin * db->sampling.stride;
@@ -77,7 +88,7 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
 		r->key[i] = kh_small_key(a, r->pos[i], db->sampling.k);
-		kh_short_soon(&db->seeds.shares, kh_seed_begin(&db->seeds, r->key[i]).line);
+		kh_short_soon_line(db, r->key[i]);
 	}
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/memory_left.h"
+#include "db/join.h"
 #include "db/pages.h"
 #include "db/stamp.h"
 
@@ -60,8 +61,12 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 	if (!c->queue)
 		return KH_ENOMEM;
 	rc = c->be->engine_open(&c->engine, db, &eo, err);
-	if (!rc && db->unchecked && db->stamps)    /* it was checked while loaded */
-		kh_stamp_write(db);
+	for (unsigned i = 0; i < kh_db_parts(db) && !rc; i++) {
+		const kh_db *part = kh_db_part(db, i);
+
+		if (part->unchecked && part->stamps)    /* it was checked while loaded */
+			kh_stamp_write(part);
+	}
 	for (unsigned i = 0; i < c->workers && !rc; i++)
 		rc = c->be->queue_open(&c->queue[i], c->engine, i, o->block_size, err);
 	/* with a least share of features, a call without any is none */

@@ -12,11 +12,19 @@
 #include "classify/rule.h"
 #include "index/seeds.h"
 
+/* Does a kernel know several databases as one? */
+#ifndef KH_SEVERAL
+#define KH_SEVERAL 1
+#endif
+
 /* A database, in the memory of whoever compares. */
 typedef struct kh_match_db {
 	const uint32_t *text;           /* NULL: there is none */
 	kh_shares shares;               /* of the text */
 	kh_seed_index seeds;
+	/* of a device, if there are several databases: the indices behind the first one */
+	const kh_seed_part *beside;
+	uint32_t n_beside;
 	kh_bins bins;                   /* its targets are the stretches that are kept */
 	const kh_text_stretch *stretch; /* each of these */
 	const kh_text_strains *strains; /* of parts of them, in their order */

@@ -118,13 +118,12 @@ typedef struct kh_small_list {
 	bool whole;
 } kh_small_list;
 
-/* Writes the bins of a seed as candidates, `cap` of them at most. */
-static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, uint64_t key,
-					 uint64_t *to, uint32_t cap)
+/* Adds the bins of a seed that an index has as candidates, up to `cap` of them. */
+static KH_HD kh_small_list kh_small_add_bins(kh_small_list l, const kh_seed_index *x,
+					     uint32_t first_bin, uint32_t seed, uint64_t key,
+					     uint64_t *to, uint32_t cap)
 {
-	const kh_seed_index *x = &db->seeds;
 	const uint32_t slots = kh_seed_slots(x->bits);
-	kh_small_list l = { 0, true };
 
 	for (kh_seed_search s = kh_seed_begin(x, key); s.line; kh_seed_go_on(x, &s))
 		for (uint32_t with = kh_small_slots(s.line, s.tag, slots); with; with &= with - 1) {
@@ -141,9 +140,26 @@ static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, u
 				more = *word & KH_SEED_MORE;
 				l.whole = l.whole && bin != KH_SEED_MANY;
 				if (l.n < cap)
-					to[l.n] = (uint64_t)bin << 32 | seed;
+					to[l.n] = (uint64_t)(first_bin + bin) << 32 | seed;
 			}
 		}
+	return l;
+}
+
+/* Writes the bins of a seed as candidates, `cap` of them at most.  Of several databases they may be
+ * KH_LIST_OVER and more, which are passed over as those are that are not all. */
+static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, uint64_t key,
+					 uint64_t *to, uint32_t cap)
+{
+	kh_small_list l = { 0, true };
+
+	l = kh_small_add_bins(l, &db->seeds, 0, seed, key, to, cap);
+	KH_ROLLED
+	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
+		const kh_seed_part *p = &db->beside[i];
+
+		l = kh_small_add_bins(l, &p->index, p->first_bin, seed, key, to, cap);
+	}
 	return l;
 }
 

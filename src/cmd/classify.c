@@ -243,8 +243,9 @@ static int classify(struct classify *j, kh_err *err)
 	if ((j->v.sample_pass || j->v.profile || j->v.second_best) && !be->candidates)
 		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
 			       "need --device cpu, not %s", be->name);
-	if (j->v.candidates && !be->on_host)
-		return kh_fail(err, KH_EUSAGE, "--candidates needs --device cpu");
+	if ((j->v.candidates || j->v.join.n > 0) && !be->on_host)
+		return kh_fail(err, KH_EUSAGE, "--%s needs --device cpu, not %s",
+			       j->v.candidates ? "candidates" : "join", be->name);
 	if ((rc = open_inflater(j, err)))
 		return rc;
 	kh_classify_feed_options(j);
@@ -267,7 +268,8 @@ static int classify(struct classify *j, kh_err *err)
 static int choose_device(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v, .n = j->v.db.n,
-				    .aligned = kh_classify_aligns(&j->v) || j->v.candidates };
+				    .aligned = kh_classify_aligns(&j->v) || j->v.candidates ||
+					       j->v.join.n > 0 };
 
 	return kh_load_devices(&j->on.choice, j->v.device, &o, err);
 }

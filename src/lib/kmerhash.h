@@ -71,7 +71,7 @@ typedef struct kmerhash_options {       /* all zero: the defaults */
  * to be closed. */
 KMERHASH_API int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *options,
 			       kmerhash_error *error);
-/* The same of n databases, which are used as one, as by several --db; on the CPU. */
+/* The same of n databases, which are used as one, as by several --db. */
 KMERHASH_API int kmerhash_open_several(kmerhash **k, const char *const *path, size_t n,
 				       const kmerhash_options *options, kmerhash_error *error);
 KMERHASH_API void kmerhash_close(kmerhash *k);          /* NULL is fine */

@@ -24,19 +24,11 @@ static int choose_for_several(kh_choice *c, const char *device, const kh_load_op
 {
 	int rc = KH_OK;
 
-	if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0)
-		return kh_fail(err, KH_EUSAGE, "several databases need --device cpu, not %s",
-			       device);
 	for (size_t i = 0; i < o->n && !rc; i++)
 		if (is_kraken(o->db[i]))
 			rc = kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is not used "
 				     "together with others", o->db[i]);
-	if (!rc)
-		rc = kh_backend_choose(c, device, err);
-	if (rc || c->backend->on_host)
-		return rc;
-	kh_log(KH_INFO, "several databases are used on the CPU");
-	return kh_backend_choose(c, "cpu", err);
+	return rc ? rc : kh_backend_choose(c, device, err);
 }
 
 int kh_load_devices(kh_choice *c, const char *device, const kh_load_options *o, kh_err *err)

@@ -162,7 +162,7 @@ def _pair(item):
 class Database:
     """An open database, to be closed, or used by `with`.
 
-    path: of a database, or a list of paths: databases that are used as one, on the CPU.
+    path: of a database, or a list of paths: databases that are used as one.
     want: None; "second", for the second-best taxon of a call; "sample", for the sample pass and
     profiles of classify_files.
     """
