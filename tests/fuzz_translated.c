@@ -41,9 +41,9 @@ static void make(bool of_db)
 {
 	static const uint16_t *const none[1];
 	const kh_translated_target target[TARGETS] = {
-		{ 1, 1, 0, GENOME, 0, false },
-		{ 2, 2, GENOME, GENOME, GENOME, false },
-		{ 4, 3, 2 * GENOME, GENOME, 2 * GENOME, false }
+		{ 1, 1, 0, 0, GENOME, 0, false },
+		{ 2, 2, 0, GENOME, GENOME, GENOME, false },
+		{ 4, 3, 0, 2 * GENOME, GENOME, 2 * GENOME, false }
 	};
 	const kh_translated_input in = { (const void *)text, none, target, TARGETS,
 					 of_db ? TARGETS * GENOME : 0, 1 };
