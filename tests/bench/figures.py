@@ -356,9 +356,11 @@ def foreign_table():
 def detection_table():
     found = [{(r["identity"], r["pairs"]): r for r in rows(name + ".csv")} for name in ("detection", "detection_related")]
 
+    def two(share):
+        return "1" if float(share) == 1 else f"{float(share):.2f}".lstrip("0") if float(share) else "0"
+
     def cell(r):
-        both = float(r["yes"]) + float(r["low"])
-        return f"{short(r['yes'])}; {short(both)} ({range_of(r['interval'])})"
+        return f"{two(r['yes'])}; {two(float(r['yes']) + float(r['low']))} ({' to '.join(map(two, r['interval'].split(' to ')))})"
     lines = [[n] + [cell(of[identity, n]) for of in found for identity in ("100 %", "97 %")] for n in ("1", "4", "16", "64")]
     return lines_of("pairs | without: 100 %, high; found | 97 % | beside: 100 %, high; found | 97 %", lines)
 
