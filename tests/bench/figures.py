@@ -398,7 +398,8 @@ def cost_table():
 TABLES = {"speed.md": {"cost": cost_table},
           "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
                           "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
-                          "profiles": profiles_table, "detection": detection_table, "size": size_table, "close": close_table, "sisters": sisters_table, "detection": detection_table, "contigs": contigs_table},
+                          "profiles": profiles_table, "detection": detection_table, "size": size_table,
+                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table},
           "../README.md": {"readme": lambda: readme_table("found", "reads"),
                            "readme cost": lambda: readme_table("cost", "cost, one thread")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
