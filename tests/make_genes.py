@@ -6,7 +6,7 @@ genera that are not in it
 
 writes refs.fa, taxonomy/ and pairs and single reads: of two families of three genera, each with two
 species in the references and a third one only in the reads; genomes of the second family are by genetic
-code 4.  With NEAR, such a share of codons may change from one to the other, in place of more.
+code 4; of the first one a fourth genus is only in long reads.  With NEAR, such a share of codons may change from one to the other, in place of more.
 """
 import os
 import random
@@ -50,10 +50,14 @@ def genome(rng, genes):
 
 
 def collection(rng, genus_drift, species_drift):
-    """(taxid, name, rank, parent) of taxa; (taxid, bases) of species; the ones that are left out"""
+    """(taxid, name, rank, parent) of taxa; (taxid, bases) of species; the ones that are left out; a
+    species of a genus that is"""
     taxa, species, absent = [(1, "root", "no rank", 1)], [], []
     for f in range(FAMILIES):
         ancestor = [gene(rng) for _ in range(GENES)]
+        if f == 0:
+            other = random.Random(26)
+            alone = 1200, genome(other, [drift(other, codons, genus_drift) for codons in ancestor])
         if f == 1:
             ancestor = [["TGA" if codon == "TGG" else codon for codon in codons] for codons in ancestor]
         family = 10 + f
@@ -70,7 +74,7 @@ def collection(rng, genus_drift, species_drift):
     # a species without a genus
     taxa.append((9000, "species alone", "species", 1))
     species.append((9000, genome(rng, [gene(rng) for _ in range(10)])))
-    return taxa, species, absent
+    return taxa, species, absent, alone
 
 
 def with_errors(rng, bases, rate):
@@ -89,7 +93,7 @@ def main():
     folder, rng = sys.argv[1], random.Random(25)
     os.makedirs(folder + "/taxonomy")
     near = [float(share) for share in sys.argv[2:]]
-    taxa, species, absent = collection(rng, *(near * 2 or (0.6, 0.5)))
+    taxa, species, absent, alone = collection(rng, *(near * 2 or (0.6, 0.5)))
     with open(folder + "/taxonomy/nodes.dmp", "w") as nodes, \
             open(folder + "/taxonomy/names.dmp", "w") as names:
         for taxid, name, rank, parent in taxa:
@@ -110,6 +114,9 @@ def main():
             least, most = rng.choice(((513, 700), (700, 3000)))
             bases = with_errors(rng, fragment(rng, everyone, least, most), rng.choice((0, 0.02, 0.05, 0.1)))
             out.write(f"@l{i}\n{bases}\n+\n{'I' * len(bases)}\n")
+        for i in range(10):
+            bases = fragment(random.Random(i), [alone], 2000, 3000)
+            out.write(f"@l{200 + i}\n{bases}\n+\n{'I' * len(bases)}\n")
     with open(folder + "/pairs_1.fq", "w") as one, open(folder + "/pairs_2.fq", "w") as two:
         for i in range(900):
             bases = fragment(rng, everyone, 160, 600)

@@ -425,15 +425,19 @@ class Fragment:
         for mate, have in enumerate(self.best[genus]):
             others = [mates[mate] for other, mates in self.best.items()
                       if other != genus and self.s.kin(genus, other) and mates[mate][5][0] > 0]
-            if not others:
-                total += 0 if self.pieces else have[1] // 2
-            elif have[5][0] > 0:
-                matches, _, begin, end = have[5]
-                size = len(self.mates[mate][0])
-                columns = range(size - end, size - begin) if have[2] else range(begin, end)
-                own = self.along(have, mate)
-                total += have[1] + 6 * (matches - max(sum(own[i] == text[i] for i in columns)
-                                                      for text in (self.along(other, mate) for other in others)))
+            if have[5][0] == 0:
+                continue
+            matches, _, begin, end = have[5]
+            size = len(self.mates[mate][0])
+            columns = range(size - end, size - begin) if have[2] else range(begin, end)
+            own = self.along(have, mate)
+            common = [sum(own[i] == text[i] for i in columns)
+                      for text in (self.along(other, mate) for other in others)]
+            alike = [n for n in common if 10 * n >= 6 * len(columns)]
+            if alike:
+                total += have[1] + 7 * min(8, matches - max(alike))
+            elif not self.pieces:
+                total += have[1] // 2
         return total
 
     def taxon(self):
@@ -444,7 +448,7 @@ class Fragment:
         if self.enough(points, best, second):
             return self.s.genera[best][3]
         genus, near, far = self.nearest()
-        return self.s.genera[genus][1] or None if near > far and self.kinship(genus) >= 120 else None
+        return self.s.genera[genus][1] or None if near > far and self.kinship(genus) >= 150 else None
 
 
 def first_of(votes, least_of):
@@ -477,7 +481,7 @@ def taxon_of(section, mates):
     if best is not None:
         return section.genera[best][3]
     of = {genus: family for family, genus in lowest.items()}
-    best = first_of({lowest[family]: ahead for family, ahead in families.items()}, lambda _: least + 120)
+    best = first_of({lowest[family]: ahead for family, ahead in families.items()}, lambda _: least + 150)
     return of[best] if best is not None and of[best] > 0 else None
 
 

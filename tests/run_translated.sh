@@ -9,7 +9,7 @@ check "genomes that are mostly genes" "$PYTHON3" "$tests/make_genes.py" world
 check "build" make_db a.khdb
 expect 0 "" "it is sound" "$kmerhash" verify a.khdb
 check "the section" oracle oracle_translated.py section a.khdb world/taxonomy world/refs.fa
-head -n 800 world/reads.fq | sed 's/^@r/@l/' >world/some.fq
+head -n 840 world/reads.fq | sed 's/^@r/@l/' >world/some.fq
 check "a threshold has been raised" "$PYTHON3" -c 'import sys; sys.path.insert(0, sys.argv[1])
 from oracle_translated import Database, Section
 assert max(g[2] for g in Section(Database("a.khdb")).genera) > 55' "$tests"

@@ -16,8 +16,10 @@
 enum {
 	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for, */
 	KH_TRANSLATED_AHEAD = 55,       /* and by how much it must be ahead of others */
-	KH_TRANSLATED_FAMILY = 120,     /* the kinship that any family asks for, */
-	KH_TRANSLATED_KIN = 6,          /* in which a base counts that relatives do not share */
+	KH_TRANSLATED_FAMILY = 150,     /* the kinship that any family asks for, */
+	KH_TRANSLATED_KIN = 7,          /* in which a base counts that relatives do not share, */
+	KH_TRANSLATED_CLOSER = 8,       /* of so many at most; */
+	KH_TRANSLATED_LIKE = 60,        /* of 100 bases relatives are alike where they lie right */
 	KH_TRANSLATED_RUN = 25,         /* codons of a read without a stop, */
 	KH_TRANSLATED_RUN_LONG = 33,    /* and of one of so many bases, which has enough of these */
 	KH_TRANSLATED_LONG = 150,
@@ -295,11 +297,13 @@ static KH_HD uint32_t kh_translated_common(const kh_translated *t, const kh_tran
 }
 
 /* At how many bases a genus, where mate m lies, is like the claim of n of its family that is most
- * so; -1: no other one has a place of the mate. */
+ * so; -1: no other one has a place of the mate, or only such as are as unlike as other genes are,
+ * or as the same one beyond a codon that was lost. */
 static KH_HD int32_t kh_translated_most_common(const kh_translated *t,
 					       const kh_translated_claim *claim, uint32_t n,
 					       uint32_t of, uint32_t m, uint32_t len)
 {
+	const kh_translated_place *p = &claim[of].best[m];
 	int32_t most = -1;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -308,10 +312,11 @@ static KH_HD int32_t kh_translated_most_common(const kh_translated *t,
 		if (i == of || q->matches == 0 ||
 		    !kh_translated_kin(t, claim[i].genus, claim[of].genus))
 			continue;
-		const int32_t common =
-			(int32_t)kh_translated_common(t, &claim[of].best[m], q, len);
+		const uint32_t common = kh_translated_common(t, p, q, len);
 
-		most = common > most ? common : most;
+		if (100 * common >= KH_TRANSLATED_LIKE * (uint32_t)(p->to - p->from) &&
+		    (int32_t)common > most)
+			most = (int32_t)common;
 	}
 	return most;
 }
@@ -329,9 +334,11 @@ static KH_HD int32_t kh_translated_kinship(const kh_translated *t, const kh_tran
 		const kh_translated_place *p = &claim[of].best[m];
 		const int32_t near = (int32_t)kh_translated_near(p);
 		const int32_t most = kh_translated_most_common(t, claim, n, of, m, len[m]);
+		const int32_t more = (int32_t)p->matches - most;
 
 		sum += most < 0 ? (pieces ? 0 : near / 2)
-				: near + KH_TRANSLATED_KIN * ((int32_t)p->matches - most);
+				: near + KH_TRANSLATED_KIN * (more < KH_TRANSLATED_CLOSER
+							      ? more : KH_TRANSLATED_CLOSER);
 	}
 	return sum;
 }
