@@ -108,7 +108,7 @@ static int put_indices(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
-	/* what a kernel reads before it knows that there is none */
+	/* so that no pointer of a kernel is NULL */
 	const kh_text_strains none = { 0, 0, 0, 0 };
 	const size_t n = db->n_strains;
 	kh_match_db *x = &c->text;
