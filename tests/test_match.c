@@ -363,7 +363,7 @@ static void test_no_room(void **state)
 }
 
 /* --- batches ------------------------------------------------------------------------- */
-enum { TASKS = 9, AT_ONCE = 4 };
+enum { TASKS = 13, AT_ONCE = 8 };
 
 /* Tasks of no fragments. */
 static void make_tasks(kh_batch_task task[TASKS], uint32_t counts[TASKS], uint32_t results[TASKS])
@@ -397,20 +397,20 @@ static void test_batches(void **state)
 		kh_batches_put(b, &task[i]);
 		assert_int_equal(task[i].launched, i < AT_ONCE);
 	}
-	kh_batches_drop(b, &task[6]);
-	kh_batches_drop(b, &task[8]);
-	kh_batches_put(b, &task[8]);
+	kh_batches_drop(b, &task[10]);
+	kh_batches_drop(b, &task[12]);
+	kh_batches_put(b, &task[12]);
 	ok(kh_batches_wait(b, &task[0], err));
 	assert_int_equal(results[0], 100);
 	fake.busy = true;
 	assert_int_equal(fake.together, 1);
-	ok(kh_batches_wait(b, &task[4], err));
+	ok(kh_batches_wait(b, &task[8], err));
 	assert_int_equal(fake.together, 4);
 	for (uint32_t i = 1; i < TASKS; i++)
-		if (i != 6)
+		if (i != 10)
 			ok(kh_batches_wait(b, &task[i], err));
 	for (uint32_t i = 0; i < TASKS; i++)
-		assert_int_equal(results[i], i == 6 ? 0 : 100 + i);
+		assert_int_equal(results[i], i == 10 ? 0 : 100 + i);
 	kh_batches_close(b);
 	fake_reset(UINT64_C(4) << 30);
 }
