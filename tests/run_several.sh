@@ -142,6 +142,24 @@ refused 2 'viruses.3.all.khdb and renamed.khdb do not agree on taxid 186765: .*;
 grep '>' viruses.4.2.fa | sed 's/>\([^ ]*\).*/\1\td__Viruses;p__P;c__C;o__O;f__F;g__G;s__G s/' >lineages.tsv
 check "a taxonomy of lineages" "$kmerhash" build -q --device cpu --lineage lineages.tsv --set total-bases=192055 --db lineages.khdb viruses.4.2.fa
 refused 2 "a.khdb and lineages.khdb: the taxonomy of the second was made of lineages" "lineages" a.khdb lineages.khdb
+# What a database of dump files and lineages gives, of which one ends in a species that the dump files have.
+sed '/>/s/ .*//' viruses.4.2.fa >bare.fa
+sed '1s/g__G;s__G s/g__Teseptimavirus;s__Escherichia virus T7/' lineages.tsv >t7.tsv
+check "lineages with a species of the dump files" "$kmerhash" build -q --device cpu --lineage t7.tsv --set total-bases=192055 --db t7.khdb bare.fa
+check "both kinds in one database" "$kmerhash" build -q --device cpu --taxonomy "$data/taxonomy" --lineage t7.tsv --set total-bases=192055 --db kinds.khdb viruses.4.1.fa bare.fa
+for dbs in "--db kinds.khdb" "--db viruses.4.1.khdb --db t7.khdb --set join=names" "--db t7.khdb --db viruses.4.1.khdb --set join=names"; do
+	# shellcheck disable=SC2086
+	classify $dbs --sample-pass --set lineage-column --report kinds.report --output kinds.tsv viruses/reads.fq || echo failed >kinds.tsv
+	[ "$dbs" != "--db kinds.khdb" ] || { mv kinds.report want.report; mv kinds.tsv want.tsv; continue; }
+	same kinds.report want.report "the report of one database: $dbs"
+	same kinds.tsv want.tsv "the lines of one database: $dbs"
+done
+check "and that species has reads of both" awk -F'\t' '$5 == 1985738 && $2 > 100 { n = 1 } END { exit !n }' want.report
+sed 's/[dpcofgs]__//g; s/;P;/;P;Q;R;S;T;/' lineages.tsv >no_ranks.tsv
+check "lineages without ranks" "$kmerhash" build -q --device cpu --lineage no_ranks.tsv --set total-bases=192055 --db no_ranks.khdb bare.fa
+expect 2 "no_ranks.khdb: its lineages have no ranks" "taxa without ranks" classify --db viruses.4.1.khdb --db no_ranks.khdb --set join=names viruses/reads.fq
+expect 2 "--set join: 'taxids' is not names" "how taxa are joined" classify --db a.khdb --db b.khdb --set join=taxids viruses/reads.fq
+expect 2 "--set join=names is for several --db" "one database" classify --db a.khdb --set join=names viruses/reads.fq
 check "any device" sh -c '"$1" classify -q --db a.khdb --db b.khdb --output any.tsv "$2"' - "$kmerhash" viruses/reads.fq
 check "a database of Kraken 2" "$build_dir/tests/make_kraken" k2 "$data/taxonomy" cells=90000 viruses/refs.fa
 refused 2 "k2: a database of Kraken 2 is not used together with others" "Kraken 2's" a.khdb k2

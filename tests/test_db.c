@@ -244,7 +244,7 @@ static void test_joined(void **state)
 		part[i] = open_db(path);
 		unlink(path);
 	}
-	if (kh_db_join(&db, part, 3, &err))
+	if (kh_db_join(&db, part, 3, false, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(db->h->digest, all->h->digest);
 	assert_int_equal(db->h->bases, all->h->bases);
@@ -256,7 +256,7 @@ static void test_joined(void **state)
 	assert_same_text(all, db);
 	kh_db_close(db);
 	part[0] = open_db("a.khdb");
-	assert_int_equal(kh_db_join(&db, (kh_db *[]) { part[0], all }, 2, &err), KH_EUSAGE);
+	assert_int_equal(kh_db_join(&db, (kh_db *[]) { part[0], all }, 2, false, &err), KH_EUSAGE);
 	assert_string_equal(err.msg, "a.khdb and a.khdb are the same database");
 	kh_db_close(part[0]);
 	kh_db_close(all);

@@ -68,7 +68,7 @@ static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
 		build(file[i], "cpu", o);
 		ok(kh_db_open(&part[i], path[file[i]], &how, err));
 	}
-	ok(kh_db_join(&db, part, 2, err));
+	ok(kh_db_join(&db, part, 2, false, err));
 	kh_rule_init(rule, db->h);
 	free(refs);
 	return db;

@@ -468,7 +468,7 @@ static void test_join_refuses(void **state)
 		uint32_t number[2][4];
 		const kh_taxonomy_part part[2] = { { a, "a", number[0] }, { b, "b", number[1] } };
 		kh_err err = { 0 };
-		const int rc = kh_taxonomy_join(&t, part, 2, &err);
+		const int rc = kh_taxonomy_join(&t, part, 2, false, &err);
 
 		assert_int_equal(rc, row[i].want ? KH_EUSAGE : 0);
 		if (row[i].want && strncmp(err.msg, row[i].want, strlen(row[i].want)) != 0)

@@ -37,6 +37,7 @@ static int load_db(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v,
 				    .n = j->v.db.n,
+				    .by_name = j->v.join_taxa != NULL,
 				    .on = &j->on,
 				    .no_verify = j->v.no_verify,
 				    .verify = j->v.verify,

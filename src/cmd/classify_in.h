@@ -23,7 +23,7 @@ struct kh_merge;
 /* The options as they were given. */
 struct classify_values {
 	kh_words db, extract, exclude, join;
-	const char *device, *placement, *inflate, *parse;
+	const char *device, *placement, *inflate, *parse, *join_taxa;
 	const char *output, *report, *json, *html, *classified, *unclassified;
 	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;

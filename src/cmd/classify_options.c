@@ -80,6 +80,8 @@ const kh_group kh_classify_groups[] = {
 const kh_opt kh_classify_settings[] = {
 	KH_TEXT("placement", 0, AT(placement), "WHERE",
 		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
+	KH_TEXT("join", 0, AT(join_taxa), "names",
+		"of several databases: taxa of lineages are found by name and rank"),
 	KH_FLAG("distinct", 0, AT(distinct), "features and distinct features in the report"),
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
@@ -134,6 +136,15 @@ static int set_placement(struct classify *j, kh_err *err)
 			       "--set placement: '%s' is none of auto, replicate, shard, host and "
 			       "host-lists", j->v.placement);
 	j->on.placement = (enum kh_placement)i;
+	return KH_OK;
+}
+
+static int check_join(const struct classify_values *v, kh_err *err)
+{
+	if (v->join_taxa && strcmp(v->join_taxa, "names") != 0)
+		return kh_fail(err, KH_EUSAGE, "--set join: '%s' is not names", v->join_taxa);
+	if (v->join_taxa && v->db.n < 2)
+		return kh_fail(err, KH_EUSAGE, "--set join=names is for several --db");
 	return KH_OK;
 }
 
@@ -240,7 +251,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	if ((rc = default_database(v, err)) || (rc = check_database(v, err)) ||
 	    (rc = kh_classify_check_samples(j, n, err)) ||
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
-	    (rc = set_placement(j, err)) || (rc = check_who("inflate", v->inflate, err)) ||
+	    (rc = set_placement(j, err)) || (rc = check_join(v, err)) ||
+	    (rc = check_who("inflate", v->inflate, err)) ||
 	    (rc = check_who("parse", v->parse, err)))
 		return rc;
 	j->kraken = v->db.n == 1 && kh_db_is_kraken(v->db.v[0]);

@@ -164,7 +164,7 @@ uint64_t kh_db_base_number(const kh_db *db, uint64_t base)
 }
 
 /* --- taxa ---------------------------------------------------------------------------------- */
-static int join_taxa(kh_db *db, kh_joined *j, kh_err *err)
+static int join_taxa(kh_db *db, kh_joined *j, bool by_name, kh_err *err)
 {
 	kh_taxonomy_part *part = kh_array(j->n, sizeof *part, err);
 	int rc = part ? KH_OK : KH_ENOMEM;
@@ -175,7 +175,7 @@ static int join_taxa(kh_db *db, kh_joined *j, kh_err *err)
 		rc = j->number[i] ? KH_OK : KH_ENOMEM;
 	}
 	if (!rc)
-		rc = kh_taxonomy_join(&db->tax, part, j->n, err);
+		rc = kh_taxonomy_join(&db->tax, part, j->n, by_name, err);
 	free(part);
 	return rc;
 }
@@ -342,7 +342,7 @@ static int make_rooms(kh_joined *j, kh_db *const *part, unsigned n, kh_err *err)
 	return KH_OK;
 }
 
-static int join(kh_db *db, kh_joined *j, kh_err *err)
+static int join(kh_db *db, kh_joined *j, bool by_name, kh_err *err)
 {
 	size_t bytes = 0;
 	int rc;
@@ -354,7 +354,7 @@ static int join(kh_db *db, kh_joined *j, kh_err *err)
 		return rc;
 	for (unsigned i = 0; i < j->n; i++)
 		db->alleles |= j->part[i]->alleles;
-	if ((rc = join_taxa(db, j, err)))
+	if ((rc = join_taxa(db, j, by_name, err)))
 		return rc;
 	j->h.n_taxa = db->tax->n;
 	j->h.word_bits = kh_seed_bits(j->h.bins);
@@ -378,7 +378,7 @@ static void end_join(kh_joined *j)
 	}
 }
 
-int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, kh_err *err)
+int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, bool by_name, kh_err *err)
 {
 	kh_db *db = kh_array(1, sizeof *db, err);
 	kh_joined *j = kh_array(1, sizeof *j, err);
@@ -395,7 +395,7 @@ int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, kh_err *err)
 	if (!rc)
 		rc = make_rooms(j, part, n, err);
 	if (!rc)
-		rc = join(db, j, err);
+		rc = join(db, j, by_name, err);
 	if (rc) {
 		for (unsigned i = 0; i < j->n; i++) {
 			free(j->number[i]);

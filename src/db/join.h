@@ -44,8 +44,8 @@ typedef struct kh_joined {
 
 /* Joins n databases of files.  They belong to *db then, which is closed as others are; if this
  * fails, they stay with the caller.  Fails if two of them are the same, have seeds of different
- * kinds, or do not agree on their taxa. */
-int kh_db_join(kh_db **db, kh_db *const *part, unsigned n, kh_err *err);
+ * kinds, or do not agree on their taxa; by_name: see taxonomy/join.h. */
+int kh_db_join(kh_db **db, kh_db *const *part, unsigned n, bool by_name, kh_err *err);
 /* Called by kh_db_close. */
 void kh_joined_free(kh_joined *j);
 

@@ -73,7 +73,7 @@ static int open_several(kh_db **db, const kh_load_options *o, const kh_db_option
 			       "databases", part[i]->path);
 	}
 	if (!rc)
-		rc = kh_db_join(db, part, (unsigned)o->n, err);
+		rc = kh_db_join(db, part, (unsigned)o->n, o->by_name, err);
 	for (size_t i = 0; part && i < o->n && rc; i++)
 		kh_db_close(part[i]);
 	free(part);

@@ -13,6 +13,7 @@
 typedef struct kh_load_options {
 	const char *const *db;          /* paths of n databases, which are used as one */
 	size_t n;
+	bool by_name;                   /* of taxonomies of both kinds: taxonomy/join.h */
 	const kh_devices *on;
 	bool no_verify;                 /* the index is not checked */
 	/* the index is checked even if the file was found sound before */

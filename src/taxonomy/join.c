@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "taxonomy/lineage.h"
+#include "taxonomy/lineage_in.h"
 #include "taxonomy/taxdump.h"
 
 /* --- messages -------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static path path_of(const kh_taxonomy *t, uint32_t taxon)
 }
 
 /* --- what parts share -------------------------------------------------------------------- */
-/* Was the tree made of lineages?  Then a taxon below the root was. */
+/* Was the tree made of lineages?  Then a taxon below the root was.  A tree without taxa was not. */
 static int is_of_lineages(const kh_taxonomy *t, bool *is, kh_err *err)
 {
 	uint8_t *made = kh_array(t->n, sizeof *made, err);
@@ -51,23 +51,6 @@ static int is_of_lineages(const kh_taxonomy *t, bool *is, kh_err *err)
 	for (uint32_t i = 1; !rc && i < t->n; i = t->end[i])
 		*is |= made[i] == KH_MADE_OF_PATH;
 	free(made);
-	return rc;
-}
-
-static int check_kinds(const kh_taxonomy_part *part, size_t n, kh_err *err)
-{
-	bool first, other;
-	int rc = is_of_lineages(part[0].tax, &first, err);
-
-	for (size_t i = 1; i < n && !rc; i++) {
-		rc = is_of_lineages(part[i].tax, &other, err);
-		if (!rc && part[0].tax->n > 1 && part[i].tax->n > 1 && other != first)
-			rc = kh_fail(err, KH_EUSAGE, "%.120s and %.120s: the taxonomy of %s was "
-				     "made of lineages and that of the other one was not, so "
-				     "their taxids differ: build both with one taxonomy",
-				     part[0].name, part[i].name,
-				     first ? "the first" : "the second");
-	}
 	return rc;
 }
 
@@ -202,14 +185,13 @@ static int whole_tree(kh_taxonomy **t, const kh_taxdump *d, kh_err *err)
 	return rc;
 }
 
-int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, kh_err *err)
+/* Of parts of one kind. */
+static int join_alike(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, kh_err *err)
 {
 	kh_taxdump *d = NULL;
 	kh_taxonomy *all = NULL;
-	int rc = check_kinds(part, n, err);
+	int rc = kh_taxdump_begin(&d, err);
 
-	if (!rc)
-		rc = kh_taxdump_begin(&d, err);
 	for (size_t k = 0; k < n && !rc; k++)
 		rc = add(d, part, k, err);
 	if (!rc && !(rc = kh_taxdump_end(d, err)))
@@ -224,5 +206,136 @@ int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, kh
 		kh_taxonomy_free(all);
 	else
 		*t = all;
+	return rc;
+}
+
+/* --- lineages beside dump files ------------------------------------------------------------- */
+/* The lineage that ends in a taxon; false: it has taxa of ranks that lineages do not name. */
+static bool lineage_of(const kh_taxonomy *t, uint32_t taxon, kh_buf *out)
+{
+	const uint32_t up = t->parent[taxon];
+	const char letter = *kh_lineages_letters(t->rank[taxon]);
+
+	if (!letter || (up != 0 && !lineage_of(t, up, out)))
+		return false;
+	kh_buf_print(out, "%s%c__%s", up != 0 ? ";" : "", letter, name_of(t, taxon));
+	return true;
+}
+
+/* The lineages of all taxa of a tree, numbered beside a dump. */
+static int lineages_of(kh_lineages *l, const kh_taxonomy_part *part, const kh_taxdump *d,
+		       kh_err *err)
+{
+	const kh_taxonomy *t = part->tax;
+	kh_buf b = { .n = 0 };
+	kh_errs errs = { .n = 0 };
+	int rc = KH_OK;
+
+	for (uint32_t i = 1; i < t->n && !rc; i++) {
+		kh_lineage_row row = { .file = part->name, .line = i };
+
+		b.n = 0;
+		if (!lineage_of(t, i, &b))
+			rc = kh_fail(err, KH_EUSAGE, "%.200s: its lineages have no ranks, so its "
+				     "taxa cannot be found by name and rank: %s", part->name,
+				     path_of(t, i).s);
+		else if (!(rc = kh_buf_check(&b, err))) {
+			row.lineage = (kh_span) { b.p, b.n };
+			rc = kh_lineages_add(l, &row, &errs, err);
+		}
+	}
+	if (!rc)
+		rc = kh_lineages_finish(l, d, &errs, err);
+	if (!rc && errs.found > 0)
+		rc = kh_fail(err, errs.v[0].code, "%s", errs.v[0].msg);
+	kh_errs_clear(&errs);
+	free(b.p);
+	return rc;
+}
+
+/* Joins the tree of lineages with a dump; taxid[i] becomes that of its taxon i. */
+static int join_lineages(kh_taxonomy **t, kh_taxdump *d, const kh_taxonomy_part *lineages,
+			 uint32_t *taxid, kh_err *err)
+{
+	kh_lineages *l = NULL;
+	int rc = kh_lineages_new(&l, err);
+
+	if (!rc && !(rc = lineages_of(l, lineages, d, err)) &&
+	    !(rc = kh_lineages_numbers(l, lineages->tax, taxid, err)) &&
+	    !(rc = kh_lineages_taxdump(l, &d, err)))
+		rc = whole_tree(t, d, err);
+	kh_lineages_free(l);
+	return rc;
+}
+
+/* Raises the numbers of parts, which are those of a tree, to those of the tree of all. */
+static void number_parts(const kh_taxonomy_part *part, size_t n, const kh_taxonomy *all,
+			 const uint32_t *taxid)
+{
+	for (size_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < part[k].tax->n; i++)
+			part[k].number[i] = kh_taxonomy_find(all, taxid[part[k].number[i]]);
+}
+
+/* Parts of both kinds, those of dump files first: n of them, and m of lineages. */
+static int join_both(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, size_t m, kh_err *err)
+{
+	kh_taxonomy *of_dumps = NULL, *of_lineages = NULL;
+	uint32_t *taxid = NULL;
+	kh_taxdump *d = NULL;
+	int rc;
+
+	if (!(rc = join_alike(&of_dumps, part, n, err)) &&
+	    !(rc = join_alike(&of_lineages, part + n, m, err)) &&
+	    !(rc = kh_taxdump_begin(&d, err))) {
+		const kh_taxonomy_part dumps = { of_dumps, part->name, NULL };
+		const kh_taxonomy_part lineages = { of_lineages, part[n].name, NULL };
+
+		taxid = kh_array(of_lineages->n, sizeof *taxid, err);
+		rc = taxid ? add(d, &dumps, 0, err) : KH_ENOMEM;
+		if (!rc && !(rc = kh_taxdump_end(d, err)))
+			rc = join_lineages(t, d, &lineages, taxid, err);
+	}
+	if (!rc) {
+		number_parts(part, n, *t, of_dumps->taxid);
+		number_parts(part + n, m, *t, taxid);
+	}
+	kh_taxdump_close(d);
+	kh_taxonomy_free(of_dumps);
+	kh_taxonomy_free(of_lineages);
+	free(taxid);
+	return rc;
+}
+
+int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, bool by_name,
+		     kh_err *err)
+{
+	kh_taxonomy_part *dumps = kh_array(n, sizeof *dumps, err);
+	kh_taxonomy_part *lineages = kh_array(n, sizeof *lineages, err);
+	const kh_taxonomy_part *of_dumps = NULL;        /* that has taxa */
+	size_t n_dumps = 0, n_lineages = 0;
+	int rc = dumps && lineages ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		bool is;
+
+		if ((rc = is_of_lineages(part[i].tax, &is, err)))
+			break;
+		of_dumps = of_dumps || is || part[i].tax->n == 1 ? of_dumps : &part[i];
+		*(is ? &lineages[n_lineages++] : &dumps[n_dumps++]) = part[i];
+	}
+	if (!rc && (!of_dumps || n_lineages == 0)) {
+		rc = join_alike(t, part, n, err);
+	} else if (!rc && !by_name) {
+		rc = kh_fail(err, KH_EUSAGE, "%.120s and %.120s: the taxonomy of the second was "
+			     "made of lineages and that of the first was not, so their taxids "
+			     "differ: --set join=names finds taxa by name and rank",
+			     of_dumps->name, lineages->name);
+	} else if (!rc) {
+		memcpy(dumps + n_dumps, lineages, n_lineages * sizeof *lineages);
+		rc = join_both(t, dumps, n_dumps, n_lineages, err);
+	}
+	free(dumps);
+	free(lineages);
 	return rc;
 }
