@@ -158,7 +158,7 @@ check "and that species has reads of both" awk -F'\t' '$5 == 1985738 && $2 > 100
 sed 's/[dpcofgs]__//g; s/;P;/;P;Q;R;S;T;/' lineages.tsv >no_ranks.tsv
 check "lineages without ranks" "$kmerhash" build -q --device cpu --lineage no_ranks.tsv --set total-bases=192055 --db no_ranks.khdb bare.fa
 expect 2 "no_ranks.khdb: its lineages have no ranks" "taxa without ranks" classify --db viruses.4.1.khdb --db no_ranks.khdb --set join=names viruses/reads.fq
-expect 2 "--set join: 'taxids' is not names" "how taxa are joined" classify --db a.khdb --db b.khdb --set join=taxids viruses/reads.fq
+expect 2 "--set join takes 'names', not 'taxids'" "how taxa are joined" classify --db a.khdb --db b.khdb --set join=taxids viruses/reads.fq
 expect 2 "--set join=names is for several --db" "one database" classify --db a.khdb --set join=names viruses/reads.fq
 check "any device" sh -c '"$1" classify -q --db a.khdb --db b.khdb --output any.tsv "$2"' - "$kmerhash" viruses/reads.fq
 check "a database of Kraken 2" "$build_dir/tests/make_kraken" k2 "$data/taxonomy" cells=90000 viruses/refs.fa

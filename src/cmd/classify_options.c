@@ -142,7 +142,7 @@ static int set_placement(struct classify *j, kh_err *err)
 static int check_join(const struct classify_values *v, kh_err *err)
 {
 	if (v->join_taxa && strcmp(v->join_taxa, "names") != 0)
-		return kh_fail(err, KH_EUSAGE, "--set join: '%s' is not names", v->join_taxa);
+		return kh_fail(err, KH_EUSAGE, "--set join takes 'names', not '%s'", v->join_taxa);
 	if (v->join_taxa && v->db.n < 2)
 		return kh_fail(err, KH_EUSAGE, "--set join=names is for several --db");
 	return KH_OK;
