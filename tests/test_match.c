@@ -362,95 +362,11 @@ static void test_no_room(void **state)
 	free(refs);
 }
 
-/* --- batches ------------------------------------------------------------------------- */
-enum { TASKS = 13, AT_ONCE = 8 };
-
-/* Tasks of no fragments. */
-static void make_tasks(kh_batch_task task[TASKS], uint32_t counts[TASKS], uint32_t results[TASKS])
-{
-	static uint32_t mark, text[64];
-
-	for (uint32_t i = 0; i < TASKS; i++) {
-		counts[i] = 100 + i;
-		results[i] = 0;
-		task[i] = (kh_batch_task) { .q = { .text.text = text, .mark = &mark,
-						   .counts = &counts[i] },
-					    .results = &results[i],
-					    .bytes = sizeof results[i] };
-	}
-}
-
-/* Some are launched as they come; others wait until one of these is done, and are launched
- * together, but for those that are taken back. */
-static void test_batches(void **state)
-{
-	static kh_batch_task task[TASKS];
-	uint32_t counts[TASKS], results[TASKS];
-	kh_batches *b = NULL;
-
-	(void)state;
-	fake_reset(UINT64_C(1) << 20);
-	ok(kh_batches_open(&b, err));
-	make_tasks(task, counts, results);
-	fake.busy = true;
-	for (uint32_t i = 0; i < TASKS; i++) {
-		kh_batches_put(b, &task[i]);
-		assert_int_equal(task[i].launched, i < AT_ONCE);
-	}
-	kh_batches_drop(b, &task[10]);
-	kh_batches_drop(b, &task[12]);
-	kh_batches_put(b, &task[12]);
-	ok(kh_batches_wait(b, &task[0], err));
-	assert_int_equal(results[0], 100);
-	fake.busy = true;
-	assert_int_equal(fake.together, 1);
-	ok(kh_batches_wait(b, &task[8], err));
-	assert_int_equal(fake.together, 4);
-	for (uint32_t i = 1; i < TASKS; i++)
-		if (i != 10)
-			ok(kh_batches_wait(b, &task[i], err));
-	for (uint32_t i = 0; i < TASKS; i++)
-		assert_int_equal(results[i], i == 10 ? 0 : 100 + i);
-	kh_batches_close(b);
-	fake_reset(UINT64_C(4) << 30);
-}
-
-/* Whatever call fails: the tasks say so, if somebody asks why, and are nobody's any more. */
-static void test_failing_batches(void **state)
-{
-	static kh_batch_task task[TASKS];
-	uint32_t counts[TASKS], results[TASKS];
-	long calls = 1;
-
-	(void)state;
-	for (long n = 0; n <= calls; n++) {
-		kh_err why = { 0, "" };
-		kh_batches *b = NULL;
-		int failed = 0;
-
-		fake_reset(UINT64_C(1) << 20);
-		ok(kh_batches_open(&b, err));
-		make_tasks(task, counts, results);
-		fake.busy = true;
-		fake.fails_at = n > 0 ? fake_calls() + n : 0;
-		calls = n > 0 ? calls : -fake_calls();
-		for (uint32_t i = 0; i < TASKS; i++)
-			kh_batches_put(b, &task[i]);
-		for (uint32_t i = 0; i < TASKS; i++)
-			failed += kh_batches_wait(b, &task[i], n % 2 ? &why : NULL) != KH_OK;
-		calls += n > 0 ? 0 : fake_calls();
-		assert_int_equal(failed > 0, n > 0);
-		assert_int_equal(failed > 0 && n % 2, why.msg[0] != 0);
-		fake.fails_at = 0;
-		kh_batches_close(b);
-	}
-	fake_reset(UINT64_C(4) << 30);
-}
-
+/* --- a queue that fails -------------------------------------------------------------- */
 /* A task that waits for a launch when its queue fails is in none of the later ones. */
 static void test_failing_queue(void **state)
 {
-	enum { QUEUES = AT_ONCE + 2, LAST = QUEUES - 1 };
+	enum { QUEUES = KH_BATCHES + 2, LAST = QUEUES - 1 };
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
 				     .threads = 2,
 				     .block_size = 1 << 16 };
@@ -508,8 +424,6 @@ int main(void)
 		cmocka_unit_test(test_crowds),
 		cmocka_unit_test(test_close), cmocka_unit_test(test_strains),
 		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_failing_batches),
 		cmocka_unit_test(test_failing_queue),
 	};
 	int status;

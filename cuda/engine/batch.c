@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-enum { BATCHES = 8 };                   /* under way at a time */
-
 struct batch {
 	cudaStream_t stream;
 	cudaEvent_t done;
@@ -16,7 +14,7 @@ struct batch {
 
 struct kh_batches {
 	pthread_mutex_t lock;
-	struct batch batch[BATCHES];
+	struct batch batch[KH_BATCHES];
 	unsigned next;                  /* that which was launched first, if all are under way */
 	kh_batch_task *first, *last;    /* tasks that wait */
 	kh_err err;                     /* of the launch that failed last */
@@ -30,7 +28,7 @@ int kh_batches_open(kh_batches **out, kh_err *err)
 	if (!b)
 		return KH_ENOMEM;
 	pthread_mutex_init(&b->lock, NULL);
-	for (int i = 0; i < BATCHES && !rc; i++) {
+	for (int i = 0; i < KH_BATCHES && !rc; i++) {
 		struct batch *x = &b->batch[i];
 
 		rc = KH_GPU(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking), err);
@@ -49,7 +47,7 @@ void kh_batches_close(kh_batches *b)
 {
 	if (!b)
 		return;
-	for (int i = 0; i < BATCHES; i++) {
+	for (int i = 0; i < KH_BATCHES; i++) {
 		if (b->batch[i].done)
 			cudaEventDestroy(b->batch[i].done);
 		if (b->batch[i].stream)
@@ -114,7 +112,7 @@ static void launch(kh_batches *b)
 			task[i]->launched = true;
 			task[i]->rc = rc;
 		}
-		b->next = (b->next + 1) % BATCHES;
+		b->next = (b->next + 1) % KH_BATCHES;
 	}
 }
 
@@ -145,7 +143,7 @@ void kh_batches_drop(kh_batches *b, kh_batch_task *t)
 			b->last = b->last == t ? before : b->last;
 			break;
 		}
-	for (int i = 0; i < BATCHES && t->launched; i++)
+	for (int i = 0; i < KH_BATCHES && t->launched; i++)
 		cudaStreamSynchronize(b->batch[i].stream);
 	pthread_mutex_unlock(&b->lock);
 }

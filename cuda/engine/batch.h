@@ -16,6 +16,8 @@
 #include "cuda/gpu/gpu.h"
 #include "cuda/kernels/engine.h"
 
+enum { KH_BATCHES = 8 };                /* launches of a device that are under way at a time */
+
 /* A task.  It belongs to the batches from kh_batches_put until kh_batches_wait has returned, or
  * kh_batches_drop. */
 typedef struct kh_batch_task {
