@@ -189,6 +189,16 @@ no 1 "a1.fa: sequence 'a1' is in old.khdb already" "an id again" --base old.khdb
 no 1 "u1.fa: sequence 'u1' is in old.khdb already" "an id without a taxon again" --base old.khdb u1.fa
 no 1 "sequence 'a2' occurs for the second time" "a new id twice" --base old.khdb a2.fa a2.fa
 db=x.khdb; expect 0 "" "--set allow-duplicates" b --base old.khdb --set allow-duplicates a1.fa; rm -f x.khdb
+# what is new needs a taxon, however many old sequences have one
+added() { status=$1 text=$2 what=$3; shift 3; expect "$status" "$text" "$what" "$kmerhash" build --db x.khdb --taxonomy tax --base old.khdb "$@"; }
+added 1 "no table of taxids was given for the new sequences" "no table for what is new" a2.fa
+printf 'b2\t1022\n' >b2.map
+added 1 "none of 1 new sequence has a taxon of this taxonomy$" "nothing new has a taxon" -m b2.map a2.fa
+added 1 "1 of 2 new sequences has no taxon, more than build --max-unmapped 0.4 allows" "the share of what is new" \
+	--max-unmapped .4 -m b2.map a2.fa b2.fa
+nothing_left "new sequences without a taxon" x.khdb
+added 0 "1 of 2 new sequences has no taxon and is left out" "new sequences without a taxon, allowed" --max-unmapped .5 -m b2.map a2.fa b2.fa
+check "new sequences without a taxon: the old ones are not named" sh -c '! grep -q u1 "$1"' - "$t/.err"; rm -f x.khdb
 no 1 "none.khdb: No such file" "none" --base none.khdb a2.fa
 no 2 "no references are named" "nothing to add" --base old.khdb
 for o in "-k 12" "--set scheme=syncmer" "--set smer-len=8" "--set features=4" "--set stride=64" "--translated" "--set keep-repeats" "--set total-bases=1M"; do

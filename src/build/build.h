@@ -88,7 +88,7 @@ typedef struct kh_build_options {
 					 * db; 0: as much as is left */
 	bool dry_run;                   /* stops after checking the inputs and planning */
 	uint64_t gpu_memory;
-	double max_unmapped;            /* share of sequences, 0..1 */
+	double max_unmapped;            /* share of the added sequences, 0..1 */
 	bool allow_duplicates;
 	bool allow_no_eof;
 	size_t block_size;

@@ -24,59 +24,80 @@ static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
 	return rc;
 }
 
-/* Names some of the sequences without a taxon. said: their taxids, or 0. */
-static void tell_unmapped(const struct build *b, const uint32_t *said, size_t unmapped)
+/* The sequences that this build adds: all, or those beside the ones of --base. */
+struct added {
+	size_t n, unmapped;
+	const char *new;                /* "new " if there is a --base */
+};
+
+/* Names some of the added sequences without a taxon. said: their taxids, or 0. */
+static void tell_unmapped(const struct build *b, const uint32_t *said, const struct added *a)
 {
 	enum { SHOWN = 10 };
+	const bool one = a->unmapped == 1;
 	size_t shown = 0;
 
-	kh_log(KH_WARN, "%zu of %zu %s no taxon and %s left out", unmapped, b->refs.n,
-	       b->refs.n == 1 ? "sequence has" : "sequences have", unmapped == 1 ? "is" : "are");
-	for (size_t i = 0; i < b->refs.n && shown < SHOWN; i++) {
+	kh_log(KH_WARN, "%zu of %zu %ssequence%s %s no taxon and %s left out", a->unmapped, a->n,
+	       a->new, a->n == 1 ? "" : "s", one ? "has" : "have", one ? "is" : "are");
+	for (size_t i = b->base.n; i < b->refs.n && shown < SHOWN; i++) {
 		char why[48] = "";
 
 		if (b->taxa.to[i] != KH_DROP)
 			continue;
 		if (said[i])
 			snprintf(why, sizeof why, ": the taxonomy lacks taxid %" PRIu32, said[i]);
-		kh_log(KH_WARN, "  no taxon: %s%s", kh_refs_id(&b->refs, i), why);
+		kh_log(KH_WARN, "  no taxon: %s%s%s%s", kh_refs_id(&b->refs, i),
+		       b->o->n_refs > 1 ? " in " : "",
+		       b->o->n_refs > 1 ? b->o->refs[b->refs.ref[i].file] : "", why);
 		shown++;
 	}
-	if (unmapped > shown)
-		kh_log(KH_WARN, "  and %zu more", unmapped - shown);
+	if (a->unmapped > shown)
+		kh_log(KH_WARN, "  and %zu more", a->unmapped - shown);
+}
+
+static int judge_unmapped(const struct build *b, const struct added *a, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+
+	if (o->max_unmapped >= 1)
+		return KH_OK;
+	if (a->unmapped == a->n)
+		return kh_fail(err, KH_EFORMAT, "none of %zu %ssequence%s has a taxon of this "
+			       "taxonomy%s", a->n, a->new, a->n == 1 ? "" : "s",
+			       o->base ? "" : " (build --max-unmapped 1 makes an empty database)");
+	if ((double)a->unmapped > o->max_unmapped * (double)a->n)
+		return kh_fail(err, KH_EFORMAT, "%zu of %zu %ssequences %s no taxon, more than "
+			       "build --max-unmapped %g allows", a->unmapped, a->n, a->new,
+			       a->unmapped == 1 ? "has" : "have", o->max_unmapped);
+	return KH_OK;
 }
 
 static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *err)
 {
-	const struct taxa *t = &b->taxa;
 	const kh_build_options *o = b->o;
-	const size_t n = b->refs.n, unmapped = n - t->n_targets;
-	const bool any = o->max_unmapped >= 1;
-	bool taxids = o->n_maps > 0 || o->lineages;
+	struct added a = { .n = b->refs.n - b->base.n, .new = o->base ? "new " : "" };
+	bool taxids = o->n_maps > 0 || o->lineages || o->max_unmapped >= 1;
+	int rc;
 
-	if (n == 0 && !any)
+	if (b->refs.n == 0 && o->max_unmapped < 1)
 		return kh_fail(err, KH_EFORMAT, "the references hold no sequence");
-	if (unmapped == 0)
+	for (size_t i = b->base.n; i < b->refs.n; i++) {
+		a.unmapped += b->taxa.to[i] == KH_DROP;
+		taxids |= said[i] > 0;
+	}
+	if (a.unmapped == 0)
 		return KH_OK;
-	for (size_t i = 0; i < n && !taxids; i++)
-		taxids = said[i] > 0;
-	if (!taxids && !any)
-		return kh_fail(err, KH_EFORMAT, "no table of taxids was given (--accession2taxid, "
-			       "--seqid2taxid, --assemblies or --lineage), and no header line has "
-			       "a taxid");
+	if (!taxids)
+		return kh_fail(err, KH_EFORMAT, "no table of taxids was given%s "
+			       "(--accession2taxid, --seqid2taxid, --assemblies or --lineage), and "
+			       "no header line has a taxid",
+			       o->base ? " for the new sequences" : "");
 	if (b->limit.builds == 0)       /* it is told once */
-		tell_unmapped(b, said, unmapped);
-	if (t->n_targets == 0 && !any)
-		return kh_fail(err, KH_EFORMAT,
-			       "none of %zu sequences has a taxon of this taxonomy "
-			       "(build --max-unmapped 1 makes an empty database)",
-			       n);
-	if (!any && (double)unmapped > o->max_unmapped * (double)n)
-		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "
-			       "build --max-unmapped %g allows", unmapped, n, o->max_unmapped);
-	if (b->limit.builds == 0 && !o->dry_run)
+		tell_unmapped(b, said, &a);
+	rc = judge_unmapped(b, &a, err);
+	if (!rc && b->limit.builds == 0 && !o->dry_run)
 		kh_log(KH_WARN, "kmerhash inspect --unmapped lists them");
-	return KH_OK;
+	return rc;
 }
 
 /* --- sequences that are called alike ---------------------------------------------- */
