@@ -83,13 +83,13 @@ merge -f krona run/both.kreport >both.krona
 check "Krona: all reads" test "$(awk '{ n += $1 } END { print n }' both.krona)" -eq "$(wc -l <run/tiny_sim.tsv | awk '{ print $1 + 100 }')"
 check "Krona: a strain counts for its species" grep -q "$(printf 'Teseptimavirus\tEscherichia virus T7$')" both.krona
 cat >biom.py <<'EOF'
-import json
+import json, sys
 
-b = json.load(open("run.biom"))
-rows = [line.rstrip("\n").split("\t") for line in open("reads")]
+b = json.load(open(sys.argv[1]))
+rows = [line.rstrip("\n").split("\t") for line in open(sys.argv[2])]
 assert b["format"] == "Biological Observation Matrix 1.0.0" and b["matrix_type"] == "sparse"
 assert [c["id"] for c in b["columns"]] == rows[0][4:]
-want = {(r[0], rows[0][4 + i]): int(x) for r in rows[2:] for i, x in enumerate(r[4:]) if x != "0"}
+want = {(r[0], rows[0][4 + i]): int(x) for r in rows[1:] if r[0] != "0" for i, x in enumerate(r[4:]) if x != "0"}
 got = {(b["rows"][i]["id"], b["columns"][j]["id"]): n for i, j, n in b["data"]}
 assert got == want and len(b["data"]) == len(got), set(got.items()) ^ set(want.items())
 assert b["shape"] == [len(b["rows"]), len(b["columns"])]
@@ -98,8 +98,13 @@ for r in b["rows"]:
     assert ";".join(r["metadata"]["taxonomy"]) == lineage[r["id"]], r
 EOF
 merge --value reads run >reads; check "BIOM" merge -f biom -o run.biom run
-if [ -n "${PYTHON3:-}" ]; then check "BIOM: the reads and lineages of the table" python biom.py
+if [ -n "${PYTHON3:-}" ]; then check "BIOM: the reads and lineages of the table" python biom.py run.biom reads
 else skip "BIOM: the reads and lineages of the table" "no python3"; fi
+for rank in genus species; do
+	merge --rank $rank run >clades; merge --rank $rank -f biom -o rank.biom run
+	if [ -n "${PYTHON3:-}" ]; then check "BIOM of one rank: the reads of each $rank" python biom.py rank.biom clades; fi
+done
+expect 2 "value has no meaning with --format biom" "a value where it has no meaning" merge -f biom --value clade run
 expect 2 "taxpasta and KrakenTools make MetaPhlAn's" "MetaPhlAn's format is gone" merge -f metaphlan run
 merge -f cami-profile run >profile
 check "CAMI profile: three samples" test "$(grep -c '^@SampleID' profile)" -eq 3

@@ -91,6 +91,8 @@ static int to_options(struct job *j, kh_err *err)
 			       : "; taxpasta and KrakenTools make MetaPhlAn's of a report");
 	if (j->v.rank && !j->format->ranks)
 		return kh_fail(err, KH_EUSAGE, "--rank has no meaning with --format %s", name);
+	if (j->v.value && strcmp(name, "table") != 0)
+		return kh_fail(err, KH_EUSAGE, "--value has no meaning with --format %s", name);
 	if (j->v.rank && !(j->o.rank = kh_merge_rank(j->v.rank)))
 		return kh_fail(err, KH_EUSAGE, "--rank: '%s' is neither a rank, such as species, "
 			       "nor a code, such as S1", j->v.rank);

@@ -109,14 +109,20 @@ static void write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 }
 
 /* --- BIOM 1.0, which is JSON ------------------------------------------------------ */
-/* Does the table have the taxon: is it of the rank, and were reads of these samples given it? */
+/* Of one rank the reads of clades, as nothing below is a row; else those called just this taxon. */
+static uint64_t biom_reads(const kh_merge_options *o, const kh_merge_cell *c)
+{
+	return o->rank ? c->clade : c->direct;
+}
+
+/* Does the table have the taxon: is it of the rank, and has it reads of these samples? */
 static bool biom_has(const kh_merge *m, const kh_merge_options *o, uint32_t row)
 {
 	uint64_t sum = 0;
 
 	for (size_t c = m->first[row]; c < m->first[row + 1]; c++)
 		if (m->cell[c].sample >= o->from && m->cell[c].sample < o->to)
-			sum += m->cell[c].direct;
+			sum += biom_reads(o, &m->cell[c]);
 	return sum > 0 && kh_merge_wanted(m, row, o->rank);
 }
 
@@ -171,11 +177,12 @@ static void put_cells(const kh_merge *m, const kh_merge_options *o, kh_merge_sin
 			continue;
 		for (size_t c = m->first[row]; c < m->first[row + 1]; c++) {
 			const kh_merge_cell *x = &m->cell[c];
+			const uint64_t reads = biom_reads(o, x);
 
-			if (x->sample >= o->from && x->sample < o->to && x->direct > 0)
+			if (x->sample >= o->from && x->sample < o->to && reads > 0)
 				put_json(s, &any, json_pack("[III]", (json_int_t)n,
 							    (json_int_t)(x->sample - o->from),
-							    (json_int_t)x->direct));
+							    (json_int_t)reads));
 		}
 		n++;
 	}
