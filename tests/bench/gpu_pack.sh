@@ -4,7 +4,7 @@
 # BUILD is a build folder configured with CUDA (and --with-tables, for gpu_tables.sh).  The archive
 # has the programs, their libraries but those of CUDA and NCCL, and a file `env`.  On the other machine, where the archive was unpacked:
 #
-#	. ./env; sh .../tests/bench/gpu.sh unit S
+#	. ./env; sh .../tests/bench/gpu.sh unit S; sh ./rates data gz table
 #
 # SIMGEN names the generator of references and reads.
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -19,6 +19,11 @@ for u in kmerhash $bench $(printf 'tests/%s ' $units); do
 	make -s -C "$build" "$u" >&2
 	strip -o "$t/$u" "$build/$u"
 done
+cc=${CC:-cc} cuda=${CUDA:-/usr/local/cuda} here=$(dirname "$0")/gpu
+$cc -O2 -pthread -o "$t/draw" "$here/draw.c" -lz
+$cc -O2 -shared -fPIC -I"$cuda/include" -o "$t/trace.so" "$here/trace.c" -L"$cuda/lib" -L"$cuda/lib64" -lcupti
+cp -L "$cuda"/lib/libcupti.so.?? "$t/lib/"
+cp "$here"/* "$t/"
 [ -z "${SIMGEN:-}" ] || cp "$(command -v "$SIMGEN")" "$t/simgen"
 for u in kmerhash tests/test_kernels; do ldd "$build/$u"; done | awk '$2 == "=>" && $3 != "not" { print $3 }' | sort -u |
 	grep -vE '/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda[a-z]*|nccl|udev)\.so' |
@@ -26,6 +31,7 @@ for u in kmerhash tests/test_kernels; do ldd "$build/$u"; done | awk '$2 == "=>"
 cat >"$t/env" <<'X'
 R=$PWD
 export LD_LIBRARY_PATH="$R/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" KMERHASH="$R/kmerhash" SIMGEN="$R/simgen" BENCH="$R/kmerhash-bench"
+export DRAW="$R/draw" TRACER="$R/trace.so" MAKE_KRAKEN="$R/tests/make_kraken"
 export TESTS="$R/tests" KH_FAULTS="$R/tests/kmerhash_faults"
 X
 # the same kernels are in many of them: a dictionary that sees several at once
