@@ -143,6 +143,22 @@ refused() { # STATUS PATTERN NAME ARGUMENT...
 	expect 2 "one of them" "candidates and a join" classify $two $ours --candidates x.cand few.fq
 	expect 2 "is for one database" "candidates of two" classify $two --candidates x.cand few.fq
 	nothing_left "candidates that are refused" x.cand
+	limited() { "$kmerhash" build -q --device cpu --taxonomy "$data/taxonomy" --set total-bases="$bases" --db "$@"; }
+	bases=$(grep -v '>' viruses.1.all.fa | tr -d '\n' | wc -c)
+	check "a part of limited size" limited small.khdb --max-db-size $(($(wc -c <viruses.1.2.khdb) * 9 / 10)) viruses.1.2.fa
+	refused 2 "small.khdb leaves out k-mers, as it was built with --max-db-size" "a part of limited size: a join" \
+		--db viruses.1.1.khdb --db small.khdb $ours few.fq
+	expect 2 "small.khdb leaves out k-mers, as it was built with --max-db-size: it cannot be a part" "a part of limited size: its candidates" \
+		"$kmerhash" classify --db small.khdb --candidates x.cand few.fq
+	nothing_left "a part of limited size" x.cand
+	check "a part with repeats" limited repeats.khdb --set keep-repeats viruses.1.2.fa
+	refused 2 "repeats.khdb was built with --set keep-repeats, and viruses.1.1.khdb without it" "a part with repeats: a join" \
+		--db viruses.1.1.khdb --db repeats.khdb $ours few.fq
+	check "a part of another k" limited other.khdb -k 18 viruses.1.2.fa
+	expect 0 "candidates for parts with the same seeds: k = 18, s = [0-9]+, stride 16 .build --set total-bases" "a part of another k: its candidates" \
+		"$kmerhash" classify --db other.khdb --candidates other.cand few.fq
+	refused 2 "their seeds differ: .*: build the smaller .*, and parts of one collection each with that of all of it" "a part of another k" \
+		--db viruses.1.1.khdb --db other.khdb $ours few.fq
 	expect 2 "viruses.1.1.cand" "a join onto its input" classify $two $ours --output viruses.1.1.cand few.fq
 	check "a join onto its input: it is still there" classify $two $ours --output x.tsv few.fq
 }

@@ -33,6 +33,18 @@ static int select_reads(struct classify *j, kh_err *err)
 	return rc;
 }
 
+/* Candidates take hours, and only a join says whether they suit one another. */
+static int check_candidates(const struct classify *j, kh_err *err)
+{
+	const kh_sampling s = kh_db_sampling(j->db->h);
+
+	if (!j->v.candidates)
+		return KH_OK;
+	kh_log(KH_INFO, "candidates for parts with the same seeds: k = %u, s = %u, stride %u "
+	       "(build --set total-bases of all references gives these)", s.k, s.s, s.stride);
+	return kh_parts_can_join(j->db, err);
+}
+
 static int load_db(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v,
@@ -49,9 +61,9 @@ static int load_db(struct classify *j, kh_err *err)
 				    .min_groups = (uint32_t)j->v.min_groups,
 				    .quick = j->v.quick };
 
-	const int rc = kh_load(&j->db, &j->rule, &o, err);
+	int rc = kh_load(&j->db, &j->rule, &o, err);
 
-	if (rc)
+	if (rc || (rc = check_candidates(j, err)))
 		return rc;
 	const kh_parts_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
 				     .n = j->v.join.n,

@@ -32,9 +32,10 @@ static int differ(const kh_db *a, const kh_db *b, kh_err *err)
 
 	return kh_fail(err, KH_EUSAGE, "%.100s and %.100s cannot be used together, as their seeds "
 		       "differ: %s, k = %u, s = %u, stride %u; %s, k = %u, s = %u, stride %u: "
-		       "build the smaller one with --set total-bases of the other", a->path,
-		       b->path, scheme(g), g->sampling.k, g->sampling.s, g->sampling.stride,
-		       scheme(h), h->sampling.k, h->sampling.s, h->sampling.stride);
+		       "build the smaller one with --set total-bases of the other, and parts of "
+		       "one collection each with that of all of it", a->path, b->path, scheme(g),
+		       g->sampling.k, g->sampling.s, g->sampling.stride, scheme(h),
+		       h->sampling.k, h->sampling.s, h->sampling.stride);
 }
 
 static int check_pair(const kh_db *a, const kh_db *b, kh_err *err)

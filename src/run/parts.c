@@ -92,16 +92,43 @@ static int check_files(const kh_parts *p, kh_err *err)
 	return KH_OK;
 }
 
-/* A part looks up the seeds that all look up, and has its taxa in their order. */
-static int check_part(const kh_parts *p, unsigned i, const kh_rule *rule, kh_err *err)
+int kh_parts_can_join(const kh_db *db, kh_err *err)
+{
+	if (db->h->max_bytes == 0 || db->h->least == 0)
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "%s leaves out k-mers, as it was built with --max-db-size: "
+		       "it cannot be a part that --join takes", db->path);
+}
+
+/* All parts look up the same seeds. */
+static int check_seeds(const kh_joined *all, kh_err *err)
+{
+	const kh_db *a = all->part[0];
+	int rc = kh_parts_can_join(a, err);
+
+	for (unsigned i = 1; i < all->n && !rc; i++) {
+		const kh_db *b = all->part[i];
+
+		rc = kh_parts_can_join(b, err);
+		if (!rc && a->h->no_repeats != b->h->no_repeats)
+			rc = kh_fail(err, KH_EUSAGE, "%s was built with --set keep-repeats, and %s "
+				     "without it: they cannot be joined",
+				     a->h->no_repeats ? b->path : a->path,
+				     a->h->no_repeats ? a->path : b->path);
+		else if (!rc && a->h->least != b->h->least)
+			rc = kh_fail(err, KH_EUSAGE, "%s and %s leave out different shares of "
+				     "their k-mers and cannot be joined: build each part with "
+				     "--set total-bases of all references", a->path, b->path);
+	}
+	return rc;
+}
+
+/* A part has its taxa in the order of all. */
+static int check_part(const kh_parts *p, unsigned i, kh_err *err)
 {
 	const kh_db *db = p->all->part[i];
-	const kh_sampling s = kh_db_sampling(db->h);
 	const uint32_t *number = p->all->number[i];
 
-	if (s.least != rule->sampling.least || s.no_repeats != rule->sampling.no_repeats)
-		return kh_fail(err, KH_EUSAGE, "%s: parts that leave out seeds, as with "
-			       "--max-db-size, are not joined", db->path);
 	for (uint32_t t = 1; t < db->h->n_taxa; t++)
 		if (number[t - 1] >= number[t])
 			return kh_fail(err, KH_EUSAGE, "%s: its taxa have another order than those "
@@ -126,8 +153,10 @@ static void find_owners(kh_parts *p)
 
 static int open_all(kh_parts *p, const kh_parts_options *o, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc = check_seeds(p->all, err);
 
+	if (rc)
+		return rc;
 	p->part = kh_array(p->all->n, sizeof *p->part, err);
 	p->owner = kh_array(p->tree.n, sizeof *p->owner, err);
 	if (!p->part || !p->owner)
@@ -139,7 +168,7 @@ static int open_all(kh_parts *p, const kh_parts_options *o, kh_err *err)
 	for (unsigned i = 0; i < p->all->n && !rc; i++) {
 		const kh_db *db = p->all->part[i];
 
-		rc = check_part(p, i, o->rule, err);
+		rc = check_part(p, i, err);
 		kh_match_least_of(db->h, p->part[i].least);
 		/* with alleles somewhere, more places are compared everywhere */
 		p->part[i].compared = o->compared || (p->want == KH_WANT_NONE &&

@@ -15,6 +15,9 @@
 
 typedef struct kh_parts kh_parts;
 
+/* Fails if no join can take the candidates of a database, whatever the other parts are. */
+int kh_parts_can_join(const kh_db *db, kh_err *err);
+
 /* Opens a file for each part of a joined database, in any order.  Fails if one is missing or
  * damaged, or if they are of other databases, rules or reads than one another.  compared: more is
  * wanted of fragments than the files have, so those with seeds are compared. */
