@@ -1,7 +1,6 @@
 #include <config.h>
 #include "backend/backend.h"
 
-#include "cuda/builder/builder.h"
 #include "cuda/engine/engine.h"
 #include "cuda/engine/kraken2.h"
 #include "cuda/gpu/gpu.h"
@@ -38,11 +37,6 @@ const kh_backend kh_backend_cuda = {
 	.inflate = &kh_cuda_inflater,
 	.inflater_open = kh_cuda_inflater_open,
 	.inflater_close = kh_cuda_inflater_close,
-	.build.open = kh_cuda_builder_open,
-	.build.plan = kh_cuda_builder_plan,
-	.build.add = kh_cuda_builder_add,
-	.build.finish = kh_cuda_builder_finish,
-	.build.close = kh_cuda_builder_close,
 	.census.open = kh_cuda_census_open,
 	.census.read = kh_cuda_census_read,
 	.census.search = kh_cuda_census_search,

@@ -1,4 +1,4 @@
-/* fake_gpu.c - the calls of CUDA's runtime by builder and engine, without a GPU (fake_gpu.h) */
+/* fake_gpu.c - the calls of CUDA's runtime, without a GPU (fake_gpu.h) */
 #include <config.h>
 #include "fake_gpu.h"
 
@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "backend/plan.h"
 
 fake_gpu fake;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,23 +44,30 @@ static cudaError_t refused(void)
 	return fails ? last = cudaErrorLaunchFailure : cudaSuccess;
 }
 
+/* Bytes that the driver takes for an allocation: whole pages of 2 MiB from a mebibyte on; smaller
+ * ones share such pages. */
+static uint64_t taken_for(uint64_t n)
+{
+	const uint64_t mib = UINT64_C(1) << 20;
+
+	return n < mib ? n : (n + 2 * mib - 1) / (2 * mib) * (2 * mib);
+}
+
 static uint64_t left(int device)
 {
-	const bool shared = fake.others_at && fake.allocations >= fake.others_at;
-	const uint64_t used = fake.taken[device] + (shared ? fake.others : 0);
+	const uint64_t used = fake.taken[device];
 
 	return used < fake.memory[device] ? fake.memory[device] - used : 0;
 }
 
 cudaError_t cudaMalloc(void **p, size_t n)
 {
-	const uint64_t bytes = kh_plan_taken(n);
+	const uint64_t bytes = taken_for(n);
 	struct head *h = NULL;
 
 	if (refused())
 		return last;
 	pthread_mutex_lock(&lock);
-	fake.allocations++;
 	if (bytes <= left(current) && (h = aligned_alloc(256, (sizeof *h + n + 511) / 256 * 256))) {
 		memset(h, 0xa5, sizeof *h + n);
 		h->bytes = bytes;

@@ -1,9 +1,9 @@
 /*
- * fake_gpu.h - made-up GPUs, so that the host side of the CUDA builder, and of the engine with
- * text, is tested on any machine with the headers of CUDA
+ * fake_gpu.h - made-up GPUs, so that the host side of the CUDA engine is tested on any machine with
+ * the headers of CUDA
  *
  * Device memory is the host's, of a size that the test sets, and counted as the driver takes it;
- * streams do all at once; the launchers of kernels do on one thread what kernels.h says.
+ * streams do all at once; the launchers of kernels do on one thread what their headers say.
  */
 #ifndef KH_TEST_FAKE_GPU_H
 #define KH_TEST_FAKE_GPU_H
@@ -16,10 +16,6 @@ enum { FAKE_DEVICES = 4 };
 typedef struct fake_gpu {
 	uint64_t memory[FAKE_DEVICES];          /* bytes that each has */
 	uint64_t taken[FAKE_DEVICES], most[FAKE_DEVICES];
-	/* Other programs take so much of each device from the n-th allocation on. */
-	long others_at;
-	uint64_t others;
-	long allocations;
 	/* The n-th call fails; if `lost`, so do all that follow. */
 	long fails_at;
 	bool lost;

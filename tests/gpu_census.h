@@ -310,7 +310,7 @@ static void build_census_db(void)
 
 	n = make_references(text);
 	put_file(REFS, text, n + put_own(text + n));
-	build(DB_CPU, "cpu", &o);
+	build(&o);
 	free(text);
 }
 
@@ -324,7 +324,7 @@ static void check_census(const struct way *w, size_t n)
 	kh_db *db = NULL;
 
 	build_census_db();
-	ok(kh_db_open(&db, path[DB_CPU], &o, err));
+	ok(kh_db_open(&db, path[DB], &o, err));
 	kh_rule_init(&rule, db->h);
 	rule.candidates = KH_WANT_CANDIDATES;
 	for (int i = 0; i < 2; i++)

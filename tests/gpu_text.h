@@ -67,8 +67,8 @@ static void check_text(const struct way *cpu, const struct way *device)
 		char what[40];
 
 		make_references(refs);
-		build(DB_CPU, "cpu", &o);
-		ok(kh_db_open(&db, path[DB_CPU], &later, err));
+		build(&o);
+		ok(kh_db_open(&db, path[DB], &later, err));
 		kh_rule_init(&rule, db->h);
 		snprintf(what, sizeof what, "text, k %u, stride %u", sampling[i].k,
 			 sampling[i].stride);

@@ -139,8 +139,8 @@ static void check_translated(const struct way *w)
 		kh_db *db = NULL;
 
 		make_genes(refs);
-		build(DB_CPU, "cpu", &o);
-		ok(kh_db_open(&db, path[DB_CPU], &two, err));
+		build(&o);
+		ok(kh_db_open(&db, path[DB], &two, err));
 		kh_rule_init(&rule, db->h);
 		for (int i = 0; i < 3; i++)
 			make_block(&block[i], GENE_READS, i);

@@ -21,7 +21,7 @@ WAYS = [
         ("src/io/source.c", "bytes are read and inflated"),
         ("src/seqio/feed_parse.c", "a block of text becomes packed bases, by any worker"),
         ("src/build/refs.c", "in order of blocks, sequences get numbers and bins"),
-        ("src/backend/cpu.c", "a worker, or a GPU, takes the block's pieces"),
+        ("src/build/text.c", "bases are kept; when all have been read, what the database has of them is sampled"),
         ("src/kmer/syncmer.c", "k-mers become features with their positions"),
         ("src/index/pairs.c", "features and their bins are gathered by range, and sorted"),
         ("src/index/seeds.c", "a range of them becomes lines and lists"),

@@ -58,6 +58,7 @@ done
 expect 1 "y: No such file" "letters together" "$real" classify -qdx -ol -- y -db
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
+expect 2 "--device is no option any more: builds run on the cores" "--device of build" "$real" build --device cuda
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len
 expect 2 "smer-len is a setting: --set smer-len=N" "a setting as an option" "$real" build --smer-len 9
 expect 2 "no-verify is a setting: --set no-verify " "a setting without a value as an option" "$real" classify --no-verify
@@ -122,6 +123,10 @@ r1=$data/reads/tiny_sim_1.fq.gz
 check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 10 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 9
 grep '^    kmerhash' help | grep -o -e '--[a-z-]*' | sort -u >shown; grep -o '^  .. *--[a-z-]*\|^  -., --[a-z-]*' help | grep -o -e '--[a-z-]*' | sort -u >known
 check "classify -h: the examples' options are its options" test -z "$(comm -23 shown known)" -a -s shown
+for device in gpu cudax cuda0 CPU ''; do
+	expect 2 "device '$device' is not one of auto, cpu, cuda" "a device that is none, '$device'" "$real" classify --db a.khdb \
+		--device "$device" --output - "$r1"
+done
 "$real" classify --device cpu --db a.khdb --output - "$r1" >/dev/null 2>said
 check "classify: the memory of a job, with the mapped database" grep -q ' MB of memory beside the [0-9]* MB of the mapped database$' said
 # --- where the time goes -------------------------------------------------------------------------

@@ -14,7 +14,7 @@ mkdir bad/t
 check "bad ones with lists" "$PYTHON3" "$tests/make_bad_dbs.py" t.khdb bad/t
 grep -e bad-x-text -e bad-x-seeds bad/t/list | sed 's/^/t\//' >>bad/list
 check "strains" "$PYTHON3" "$tests/make_world.py" below below "$data"
-check "one with strains" env -u KH_DEVICE "$kmerhash" build -q --device cpu --db s.khdb --taxonomy below/taxonomy below/refs.fa
+check "one with strains" "$kmerhash" build -q --db s.khdb --taxonomy below/taxonomy below/refs.fa
 expect 0 "" "it is sound" "$kmerhash" verify s.khdb
 mkdir bad/s
 check "bad ones with strains" "$PYTHON3" "$tests/make_bad_dbs.py" s.khdb bad/s strains
@@ -63,7 +63,7 @@ verdicts() {
 added() {
 	good=0
 	for file in $(cat sound); do
-		rm -f x.khdb; "$real" build -q --device cpu --base $file --db x.khdb --max-unmapped 1 --taxonomy "$data/taxonomy" \
+		rm -f x.khdb; "$real" build -q --base $file --db x.khdb --max-unmapped 1 --taxonomy "$data/taxonomy" \
 			--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*T7*.gz
 		case $? in
 		0) good=$((good + 1)); "$kmerhash" verify -q x.khdb;;
@@ -74,9 +74,9 @@ added() {
 	test $good -gt 5
 }
 seed=${KH_SEED:-1}
-check "two genomes, to be edited" "$real" build -q --device cpu --db two.khdb -k 10 --taxonomy "$data/taxonomy" \
+check "two genomes, to be edited" "$real" build -q --db two.khdb -k 10 --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
-check "the same with translated seeds" "$real" build -q --device cpu --db translated.khdb -k 10 --translated --taxonomy "$data/taxonomy" \
+check "the same with translated seeds" "$real" build -q --db translated.khdb -k 10 --translated --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
 for db in two s translated; do
 	check "edits of $db with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts $db.khdb

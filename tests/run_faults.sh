@@ -10,23 +10,23 @@ gzip -dc "$data/reads/tiny_sim_1.fq.gz" | head -n 400 >1.fq
 gzip -dc "$data/reads/tiny_sim_2.fq.gz" | head -n 400 | gzip -c >2.fq.gz
 mkdir want got
 # On the CPU: what a GPU's libraries do when they get no memory is not ours.
-run_build() { $limit "$@" "$real" build -q --device cpu --threads 1 -k 16 --memory 100K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+run_build() { $limit "$@" "$real" build -q --threads 1 -k 16 --memory 100K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz; }
 run_plain() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --output "$d/o.tsv" 1.fq; }
 run_classify() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --set distinct --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
 
-"$real" build -q --device cpu --set total-bases=192055 --db b.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" \
+"$real" build -q --set total-bases=192055 --db b.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" \
 	"$data"/genomes/*T[37]*.gz
 run_several() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --db b.khdb --output "$d/o.tsv" 1.fq; }
 run_bracken() { $limit "$@" "$real" bracken-distrib -q --device cpu --threads 1 --db a.khdb --outdir "$d" --step 50 \
 	--read-length 100,150 "$data/genomes"; }
 set -- "$data"/genomes/*.gz; more=$1; shift
-"$real" build -q --device cpu -k 16 --db g.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+"$real" build -q -k 16 --db g.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 # From a stream, which is kept in a file, to be read twice.
-run_stream() { $limit "$@" "$real" build -q --device cpu --threads 1 --set block-size=16K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+run_stream() { $limit "$@" "$real" build -q --threads 1 --set block-size=16K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" - <all.fa; }
-run_base() { $limit "$@" "$real" build -q --device cpu --threads 1 --base g.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+run_base() { $limit "$@" "$real" build -q --threads 1 --base g.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
 
 # One run with a fault: 0 if all is as it should be.
@@ -99,8 +99,8 @@ awk '/^>/ { if (s) print s; s = ""; next } { s = s $0 } END { print s }' all.fa 
 	awk '{ for (i = 1; i + 30000 < length($0); i += 9000) print substr($0, i, 30000)
 		for (i = 1; i + 150 < length($0); i += 700) print substr($0, i, 150)
 		for (i = 1; i + 9000 < length($0); i += 8000) printf "%s\t%s\n", substr($0, i, 4500), substr($0, i + 4500, 4500) }' >sequences
-"$real" build -q --device cpu -k 16 --db t.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
-"$real" build -q --device cpu -k 16 --translated --db tt.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+"$real" build -q -k 16 --db t.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+"$real" build -q -k 16 --translated --db tt.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 XDG_CACHE_HOME=$t/stamps; export XDG_CACHE_HOME
 for db in t tt; do
 	run_caller() { $limit "$@" "${KH_LIBRARY_FAULTS:-$here/tests/library_faults}" $db.khdb 1.fq r.report <sequences; }

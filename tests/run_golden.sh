@@ -11,7 +11,7 @@ run() {
 	echo "\$ kmerhash $*"
 	"$kmerhash" "$@" 2>.err
 	status=$?
-	sed -e 's/\( on \)[a-z0-9:,]*: [0-9.]* .*/\1DEVICE/' -e 's/^/! /' .err
+	sed -e 's/\( on \)[a-z0-9:,]*: [0-9.]* .*/\1DEVICE/' -e 's/\( build\): [0-9.]* .*/\1/' -e 's/^/! /' .err
 	echo "= $status"
 } >>.got
 # show FILE...: their texts

@@ -18,7 +18,7 @@ is_db() { what=$1; shift; check "$what: build" build "$@"; same ref.khdb x.khdb 
 # --- databases ------------------------------------------------------------------------
 for scheme in syncmer minhash; do
 	s="-k 18 --set scheme=$scheme"
-	check "$scheme: build" build --db ref.khdb --device cpu --threads 1 $s $genomes
+	check "$scheme: build" build --db ref.khdb --threads 1 $s $genomes
 	is_db "$scheme: 2 threads" --db x.khdb --threads 2 $s $genomes
 	is_db "$scheme: gz" --db x.khdb $s $genomes_gz
 	is_db "$scheme: one file" --db x.khdb $s all.fa
@@ -32,7 +32,7 @@ for scheme in syncmer minhash; do
 	is_db "$scheme: 50K of memory, small blocks" --db x.khdb --threads 2 --memory 50K --set block-size=5000 $s all.fa
 	mv ref.khdb $scheme.khdb
 	s="--set scheme=$scheme --max-db-size 150K"
-	check "$scheme, limited: build" build --db ref.khdb --device cpu --threads 1 $s $genomes
+	check "$scheme, limited: build" build --db ref.khdb --threads 1 $s $genomes
 	check "$scheme, limited: its size" test "$(wc -c <ref.khdb)" -le 153600 -a "$(wc -c <ref.khdb)" -ge 148000
 	is_db "$scheme, limited: 2 threads, small blocks" --db x.khdb --threads 2 --set block-size=5000 $s all.fa
 	is_db "$scheme, limited: gz" --db x.khdb $s $genomes_gz
@@ -43,7 +43,7 @@ check "limited, but not less than all: build" build --db x.khdb -k 18 --max-db-s
 check "limited, but not less than all" test "$("$kmerhash" inspect x.khdb | sed -n 's/^share of features	//p')" = 1.000000
 expect 2 "an empty index take" "a limit too small" build --db x.khdb -k 18 --max-db-size 20K $genomes
 rm -f x.khdb
-check "no -k: build" build --db ref.khdb --device cpu --threads 1 $genomes
+check "no -k: build" build --db ref.khdb --threads 1 $genomes
 is_db "no -k: gz, 2 threads" --db x.khdb --threads 2 $genomes_gz
 export KH_GZ_TOGETHER=1         # by as few threads as this machine may have
 is_db "no -k: gz, inflated together" --db x.khdb --threads 2 --set block-size=9000 $genomes_gz
@@ -157,7 +157,7 @@ same ref.tsv x.tsv "lines alone, on standard output"
 "$kmerhash" classify -q --db $db --paired --output - --report x.kreport $r1 $r2 >x.none
 same /dev/null x.none "--output -: no lines"
 # A database by a symbolic link.
-build --db plain.khdb --device cpu "$data"/genomes/*.gz
+build --db plain.khdb "$data"/genomes/*.gz
 ln -s linked.khdb link.khdb && build --db link.khdb "$data"/genomes/*.gz
 same plain.khdb linked.khdb "a database written through a symbolic link"
 check "the same sequences, another k: digest" sh -c '

@@ -141,7 +141,7 @@ fi
 bases() { awk -v seed="$1" -v n="$2" 'BEGIN { x = seed; for (i = 0; i < n; i++) { x = x * 16807 % 2147483647; printf "%s", substr("ACGT", int(x / 2147483647 * 4) + 1, 1) } print "" }'; }
 long=$(awk 'BEGIN { for (i = 0; i < 400000; i++) printf "x" }')         # sizes say nothing of the bases
 ref() { { echo ">a|kraken:taxid|10847 $3"; bases $1 60000; echo ">b|kraken:taxid|10710"; bases 8 $2; }; }
-made() { timeout "$seconds" "$real" build -q --device cpu --threads 1 --taxonomy "$data/taxonomy" --db "$@"; }
+made() { timeout "$seconds" "$real" build -q --threads 1 --taxonomy "$data/taxonomy" --db "$@"; }
 in_place() { cp r.fa r.times; touch -r r.fa r.times; cat r.two >r.fa; touch -r r.times r.fa; }
 replaced() { mv r.two r.fa; }
 longer() { { cat r.fa; echo ">c|kraken:taxid|694009"; bases 5 50000; } >r.new; cat r.new >r.fa; }

@@ -205,7 +205,7 @@ endless "more than 64 MiB longer|quality has" "qualities without end" sh -c 'pri
 endless "found byte 0x00" "a gzip bomb of zeros" sh -c 'head -c 100000000 /dev/zero | gzip -1; head -c 100000000 /dev/zero | gzip -1'
 sed 's/^>.*/>phix/' phix.fa >one.fa
 for what in "cat /dev/zero" "blanks"; do
-	{ cat one.fa; $what; } | (bounded; timeout 60 "$real" build -q --device cpu --threads 1 --set total-bases=5386 --db e.khdb \
+	{ cat one.fa; $what; } | (bounded; timeout 60 "$real" build -q --threads 1 --set total-bases=5386 --db e.khdb \
 		--taxonomy "$data/taxonomy" --max-unmapped 1 -) 2>said
 	check "a reference and then $what" grep -Eq "found byte 0x00|more than 1 MiB of blanks" said
 	nothing_left "a reference and then $what" e.khdb

@@ -17,7 +17,7 @@ awk 'BEGIN {
 	}
 }' >refs.fa
 tax="--taxonomy $data/taxonomy"
-sized() { "$@" --device cpu -p 2 -k 18 $tax refs.fa; }
+sized() { "$@" -p 2 -k 18 $tax refs.fa; }
 check "a database" sized "$real" build -q --db a.khdb
 
 # --- build -----------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ else skip "memory that is not there after all" "no preload library in this build
 expect 1 "needs about [0-9.]+ MB" "build with blocks that are too large" \
 	sized limited 200000 "$real" build -q --set block-size=64M --db b.khdb
 cat refs.fa >in.fifo.fa; mkfifo in.fifo
-feed_fifo() { timeout "$seconds" sh -c 'cat refs.fa >in.fifo' & limited 80000 "$real" build -q --db b.khdb --device cpu -p 2 -k 18 $tax in.fifo; }
+feed_fifo() { timeout "$seconds" sh -c 'cat refs.fa >in.fifo' & limited 80000 "$real" build -q --db b.khdb -p 2 -k 18 $tax in.fifo; }
 expect 0 "" "build from a pipe, of unknown size, in 80000 KiB" feed_fifo
 wait
 same a.khdb b.khdb "build from a pipe in 80000 KiB: the same bytes"

@@ -42,10 +42,8 @@ mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; then
 	trap 'umount "$t/small"; rm -rf "$t"' EXIT
 	expect 1 "small/x.khdb: write failed: No space" "a database on a full disk" build --db small/x.khdb "$data"/genomes/*.gz
-	# the least memory that a GPU build says it can do with: all its pairs are spilled
-	spill_limit=$(build --set gpu-memory=1 --db no.khdb "$data"/genomes/*.gz 2>&1 | sed -n 's/.* need \([0-9]*\) bytes .*/\1/p')
 	expect 1 "temporary file of the build: write failed|have to be kept, but there are" "a spill on a full disk" \
-		build --memory 1 ${spill_limit:+--set gpu-memory="$spill_limit"} --db small/x.khdb "$data"/genomes/*.gz
+		build --memory 1 --db small/x.khdb "$data"/genomes/*.gz
 	for i in 1 2 3 4 5 6 7 8 9; do cat 1.fq; done >9.fq
 	expect 1 "small/o.tsv: write failed: No space" "calls on a full disk" classify --db a.khdb --output small/o.tsv 9.fq
 	expect 1 "small/c.fq: write failed: No space" "reads on a full disk" classify --db a.khdb --output o.tsv --classified-out small/c.fq 9.fq
@@ -160,7 +158,7 @@ check "no standard output, and no need of it" sh -c '"$@" >&-' - \
 same want.tsv x.tsv "no standard output, and no need of it: lines"
 expect 1 "standard input: Bad file" "no standard input" sh -c '"$@" <&-' - "$real" classify -q --db a.khdb -
 printf '>none\nACGTACGTACGTACGTACGT\n' >none.fa    # is warned of while the database is open
-check "no standard error" sh -c '"$@" 2>&-' - "$real" build --device cpu --max-unmapped .5 --db x.khdb -k 14 \
+check "no standard error" sh -c '"$@" 2>&-' - "$real" build --max-unmapped .5 --db x.khdb -k 14 \
 	--taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz none.fa
 check "no standard error: a sound database" "$real" verify x.khdb
 rm -f x.tsv x.kreport x.khdb

@@ -7,7 +7,7 @@ unset KMERHASH_DB
 parts() { # NAME N TAXONOMY: databases of NAME.1.fa ... NAME.N.fa
 	bases=$(grep -v '>' "$1.all.fa" | tr -d '\n' | wc -c)
 	for i in $(seq "$2"); do
-		"$kmerhash" build -q --device cpu --db "$1.$i.khdb" --taxonomy "$3" --set total-bases="$bases" "$1.$i.fa" || return 1
+		"$kmerhash" build -q --db "$1.$i.khdb" --taxonomy "$3" --set total-bases="$bases" "$1.$i.fa" || return 1
 	done
 }
 dbs_of() { for i in $(seq "$2"); do printf -- '--db %s.%s.khdb ' "$1" "$i"; done; }

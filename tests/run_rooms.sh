@@ -14,7 +14,7 @@ rooms='
 	classify
 	backend sample
 	cuda/gpu cuda/kernels
-	cuda/builder cuda/engine cuda/inflate
+	cuda/engine cuda/inflate
 	cuda
 	build run
 	lib page

@@ -11,7 +11,7 @@ parts() { # NAME N TAXONOMY OPTION...: databases of NAME.1.fa ... NAME.N.fa and 
 	refs=$1 count=$2 tree=$3; shift 3
 	bases=$(grep -v '>' "$refs.all.fa" | tr -d '\n' | wc -c)
 	for i in $(seq "$count") all; do
-		"$kmerhash" build -q --device cpu --db "$refs.$i.khdb" --taxonomy "$tree" --set total-bases="$bases" "$@" "$refs.$i.fa" || return 1
+		"$kmerhash" build -q --db "$refs.$i.khdb" --taxonomy "$tree" --set total-bases="$bases" "$@" "$refs.$i.fa" || return 1
 	done
 }
 dbs_of() { for i in $(seq "$2"); do printf -- '--db %s.%s.khdb ' "$1" "$i"; done; }
@@ -120,14 +120,14 @@ refused 1 "cut.khdb: truncated" "the second one is cut" a.khdb cut.khdb
 cp b.khdb flipped.khdb; printf 'x' | dd of=flipped.khdb bs=1 seek=5000 conv=notrunc 2>/dev/null
 refused 1 "flipped.khdb: " "a byte of the second one is flipped" a.khdb flipped.khdb
 refused 1 "missing.khdb: No such file" "the second one is missing" a.khdb missing.khdb
-build_of() { "$kmerhash" build -q --device cpu --taxonomy viruses/taxonomy "$@"; }
+build_of() { "$kmerhash" build -q --taxonomy viruses/taxonomy "$@"; }
 for k in "-k 18" "--set smer-len=8" "--set stride=32" "--set scheme=minhash"; do
 	rm -f k.khdb
 	# shellcheck disable=SC2086
 	check "build $k" build_of --db k.khdb --set total-bases=192055 $k viruses.4.2.fa
 	refused 2 "a.khdb and k.khdb cannot be used together, as their seeds differ: syncmer, k = " "$k" a.khdb k.khdb
 done
-limited() { "$kmerhash" build -q --device cpu --taxonomy sisters/taxonomy --set total-bases=560004 "$@"; }
+limited() { "$kmerhash" build -q --taxonomy sisters/taxonomy --set total-bases=560004 "$@"; }
 check "databases without text" limited --db thin.khdb --max-db-size 100K sisters.9.2.fa
 check "databases without text" limited --db thin2.khdb --max-db-size 100K sisters.9.1.fa
 refused 2 "thin.khdb lacks the bases of its references, as it was built with a small --max-db-size, and sisters.9.1.khdb has them" "one without text" sisters.9.1.khdb thin.khdb
@@ -136,17 +136,17 @@ check "two without text find reads of both" "$PYTHON3" -c 'import sys
 found = {line.split("\t")[2] for line in open("thin.tsv")}
 sys.exit(len(found & {"8000001", "8000002", "8000003", "8000004"}) < 2)'
 cp -r "$data/taxonomy" renamed; sed 's/Lambda/lambda/' "$data/taxonomy/names.dmp" >renamed/names.dmp
-check "a taxonomy with another name" "$kmerhash" build -q --device cpu --taxonomy renamed --set total-bases=192055 --db renamed.khdb viruses/refs.fa
+check "a taxonomy with another name" "$kmerhash" build -q --taxonomy renamed --set total-bases=192055 --db renamed.khdb viruses/refs.fa
 refused 2 'viruses.3.all.khdb and renamed.khdb do not agree on taxid 186765: .*;Siphoviridae;Lambdavirus \(genus\) and .*;Siphoviridae;lambdavirus \(genus\)' \
 	"another name" viruses.3.all.khdb renamed.khdb
 grep '>' viruses.4.2.fa | sed 's/>\([^ ]*\).*/\1\td__Viruses;p__P;c__C;o__O;f__F;g__G;s__G s/' >lineages.tsv
-check "a taxonomy of lineages" "$kmerhash" build -q --device cpu --lineage lineages.tsv --set total-bases=192055 --db lineages.khdb viruses.4.2.fa
+check "a taxonomy of lineages" "$kmerhash" build -q --lineage lineages.tsv --set total-bases=192055 --db lineages.khdb viruses.4.2.fa
 refused 2 "a.khdb and lineages.khdb: the taxonomy of the second was made of lineages" "lineages" a.khdb lineages.khdb
 # What a database of dump files and lineages gives, of which one ends in a species that the dump files have.
 sed '/>/s/ .*//' viruses.4.2.fa >bare.fa
 sed '1s/g__G;s__G s/g__Teseptimavirus;s__Escherichia virus T7/' lineages.tsv >t7.tsv
-check "lineages with a species of the dump files" "$kmerhash" build -q --device cpu --lineage t7.tsv --set total-bases=192055 --db t7.khdb bare.fa
-check "both kinds in one database" "$kmerhash" build -q --device cpu --taxonomy "$data/taxonomy" --lineage t7.tsv --set total-bases=192055 --db kinds.khdb viruses.4.1.fa bare.fa
+check "lineages with a species of the dump files" "$kmerhash" build -q --lineage t7.tsv --set total-bases=192055 --db t7.khdb bare.fa
+check "both kinds in one database" "$kmerhash" build -q --taxonomy "$data/taxonomy" --lineage t7.tsv --set total-bases=192055 --db kinds.khdb viruses.4.1.fa bare.fa
 for dbs in "--db kinds.khdb" "--db viruses.4.1.khdb --db t7.khdb --set join=names" "--db t7.khdb --db viruses.4.1.khdb --set join=names"; do
 	# shellcheck disable=SC2086
 	classify $dbs --sample-pass --set lineage-column --report kinds.report --output kinds.tsv viruses/reads.fq || echo failed >kinds.tsv
@@ -156,7 +156,7 @@ for dbs in "--db kinds.khdb" "--db viruses.4.1.khdb --db t7.khdb --set join=name
 done
 check "and that species has reads of both" awk -F'\t' '$5 == 1985738 && $2 > 100 { n = 1 } END { exit !n }' want.report
 sed 's/[dpcofgs]__//g; s/;P;/;P;Q;R;S;T;/' lineages.tsv >no_ranks.tsv
-check "lineages without ranks" "$kmerhash" build -q --device cpu --lineage no_ranks.tsv --set total-bases=192055 --db no_ranks.khdb bare.fa
+check "lineages without ranks" "$kmerhash" build -q --lineage no_ranks.tsv --set total-bases=192055 --db no_ranks.khdb bare.fa
 expect 2 "no_ranks.khdb: its lineages have no ranks" "taxa without ranks" classify --db viruses.4.1.khdb --db no_ranks.khdb --set join=names viruses/reads.fq
 expect 2 "--set join takes 'names', not 'taxids'" "how taxa are joined" classify --db a.khdb --db b.khdb --set join=taxids viruses/reads.fq
 expect 2 "--set join=names is for several --db" "one database" classify --db a.khdb --set join=names viruses/reads.fq

@@ -14,7 +14,7 @@ gzip -dc "$data/reads/tiny_sim_1.fq.gz" "$data/reads/sarscov2_real_1.fq.gz" >one
 i=0; while [ $i -lt 20 ]; do cat one.fq; i=$((i + 1)); done >1.fq
 mkdir genomes; for g in "$data"/genomes/*.gz; do i=0; while [ $i -lt 8 ]; do gzip -dc "$g" | sed "s/^>/>c$i./;s/\$/ /;s/ \$//"; i=$((i + 1)); done; done >many.fa
 classify --db a.khdb --output want.tsv --report want.kreport --json want.json --classified-out want.fq.gz 1.fq
-run_build() { "$real" build -q --device "${KH_DEVICE:-cpu}" -p 2 -k 16 --memory 100K --max-unmapped 1 --db "$1" --taxonomy "$data/taxonomy" many.fa; }
+run_build() { "$real" build -q -p 2 -k 16 --memory 100K --max-unmapped 1 --db "$1" --taxonomy "$data/taxonomy" many.fa; }
 check "another database" run_build want.khdb
 
 # --- killed at a random moment --------------------------------------------------------------------
@@ -23,7 +23,7 @@ check "another database" run_build want.khdb
 whole() { for f; do [ ! -e "got.$f" ] || cmp -s "want.$f" "got.$f" || { echo "got.$f is not whole" >.err; return 1; }; done; }
 none_left() { ! find . -maxdepth 1 -name '.got*' | grep . >.err; }
 start() { # what the n-th kill hits
-	if [ $(($1 % 3)) -eq 0 ]; then exec "$real" build -q --device "${KH_DEVICE:-cpu}" -p 2 -k 16 --memory 100K --max-unmapped 1 \
+	if [ $(($1 % 3)) -eq 0 ]; then exec "$real" build -q -p 2 -k 16 --memory 100K --max-unmapped 1 \
 		--db got.khdb --taxonomy "$data/taxonomy" many.fa
 	else exec "$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --set block-size=16K --db a.khdb --output got.tsv --report got.kreport \
 		--classified-out got.fq.gz 1.fq; fi
@@ -92,7 +92,7 @@ limit_run() { # NAME LIMITS COMMAND...: under these options of ulimit
 	nothing_left "$name"
 }
 small_classify() { limit_run "classify, ulimit $*" "$*" "$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --db a.khdb --output got.tsv 1.fq; }
-small_build() { limit_run "build, ulimit $*" "$*" "$real" build -q --device "${KH_DEVICE:-cpu}" -p 2 -k 16 --max-unmapped 1 --db got.khdb --taxonomy "$data/taxonomy" many.fa; }
+small_build() { limit_run "build, ulimit $*" "$*" "$real" build -q -p 2 -k 16 --max-unmapped 1 --db got.khdb --taxonomy "$data/taxonomy" many.fa; }
 if own_space; then
 	for v in 11000 21000 36000 51000 71000 111000 191000; do
 		small_classify -v $((own + v)); small_build -v $((own + v))

@@ -89,9 +89,6 @@ b 2 "a stride is 16, 32, 64, 128, 256 or 512" "a stride that is none" --taxonomy
 for size in 5Q -5 ' -5' +5 '5 ' ' 5' '5K ' 5KB 0x5 1.5G 99999999999G ''; do
 	b 2 "memory: '[^']*' is not a size" "a size that is none, '$size'" --taxonomy "$data/taxonomy" --memory "$size" $phix
 done
-for device in gpu cudax cuda0 CPU ''; do
-	b 2 "device '$device' is not one of auto, cpu, cuda" "a device that is none, '$device'" --taxonomy "$data/taxonomy" --device "$device" $phix
-done
 b 2 "threads: ' 2' is not a whole number" "a number with a blank" --taxonomy "$data/taxonomy" --threads ' 2' $phix
 b 0 "4096 threads asked for, [0-9]* CPUs are there" "threads above the CPUs" \
 	--threads 4096 --taxonomy "$data/taxonomy" -a $map $phix

@@ -216,7 +216,7 @@ if [ -x "$built/tests/make_kraken" ]; then
 else skip "a database of Kraken 2" "no tests/make_kraken"; fi
 
 # Several databases: one answer, as of the command, by a job for each sample and by one for all.
-made() { name=$1; shift; "$kmerhash" build -q --device cpu --db small/data/"$name".khdb --taxonomy "$data/taxonomy" \
+made() { name=$1; shift; "$kmerhash" build -q --db small/data/"$name".khdb --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" --set total-bases=200000 "$@"; }
 made a "$data"/genomes/E*.gz; made b "$data"/genomes/[MS]*.gz
 cp small/config/config.yaml config.kept

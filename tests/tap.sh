@@ -11,7 +11,7 @@
 # KH_ORACLES=no in the environment: nothing that the program writes is compared with an independent
 # implementation, or shown to a browser or Snakemake.  So it is where a sanitizer looks at the program
 # (.ci/run), which runs on all the same inputs; another run compares.
-# KH_DEVICE=cuda in the environment: build and classify run on that device unless a test says
+# KH_DEVICE=cuda in the environment: classify runs on that device unless a test says
 # another one; skipped where there is none
 : "${KH_SRCDIR:?}"
 real=${KMERHASH:-$PWD/kmerhash}         # kmerhash: the same, but it fails if it hangs
@@ -36,7 +36,7 @@ cat >.kmerhash <<EOF && chmod +x .kmerhash
 #!/bin/sh
 command=\$1; [ \$# -eq 0 ] || shift
 case \$command in
-build|classify) exec $limit "$real" "\$command" $device "\$@" ;;
+classify) exec $limit "$real" classify $device "\$@" ;;
 *) exec $limit "$real" \$command "\$@" ;;
 esac
 EOF
@@ -92,8 +92,9 @@ own_space() {
 # Ends the script where no GPU can be used: skipped with the reason, or, as KH_REQUIRE=cuda
 # asks for, failed.
 need_gpu() { # PROGRAM
-	"$1" build -q --device cuda --db .gpu.khdb --taxonomy "$data/taxonomy" \
-		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz 2>.err && return
+	"$1" build -q --db .gpu.khdb --taxonomy "$data/taxonomy" \
+		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz 2>.err &&
+		"$1" classify -q --device cuda --db .gpu.khdb --output .gpu.tsv "$data/reads/tiny_sim_1.fq.gz" 2>.err && return
 	why=$(head -n 1 .err)
 	case ${KH_REQUIRE:-} in *cuda*) echo "Bail out! KH_REQUIRE=cuda, but $why"; exit 1 ;; esac
 	echo "1..0 # SKIP $why"

@@ -1,5 +1,5 @@
 /*
- * test_backend.c - the CUDA backend against the CPU's: databases and calls, byte for byte
+ * test_backend.c - the CUDA backend against the CPU's: calls, byte for byte
  */
 #include "test_gpu.h"
 #include "gpu_census.h"
@@ -13,10 +13,9 @@
 #include "build/build.h"
 #include "classify/distinct.h"
 
-/* --- databases ---------------------------------------------------------------------- */
-static char *read_file(int which, size_t *n)
+static char *read_database(size_t *n)
 {
-	FILE *f = fopen(path[which], "rb");
+	FILE *f = fopen(path[DB], "rb");
 	struct stat st;
 	char *p = NULL;
 
@@ -29,119 +28,6 @@ static char *read_file(int which, size_t *n)
 	return p;
 }
 
-/* The least GPU memory that a build says it can do with: then nothing stays on the device while
- * references are read, and what is spilled comes back in small waves. */
-static uint64_t least_memory(const kh_build_options *like, const char *device)
-{
-	static const char *const before[] = { " need ", " needs ", " must be " };
-	kh_build_options o = *like;
-	kh_err why = { 0, "" };
-
-	o.gpu_memory = 1;
-	for (int tries = 0; try_build(DB_GPU, device, &o, &why); tries++) {
-		const char *p = NULL;
-
-		assert_int_equal(why.code, KH_ENOMEM);
-		for (size_t i = 0; i < 3 && !p; i++)
-			if ((p = strstr(why.msg, before[i])) != NULL)
-				p += strlen(before[i]);
-		if (!p || strtoull(p, NULL, 10) <= o.gpu_memory || tries == 9)
-			fail_msg("%s: no least memory above %llu in: %s", device,
-				 (unsigned long long)o.gpu_memory, why.msg);
-		o.gpu_memory = strtoull(p, NULL, 10);
-	}
-	return o.gpu_memory;
-}
-
-/* Builds on the device, and compares with the database of the CPU. */
-static void same_as_cpu(const kh_build_options *o, const char *device, const char *what)
-{
-	size_t n, m;
-	char *a, *b;
-
-	build(DB_GPU, device, o);
-	a = read_file(DB_CPU, &n);
-	b = read_file(DB_GPU, &m);
-	if (n != m)
-		fail_msg("%s on %s: %zu bytes, not %zu", what, device, m, n);
-	for (size_t i = 0; i < n; i++)
-		if (a[i] != b[i])
-			fail_msg("%s on %s: byte %zu of %zu differs", what, device, i, n);
-	free(a);
-	free(b);
-}
-
-/* All text, or what is not like other text of its species, which leaves stretches of all
- * lengths. */
-static void test_databases(void **state)
-{
-	static const kh_sampling sampling[] = {
-		{ KH_SYNCMER, 18, 10, 16, 0, 1 }, { KH_SYNCMER, 20, 10, 64, UINT32_C(1) << 28, 1 },
-		{ KH_SYNCMER, 8, 6, 16, 0, 0 },   { KH_SYNCMER, 20, 4, 512, 0, 1 },
-		{ KH_SYNCMER, 31, 15, 32, 0, 1 }, { KH_MINHASH, 18, 7, 64, 0, 1 }
-	};
-	static const char *const list[] = { "cuda:0", "cuda:0,0", "cuda:0,0,0,0,0" };
-	char *text = malloc(MAX_TEXT);
-
-	(void)state;
-	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
-		kh_build_options o = { .sampling = sampling[i],
-				       .keep_all = i % 3 == 1,
-				       .threads = 3,
-				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
-
-		make_references(text);
-		build(DB_CPU, "cpu", &o);
-		for (size_t j = 0; j < sizeof list / sizeof *list; j++) {
-			kh_build_options spilled = o;
-
-			same_as_cpu(&o, list[j], "text");
-			spilled.gpu_memory = least_memory(&o, list[j]) + (i % 3 << 20);
-			spilled.memory = i % 2 ? 1 << 16 : 0;
-			same_as_cpu(&spilled, list[j], "text, spilled");
-		}
-	}
-	free(text);
-}
-
-/* The devices that there are, and one as if it were several: the same bytes.  A tandem repeat
- * gives a few ranges most of the pairs, so that the ranges must be divided anew. */
-static void test_devices(void **state)
-{
-	static const char *const list[] = { "cuda", "cuda:0,0", "cuda:0,0,0",
-					    "cuda:0,0,0,0,0,0,0" };
-	char *text = malloc(MAX_TEXT);
-
-	(void)state;
-	for (int i = 0; i < 4; i++) {
-		const size_t tandem = i % 2 ? 400000 : 0;
-		kh_build_options o = { .sampling = { KH_SYNCMER, 18, i < 2 ? 12 : 8, 32, 0, 1 },
-				       .keep_all = true,
-				       .threads = 3,
-				       .block_size = (size_t)1 << (12 + 3 * i) };
-		size_t n;
-
-		n = make_references(text);
-		n += (size_t)sprintf(text + n, ">tandem kraken:taxid|22\n");
-		for (size_t k = 0; k < tandem; k++)
-			text[n + k] = genome[k % 41];
-		n += tandem;
-		text[n++] = '\n';
-		put_file(REFS, text, n);
-		build(DB_CPU, "cpu", &o);
-		for (size_t j = 0; j < sizeof list / sizeof *list; j++)
-			same_as_cpu(&o, list[j], tandem ? "tandem" : "even");
-		for (size_t j = 0; j < sizeof list / sizeof *list; j++) {
-			kh_build_options spilled = o;
-
-			spilled.gpu_memory = least_memory(&o, list[j]);
-			same_as_cpu(&spilled, list[j], "spilled");
-		}
-	}
-	free(text);
-}
-
-/* --- calls -------------------------------------------------------------------------- */
 /* Device 1 stands for the second one; where there is none, one holds several shares. */
 static struct way way[] = {
 	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false },
@@ -203,8 +89,8 @@ static void test_too_large(void **state)
 	kh_db *db = NULL;
 
 	(void)state;
-	build(DB_CPU, "cpu", &usual);
-	ok(kh_db_open(&db, path[DB_CPU], &no, err));
+	build(&usual);
+	ok(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(&rule, db->h);
 	for (eo.on.choice.n = 1; eo.on.choice.n <= 2; eo.on.choice.n++) {
 		kh_engine *e = NULL;
@@ -227,8 +113,8 @@ static void test_damage(void **state)
 	size_t bytes;
 
 	(void)state;
-	build(DB_CPU, "cpu", &usual);
-	map = read_file(DB_CPU, &bytes);
+	build(&usual);
+	map = read_database(&bytes);
 	for (int i = 0; i < 20; i++) {
 		kh_engine *e = NULL;
 		kh_db *db = NULL;
@@ -256,8 +142,6 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_databases),
-		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_translated),

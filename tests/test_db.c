@@ -33,7 +33,6 @@ static void build_of(const char *path, unsigned threads, int from, int n)
 			       .sampling = { KH_SYNCMER, 0, 0, 0, 0, 0 },
 			       .bases = 39937 + 38208 + 5386,
 			       .threads = threads,
-			       .device = "cpu",
 			       .max_unmapped = 0 };
 	kh_build_summary sum;
 	kh_err err = { 0, "" };

@@ -26,8 +26,8 @@ static kh_db *open_built(const kh_build_options *o, kh_rule *rule)
 	const kh_db_options no = { .threads = 2 };
 	kh_db *db = NULL;
 
-	build(DB_CPU, "cpu", o);
-	ok(kh_db_open(&db, path[DB_CPU], &no, err));
+	build(o);
+	ok(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(rule, db->h);
 	return db;
 }
@@ -56,7 +56,7 @@ static void put_copies(char *refs, size_t n)
 /* Opens two databases of the references, with copies apart from each other, as one. */
 static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
 {
-	static const int file[] = { DB_CPU, DB_GPU };
+	static const int file[] = { DB, SECOND };
 	char *refs = malloc(MAX_TEXT);
 	const size_t n = make_references(refs);
 	kh_db *part[2], *db = NULL;
@@ -65,7 +65,7 @@ static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
 		const kh_db_options how = { .threads = 2, .later = i };
 
 		put_copies(refs, n);
-		build(file[i], "cpu", o);
+		build_as(file[i], o);
 		ok(kh_db_open(&part[i], path[file[i]], &how, err));
 	}
 	ok(kh_db_join(&db, part, 2, false, err));

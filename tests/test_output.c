@@ -29,64 +29,6 @@ static void test_commit(void **state)
 	unlink("a.txt");
 }
 
-/* Room that was taken and not written to is given back. */
-static void test_reserve(void **state)
-{
-	kh_out *o = open_out("a.txt");
-	struct stat st;
-
-	(void)state;
-	put(o, "01");
-	if (kh_out_reserve(o, 100 << 20, 1))            /* not every file system can */
-		kh_out_reserve(o, 100 << 20, 1);
-	put(o, "23");
-	commit(o);
-	is_text("a.txt", "0123");
-	assert_int_equal(stat("a.txt", &st), 0);
-	assert_true(st.st_blocks < 100 << 11);          /* units of 512 bytes */
-	unlink("a.txt");
-}
-
-/* Much that is written where room was reserved in memory, by several threads: within the room,
- * across its end and behind it, at places that are no pages. */
-static void test_fill(void **state)
-{
-	enum { ROOM = 40 << 20, PART = 9 << 20, PARTS = 6 };
-	char *bytes = malloc(PART), *got = malloc(PART), path[] = "/dev/shm/kh-fill-XXXXXX";
-	const int fd = mkstemp(path);
-	kh_err err = { 0, "" };
-	kh_out *o;
-
-	(void)state;
-	for (int i = 0; i < PART; i++)
-		bytes[i] = (char)((unsigned)i * 2654435761u >> 24);
-	if (fd >= 0) {          /* else there is no such folder */
-		assert_int_equal(kh_out_open(&o, path, &err), 0);
-		put(o, "01");
-		kh_out_reserve(o, ROOM, 4);
-		for (int i = 0; i < PARTS; i++) {
-			assert_int_equal(kh_out_write(o, bytes, PART, &err), 0);
-			put(o, "x");
-		}
-		commit(o);
-		close(fd);
-		FILE *f = fopen(path, "r");
-		assert_non_null(f);
-		assert_int_equal(fgetc(f), '0');
-		assert_int_equal(fgetc(f), '1');
-		for (int i = 0; i < PARTS; i++) {
-			assert_int_equal(fread(got, 1, PART, f), PART);
-			assert_memory_equal(got, bytes, PART);
-			assert_int_equal(fgetc(f), 'x');
-		}
-		assert_int_equal(fgetc(f), EOF);
-		fclose(f);
-		unlink(path);
-	}
-	free(bytes);
-	free(got);
-}
-
 /* All outputs get their names or none: if one fails, the file that had the name of another before
  * has it again. */
 static void test_together(void **state)
@@ -333,8 +275,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_commit),
-		cmocka_unit_test(test_reserve),
-		cmocka_unit_test(test_fill),
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_signal),

@@ -11,8 +11,6 @@
  *	KH_CUDA_COUNT=FILE      gets the numbers of allocations, calls and kernels at the end
  *	KH_CUDA_MEMORY=BYTES    what each device has; allocations beyond that fail, and
  *	                        cudaMemGetInfo tells of no more
- *	KH_CUDA_OTHERS=N:BYTES  what other processes take of that with the N-th allocation
- *	KH_CUDA_MOST=FILE       gets the most bytes that were allocated on a device at a time
  *
  * The runtime is linked statically, so that nothing can be preloaded for it; the calls that
  * our objects make are bent to these functions when the program is linked.
@@ -46,8 +44,7 @@ static struct {
 	int device;
 } allocation[ALLOCATIONS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t memory, taken[DEVICES], most, others;
-static long others_at;
+static size_t memory, taken[DEVICES];
 
 static void __attribute__((constructor)) start(void)
 {
@@ -59,13 +56,10 @@ static void __attribute__((constructor)) start(void)
 		if (strlen(name[i]) == (size_t)(colon - fail) &&
 		    strncmp(name[i], fail, strlen(name[i])) == 0)
 			what = (enum kind)i;
-	const char *bytes = getenv("KH_CUDA_MEMORY"), *more = getenv("KH_CUDA_OTHERS");
+	const char *bytes = getenv("KH_CUDA_MEMORY");
 
 	at = colon ? atol(colon + 1) : 0;
 	memory = bytes ? strtoull(bytes, NULL, 10) : 0;
-	colon = more ? strchr(more, ':') : NULL;
-	others_at = colon ? atol(more) : 0;
-	others = colon ? strtoull(colon + 1, NULL, 10) : 0;
 	if (number)
 		status = (cudaError_t)atoi(number);
 }
@@ -78,12 +72,6 @@ static void __attribute__((destructor)) stop(void)
 	if (f) {
 		fprintf(f, "%ld %ld %ld\n", atomic_load(&allocs), atomic_load(&calls),
 			atomic_load(&kernels));
-		fclose(f);
-	}
-	path = getenv("KH_CUDA_MOST");
-	f = path ? fopen(path, "w") : NULL;
-	if (f) {
-		fprintf(f, "%zu\n", most);
 		fclose(f);
 	}
 }
@@ -115,15 +103,10 @@ static cudaError_t gate(bool alloc)
 	}
 
 /* --- memory ------------------------------------------------------------------------- */
-static size_t others_have(void)
-{
-	return others_at && atomic_load(&allocs) >= others_at ? others : 0;
-}
-
 /* Under the lock. */
 static size_t room_on(int device)
 {
-	const size_t used = taken[device] + others_have();
+	const size_t used = taken[device];
 
 	return used < memory ? memory - used : 0;
 }
@@ -157,7 +140,6 @@ static bool note(void *p, size_t n, int device)
 	allocation[i].bytes = pages(n);
 	allocation[i].device = device;
 	taken[device] += pages(n);
-	most = taken[device] > most ? taken[device] : most;
 	return true;
 }
 

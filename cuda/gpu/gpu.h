@@ -10,7 +10,6 @@
 #define KH_CUDA_GPU_H
 
 #include <cuda_runtime_api.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,28 +34,16 @@ int kh_gpu_first_stream(cudaStream_t *s, kh_err *err);
  * The device of this thread is another one afterwards. */
 int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err);
 
-/* A copy within or between devices, of which `from` is the current one and the stream's. */
-int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size_t bytes,
-		cudaStream_t stream, kh_err *err);
-
-/* How much of one kind of memory may be taken, and how much has been, by buffers that name it. */
-typedef struct kh_gpu_budget {
-	uint64_t limit;                 /* bytes; 0: none */
-	_Atomic uint64_t used, most;    /* most: the most that was used at a time */
-} kh_gpu_budget;
-
 /* A buffer, owned by the code that declares it; zeroed at first, and given back by the functions
  * below. */
 typedef struct kh_gpu_buf {
 	void *p;
 	size_t bytes;
-	kh_gpu_budget *budget;          /* NULL: none.  Set before the first use, and kept. */
 	bool host;
-	bool lent;                      /* a part of another one, which lives longer */
 } kh_gpu_buf;
 
 /* Makes room for `bytes`, with half as much again if it grows and there is so much; what was there
- * is lost. Nothing may be under way on it. KH_ENOMEM: the budget or the device has not
+ * is lost. Nothing may be under way on it. KH_ENOMEM: the device has not
  * that much; the buffer is empty then. */
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 /* The same; all of it is zero when it grows, once the stream has come so far. */
@@ -73,14 +60,8 @@ void kh_gpu_drop(kh_gpu_buf *b);
 	}
 /* For such an array. */
 #define KH_GPU_DROP(all) kh_gpu_drop_all(all, sizeof all / sizeof *all)
-#define KH_GPU_BUDGET(all, budget) kh_gpu_budget_all(all, sizeof all / sizeof *all, budget)
 void kh_gpu_drop_all(kh_gpu_buf *b, size_t n);
-void kh_gpu_budget_all(kh_gpu_buf *b, size_t n, kh_gpu_budget *budget);
-/* Bytes of the budget that are left. */
-uint64_t kh_gpu_budget_left(const kh_gpu_budget *b);
-/* Makes b a part of `from`: `bytes` at *at, which moves on by kh_gpu_up(bytes).  One allocation for
- * many buffers saves time, most of all where several devices map what each has. */
-void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes);
+/* Parts of a buffer begin at multiples of 256 bytes. */
 static inline size_t kh_gpu_up(size_t n)
 {
 	return (n + 255) & ~(size_t)255;

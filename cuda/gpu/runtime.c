@@ -1,11 +1,9 @@
-/* runtime.c - devices, buffers and budgets, and the messages of failures (gpu.h) */
+/* runtime.c - devices and buffers, and the messages of failures (gpu.h) */
 #include <config.h>
 #include "cuda/gpu/gpu.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include "backend/plan.h"
 
 /* The device of this thread, as after some errors cudaGetDevice cannot tell it. */
 static _Thread_local int current;
@@ -30,7 +28,7 @@ static int out_of_memory(const char *call, int n, size_t bytes, kh_err *err)
 	}
 	return kh_fail(err, KH_ENOMEM,
 		       "out of GPU memory on cuda:%d: %.*s%s failed with %zu of %zu MB "
-		       "free (--set gpu-memory limits what a build takes)",
+		       "free",
 		       current, n, call, size, free_bytes >> 20, total >> 20);
 }
 
@@ -74,15 +72,6 @@ int kh_gpu_use(int device, kh_err *err)
 int kh_gpu_current(void)
 {
 	return current;
-}
-
-int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size_t bytes,
-		cudaStream_t stream, kh_err *err)
-{
-	if (to_device == from_device)
-		return KH_GPU(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
-			      err);
-	return KH_GPU(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), err);
 }
 
 int kh_gpu_first_stream(cudaStream_t *s, kh_err *err)
@@ -138,77 +127,22 @@ int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err)
 	return rc;
 }
 
-/* --- budgets ------------------------------------------------------------------------- */
-uint64_t kh_gpu_budget_left(const kh_gpu_budget *b)
-{
-	const uint64_t used = atomic_load(&b->used);
-
-	return b->limit == 0 ? UINT64_MAX : used < b->limit ? b->limit - used : 0;
-}
-
-static int budget_take(kh_gpu_budget *b, size_t bytes, bool host, kh_err *err)
-{
-	const size_t taken = host ? bytes : kh_plan_taken(bytes);
-	uint64_t used, most;
-
-	if (!b)
-		return KH_OK;
-	used = atomic_fetch_add(&b->used, taken) + taken;
-	if (b->limit && used > b->limit) {
-		atomic_fetch_sub(&b->used, taken);
-		return kh_fail(err, KH_ENOMEM, "out of GPU memory on cuda:%d: %.1f MB are more "
-			       "than the %.1f MB that are left of the %.1f MB planned "
-			       "(--set gpu-memory limits what a build takes)", current,
-			       (double)taken / 1048576,
-			       (double)(b->limit - (used - taken)) / 1048576,
-			       (double)b->limit / 1048576);
-	}
-	most = atomic_load(&b->most);
-	while (used > most && !atomic_compare_exchange_weak(&b->most, &most, used))
-		;
-	return KH_OK;
-}
-
-static void budget_return(kh_gpu_budget *b, size_t bytes, bool host)
-{
-	if (b)
-		atomic_fetch_sub(&b->used, host ? bytes : kh_plan_taken(bytes));
-}
-
 /* --- buffers ------------------------------------------------------------------------- */
 void kh_gpu_drop(kh_gpu_buf *b)
 {
-	if (b->p && !b->lent) {
+	if (b->p) {
 		if (b->host)
 			cudaFreeHost(b->p);
 		else
 			cudaFree(b->p);
-		budget_return(b->budget, b->bytes, b->host);
 	}
-	*b = (kh_gpu_buf) { .budget = b->budget };
+	*b = (kh_gpu_buf) { .p = NULL };
 }
 
 void kh_gpu_drop_all(kh_gpu_buf *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		kh_gpu_drop(&b[i]);
-}
-
-void kh_gpu_budget_all(kh_gpu_buf *b, size_t n, kh_gpu_budget *budget)
-{
-	for (size_t i = 0; i < n; i++)
-		b[i].budget = budget;
-}
-
-void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes)
-{
-	assert(*at + bytes <= from->bytes);
-	*b = (kh_gpu_buf) { .p = (char *)from->p + *at,
-			    .bytes = bytes,
-			    .budget = b->budget,
-			    .host = from->host,
-			    .lent = true };
-	*at += kh_gpu_up(bytes);
 }
 
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)
@@ -219,15 +153,8 @@ int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)
 		return KH_OK;
 	kh_gpu_drop(b);
 	bytes = (bytes + 511) / 256 * 256;
-	if ((rc = budget_take(b->budget, bytes, false, err)))
-		return rc;
 	rc = check(cudaMalloc(&b->p, bytes), "cudaMalloc", bytes, err);
-	if (rc) {
-		b->p = NULL;
-		budget_return(b->budget, bytes, false);
-	} else {
-		b->bytes = bytes;
-	}
+	*b = (kh_gpu_buf) { rc ? NULL : b->p, rc ? 0 : bytes, false };
 	return rc;
 }
 
@@ -241,8 +168,6 @@ int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 	if (!b->p)
 		more = bytes;
 	kh_gpu_drop(b);
-	if (b->budget && kh_plan_taken(more + 511) > kh_gpu_budget_left(b->budget))
-		more = bytes;
 	rc = kh_gpu_room_exact(b, more, err);
 	return rc == KH_ENOMEM && more > bytes ? kh_gpu_room_exact(b, bytes, err) : rc;
 }
@@ -265,16 +190,8 @@ int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 		return KH_OK;
 	bytes = (b->p ? bytes + bytes / 2 : bytes) + 256;
 	kh_gpu_drop(b);
-	if ((rc = budget_take(b->budget, bytes, true, err)))
-		return rc;
 	rc = check(cudaHostAlloc(&b->p, bytes, cudaHostAllocPortable), "cudaHostAlloc",
 		   bytes, err);
-	if (rc) {
-		b->p = NULL;
-		budget_return(b->budget, bytes, true);
-		return rc;
-	}
-	b->bytes = bytes;
-	b->host = true;
-	return KH_OK;
+	*b = (kh_gpu_buf) { rc ? NULL : b->p, rc ? 0 : bytes, !rc };
+	return rc;
 }

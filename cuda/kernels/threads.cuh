@@ -1,4 +1,4 @@
-/* threads.cuh - what all kernels share: threads, warps and blocks, and searches */
+/* threads.cuh - what all kernels share: threads, warps and blocks */
 #ifndef KH_CUDA_KERNELS_THREADS_CUH
 #define KH_CUDA_KERNELS_THREADS_CUH
 
@@ -41,38 +41,6 @@ __device__ __forceinline__ unsigned lane_id()
 __device__ __forceinline__ unsigned lanes_below()
 {
 	return (1u << lane_id()) - 1;
-}
-
-/* The first i of [0, n) for which is(i) holds, as it does for all behind that one; n: for none. */
-template <class Is>
-__device__ __forceinline__ uint64_t first_of(uint64_t n, Is is)
-{
-	uint64_t lo = 0;
-
-	while (lo < n) {
-		const uint64_t mid = lo + (n - lo) / 2;
-
-		if (is(mid))
-			n = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
-}
-
-/* The last i of [lo, hi) for which is(i) holds, as it does for all before that one, and for lo. */
-template <class Is>
-__device__ __forceinline__ uint32_t last_of(uint32_t lo, uint32_t hi, Is is)
-{
-	while (hi - lo > 1) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (is(mid))
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 } /* namespace */

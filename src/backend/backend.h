@@ -2,8 +2,8 @@
  * backend.h - what an accelerator must do
  *
  * The CPU backend is the specification; every other one gives the same bytes. Each backend is one
- * table of functions, chosen once; what it opens is opaque.  The table has three parts: building
- * (builder.h), classifying (here), and what is counted of a sample meanwhile (census.h).
+ * table of functions, chosen once; what it opens is opaque.  The table has two parts: classifying
+ * (here), and what is counted of a sample meanwhile (census.h).
  *
  * Example, a worker with tasks a, b, c and a depth of 2: submit a, submit b, collect a, submit c,
  * collect b, collect c.  A GPU does b while the worker makes lines of a.  The CPU has a depth of 1
@@ -12,7 +12,6 @@
 #ifndef KH_BACKEND_H
 #define KH_BACKEND_H
 
-#include "backend/builder.h"
 #include "backend/census.h"
 #include "backend/devices.h"
 #include "classify/align.h"
@@ -80,12 +79,11 @@ struct kh_backend {
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */
-	/* bytes of text in a block of references, and of reads, that suit it; 0: any */
+	/* bytes of text in a block of long sequences, and of reads, that suit it; 0: any */
 	size_t block_size, read_block_size;
 	/* of an accelerator; 0: it cannot be used, and *why has the reason, if one is known */
 	int (*n_devices)(kh_err *why);
 
-	kh_builder_functions build;
 	kh_census_functions census;
 	kh_counters_functions counters;
 

@@ -1,169 +1,12 @@
 #include <config.h>
 #include "backend/backend.h"
-#include "backend/plan.h"
 #include "classify/match.h"
 
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "db/pages.h"
-#include "index/pairs.h"
-#include "index/seeds.h"
-#include "base/order.h"
 
-/* --- building --------------------------------------------------------------------- */
-struct kh_builder {
-	kh_builder_options o;
-	kh_host_plan host;
-	kh_store *store;
-	kh_features *features;          /* one for each worker */
-};
-
-static void cpu_builder_close(kh_builder *b)
-{
-	if (!b)
-		return;
-	for (unsigned i = 0; b->features && i < b->o.on.threads; i++) {
-		free(b->features[i].key);
-		free(b->features[i].bin);
-	}
-	free(b->features);
-	kh_store_free(b->store);
-	free(b);
-}
-
-static int cpu_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *err)
-{
-	kh_builder *b = kh_array(1, sizeof *b, err);
-	int rc;
-
-	if (!b)
-		return KH_ENOMEM;
-	b->o = *o;
-	b->features = kh_array(o->on.threads, sizeof *b->features, err);
-	b->host = kh_host_plan_of(o->memory, o->tmp);
-	rc = b->features ? kh_store_new(&b->store, b->host.memory, o->tmp, err) : KH_ENOMEM;
-	if (rc) {
-		cpu_builder_close(b);
-		return rc;
-	}
-	*out = b;
-	return KH_OK;
-}
-
-/* Each worker sorts one of 256 ranges, which takes its pairs twice. */
-static int cpu_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
-{
-	const uint64_t all = KH_PLAN_PAIR * pairs;
-
-	*p = (kh_plan) { .need = all + 2 * (all / KH_RANGES + 1) * b->o.on.threads,
-			 .have = b->host.memory,
-			 .to = "a temporary file" };
-	if (p->have == 0 || p->need <= p->have)
-		return KH_OK;
-	p->spilled = all > p->have ? all - p->have : 0;
-	return kh_host_plan_check(&b->host, all, "features", err);
-}
-
-static int cpu_builder_add(kh_builder *b, unsigned worker, const kh_block_pieces *s, kh_err *err)
-{
-	kh_features *f = &b->features[worker];
-	int rc = kh_pieces_features(f, s, &b->o.sampling, err);
-
-	return rc ? rc : kh_store_add(b->store, s->ticket, f->key, f->bin, f->n, err);
-}
-
-/* Ranges are encoded by all workers and delivered in order. Images circulate: a worker takes a
- * range only when it has an image, so the lowest range that is not delivered always has one. */
-struct finish {
-	kh_builder *b;
-	const kh_finish *f;
-	kh_monitor *m;
-	kh_queue *images;
-	kh_order *order;
-	_Atomic unsigned next;
-};
-
-struct delivery {
-	kh_image image;
-	struct finish *fin;
-};
-
-static int deliver(void *arg, void *item, kh_err *err)
-{
-	struct delivery *p = item;
-	const kh_finish *f = p->fin->f;
-	int rc = f->sink(f->arg, &p->image, err);
-
-	(void)arg;
-	kh_queue_push(p->fin->images, p);
-	return rc;
-}
-
-static int make_range(struct finish *fin, unsigned range, kh_pair_scratch *scratch,
-		      struct delivery *p, kh_err *err)
-{
-	kh_pairs pairs;
-	int rc = kh_store_range(fin->b->store, range, scratch, &pairs, err);
-
-	if (!rc)
-		rc = kh_seeds_encode(&p->image, scratch, &pairs, fin->f->bins, err);
-	return rc ? rc : kh_order_put(fin->order, range, p, deliver, NULL);
-}
-
-static int make_ranges(void *arg, unsigned worker, kh_err *err)
-{
-	struct finish *fin = arg;
-	kh_pair_scratch scratch = { .key = NULL };
-	int rc = KH_OK;
-
-	(void)worker;
-	while (!rc) {
-		struct delivery *p = kh_queue_pop(fin->images);
-
-		if (!p) {
-			rc = KH_ECANCEL;
-			break;
-		}
-		const unsigned range = fin->next++;
-
-		if (range >= KH_RANGES) {
-			kh_queue_push(fin->images, p);
-			break;
-		}
-		rc = make_range(fin, range, &scratch, p, err);
-	}
-	kh_pair_scratch_clear(&scratch);
-	return rc;
-}
-
-static int cpu_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
-{
-	struct finish fin = { .b = b, .f = f };
-	const size_t n = b->o.on.threads + (size_t)1;
-	struct delivery *delivery = kh_array(n, sizeof *delivery, err);
-	int rc = delivery ? kh_monitor_new(&fin.m, err) : KH_ENOMEM;
-
-	if (!rc)
-		rc = kh_queue_new(&fin.images, fin.m, n, err);
-	if (!rc)
-		rc = kh_order_new(&fin.order, fin.m, n, err);
-	for (size_t i = 0; i < n && !rc; i++) {
-		delivery[i].fin = &fin;
-		kh_queue_push(fin.images, &delivery[i]);
-	}
-	if (!rc)
-		rc = kh_threads_run(fin.m, b->o.on.threads, make_ranges, &fin, err);
-	for (size_t i = 0; delivery && i < n; i++)
-		kh_image_clear(&delivery[i].image);
-	kh_order_free(fin.order);
-	kh_queue_free(fin.images);
-	kh_monitor_free(fin.m);
-	free(delivery);
-	return rc;
-}
-
-/* --- classifying ------------------------------------------------------------------ */
 struct kh_engine {
 	kh_db db;                       /* as it was opened, but for the place of the index */
 	void *copy, *text;              /* of the index and of the text, or NULL */
@@ -297,11 +140,6 @@ const kh_backend kh_backend_cpu = {
 	.on_host = true,
 	.kraken = &kh_backend_cpu,
 	.candidates = true,
-	.build.open = cpu_builder_open,
-	.build.plan = cpu_builder_plan,
-	.build.add = cpu_builder_add,
-	.build.finish = cpu_builder_finish,
-	.build.close = cpu_builder_close,
 	.engine_open = cpu_engine_open,
 	.engine_close = cpu_engine_close,
 	.queue_open = cpu_queue_open,

@@ -138,6 +138,8 @@ static void clear(struct build *b)
 	start_over(b);
 	for (unsigned i = 0; b->in.worker && i < threads; i++) {
 		free(b->in.worker[i].pieces.v);
+		free(b->in.worker[i].features.key);
+		free(b->in.worker[i].features.bin);
 		free(b->in.worker[i].part);
 	}
 	free(b->in.worker);
@@ -230,15 +232,14 @@ static int build_to_fit(struct build *b, kh_err *err)
 
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 {
-	struct build b = { .o = o, .sum = sum, .sampling = o->sampling,
-			   .on = { .memory = o->gpu_memory, .threads = o->threads } };
+	struct build b = { .o = o, .sum = sum, .sampling = o->sampling };
 	int rc;
 
-	*sum = (kh_build_summary) { .backend = NULL };
+	*sum = (kh_build_summary) { .seconds_read = 0 };
 	b.limit.bytes = o->max_db_size;
 	b.limit.most = KH_LIMIT_ALL;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
-	rc = b.in.worker ? kh_backend_choose(&b.on.choice, o->device, err) : KH_ENOMEM;
+	rc = b.in.worker ? KH_OK : KH_ENOMEM;
 	if (!rc && kh_build_settled(o)) {
 		choose_sampling(&b, 0);
 		rc = kh_sampling_check(&b.sampling, err);
@@ -249,7 +250,6 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 		rc = kh_lineages_taxdump(o->lineages, &b.taxa.dump, err);
 	if (!rc)
 		rc = build_to_fit(&b, err);
-	sum->backend = b.on.choice.backend ? b.on.choice.backend->name : NULL;
 	clear(&b);
 	return rc;
 }

@@ -23,8 +23,8 @@
 #include <stdint.h>
 #include "db/db.h"
 #include "seqio/feed.h"
-#include "backend/pieces.h"
 #include "index/index.h"
+#include "build/pieces.h"
 #include "base/memory_left.h"
 #include "base/msg.h"
 #include "kmer/sampling.h"
@@ -83,11 +83,9 @@ typedef struct kh_build_options {
 	kh_sampling sampling;           /* k, s, stride = 0: kh_default_k, _s, _stride */
 	uint64_t max_db_size;           /* bytes of the file at most, 0: no limit: limit.h */
 	unsigned threads;
-	const char *device;             /* "auto", "cpu", "cuda..." */
 	uint64_t memory;                /* bytes for features, others go to a file beside
 					 * db; 0: as much as is left */
 	bool dry_run;                   /* stops after checking the inputs and planning */
-	uint64_t gpu_memory;
 	double max_unmapped;            /* share of the added sequences, 0..1 */
 	bool allow_duplicates;
 	bool allow_no_eof;
@@ -113,9 +111,6 @@ typedef struct kh_build_estimate {
 	uint64_t kept;                  /* the part of that in memory; the rest is on disk */
 	uint64_t other;                 /* memory for all else */
 	uint64_t file;                  /* the database */
-	/* of a device with memory of its own: what is taken of it, of how much, and what of the
-	 * features goes to the host, as they do not fit */
-	uint64_t device, device_left, device_spills;
 	/* of a dry run only: the bases of the references, and their different features */
 	uint64_t bases, distinct;
 	kh_memory_left left;
@@ -124,10 +119,7 @@ typedef struct kh_build_estimate {
 typedef struct kh_build_summary {
 	kh_db_header header;            /* as written; zeros after a dry run */
 	kh_build_estimate estimate;
-	double seconds_open;            /* to open the backend and make its buffers */
 	double seconds_read, seconds_map, seconds_write;
-	double seconds_ready; /* from the first block read to the index in memory; 0: never */
-	const char *backend;
 } kh_build_summary;
 
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);

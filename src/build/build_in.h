@@ -2,15 +2,16 @@
  * build_in.h - inside a build: build.c calls the steps in order; input.c looks at the references,
  * and same.c whether they stay the same; plan.c estimates memory and disk; read.c reads the
  * references; text.c keeps their text, and strains.c and kept.c find what of it the database has;
- * taxa.c finds the targets; base.c has what a build adds to; write_db.c writes the file
+ * taxa.c finds the targets; base.c has what a build adds to; index.c makes the index, and
+ * write_db.c the other sections
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
 
-#include "backend/backend.h"
 #include "base/timing.h"
 #include "build/limit.h"
 #include "build/refs.h"
+#include "index/pairs.h"
 #include "index/seeds.h"
 
 /* A part of the digest of a sequence. */
@@ -23,6 +24,7 @@ struct worker {
 	struct build *build;
 	kh_timer timer;
 	kh_pieces pieces;
+	kh_features features;           /* of the block that it samples */
 	struct part *part;
 	size_t n, cap;
 };
@@ -41,11 +43,10 @@ struct input {
 struct reading {
 	kh_monitor *m;
 	kh_feed *feed;
-	kh_builder *builder;
-	uint64_t memory;                /* for features, 0: no limit */
+	kh_store *store;                /* features */
+	uint64_t memory;                /* for these, 0: no limit */
 	struct worker *worker;          /* o->threads */
-	_Atomic unsigned readers;       /* of these, that are still reading */
-	double started, begun;          /* of this pass; of the first pass */
+	double started;
 };
 
 #define KH_DROP UINT32_MAX
@@ -90,14 +91,11 @@ struct file {
 	kh_db_writer *w;
 	kh_seed_range *dir;
 	uint64_t image_bytes;
-	double started;
-	unsigned ranges;                /* made so far */
 };
 
 struct build {
 	const kh_build_options *o;
 	kh_build_summary *sum;
-	kh_devices on;
 	kh_sampling sampling;
 	kh_limit limit;
 	bool thin;                      /* without text: the limit has no room for it */
@@ -127,8 +125,6 @@ void kh_build_same_clear(struct build *b);
 int kh_build_read(struct build *b, kh_err *err);
 /* Bytes of text in a block. */
 size_t kh_build_block_size(const struct build *b);
-/* Bases that are sampled at a time. */
-size_t kh_build_sample_size(const struct build *b);
 /* Frees what a pass has made, all but its figures. */
 void kh_build_forget(struct build *b);
 /* Adds up the digests of sequences of which several workers have read parts. */
@@ -138,8 +134,8 @@ void kh_build_add_digests(struct build *b);
 int kh_build_plan(struct build *b, kh_err *err);
 /* Bytes of a database of all features, as far as the sizes of the inputs tell; 0: they do not. */
 uint64_t kh_build_estimate_file(const struct build *b);
-/* The same for the backend, whose builder is open. */
-int kh_build_plan_backend(const struct build *b, kh_err *err);
+/* Fails if features that memory has no room for have none on disk. */
+int kh_build_plan_spill(const struct build *b, kh_err *err);
 
 /* The taxon of each sequence; those that have one become targets. */
 int kh_build_find_taxa(struct build *b, kh_err *err);
@@ -222,7 +218,14 @@ void kh_build_text_free(struct build *b);
 /* The translated seeds, if they are wanted. */
 int kh_build_translated_write(struct build *b, kh_err *err);
 
-/* Encodes and writes the pairs, then the other sections. */
+/* --- the index --- */
+int kh_build_index_open(struct build *b, kh_err *err);
+/* Called by any worker: the features of a block. */
+int kh_build_index_add(struct build *b, unsigned worker, const kh_block_pieces *s, kh_err *err);
+/* Sorts and encodes them, as a section of the file. */
+int kh_build_index_write(struct build *b, kh_err *err);
+
+/* Writes all sections. */
 int kh_build_write(struct build *b, kh_err *err);
 /* The file is complete, and gets its name. */
 int kh_build_commit(struct build *b, kh_err *err);

@@ -9,9 +9,10 @@
 #include "build/build_in.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/statfs.h>
 #include "base/mem.h"
 
 enum {
@@ -125,28 +126,60 @@ int kh_build_plan(struct build *b, kh_err *err)
 	return KH_OK;
 }
 
-int kh_build_plan_backend(const struct build *b, kh_err *err)
+/* Bytes that can still be written beside this file, 0 if that cannot be told; *memory: the file
+ * system is one in memory. */
+static uint64_t disk_left(const char *beside, bool *memory)
 {
-	kh_build_estimate *e = &b->sum->estimate;
-	kh_plan p;
-	int rc;
+	const char *slash = strrchr(beside, '/');
+	char folder[4096];
+	struct statfs s;
+	int n = snprintf(folder, sizeof folder, "%.*s",
+			 slash ? (int)(slash - beside + 1) : 2, slash ? beside : "./");
+
+	*memory = false;
+	if (n < 0 || (size_t)n >= sizeof folder || statfs(folder, &s))
+		return 0;
+	*memory = s.f_type == TMPFS_MAGIC || s.f_type == RAMFS_MAGIC;
+	return (uint64_t)s.f_bavail * (uint64_t)s.f_bsize;
+}
+
+/* As features are an estimate, a quarter of them may have no room. */
+static int check_disk(const struct build *b, uint64_t bytes, kh_err *err)
+{
+	const uint64_t memory = b->in.memory, there = kh_memory_left_now(0).bytes;
+	const char *beside = b->o->db;
+	bool in_memory;
+	uint64_t disk = disk_left(beside, &in_memory);
+
+	if (in_memory) {                /* a file there takes up the same memory */
+		const uint64_t rest = there > memory ? there - memory : 0;
+
+		disk = disk < rest ? disk : rest;
+	}
+	if (bytes - bytes / 4 <= memory + disk)
+		return KH_OK;
+	return kh_fail(err, KH_ENOMEM,
+		       "about %.1f MB of features have to be kept, but there are %.1f MB of memory "
+		       "for them and %.1f MB of disk beside %s", mb(bytes), mb(memory), mb(disk),
+		       beside);
+}
+
+int kh_build_plan_spill(const struct build *b, kh_err *err)
+{
+	const kh_build_estimate *e = &b->sum->estimate;
+	/* each worker sorts one of 256 ranges, which takes its pairs twice */
+	const uint64_t need = e->pairs + 2 * (e->pairs / KH_RANGES + 1) * b->o->threads;
+	const uint64_t have = b->in.memory;
+	const uint64_t spilled = have && e->pairs > have ? e->pairs - have : 0;
 
 	if (!e->known || e->text == 0)
 		return KH_OK;
-	if ((rc = b->on.choice.backend->build.plan(b->in.builder, e->features, &p, err)))
-		return rc;
-	if (!b->on.choice.backend->on_host) {
-		e->device = p.need < p.have ? p.need : p.have;
-		e->device_left = p.have;
-		e->device_spills = p.spilled;
-	}
 	kh_log(KH_DEBUG,
-	       "plan: %.1f MB of input, about %.1f million features, %.1f MB on %s to sort them, "
-	       "of %.1f MB%s",
-	       mb(e->text), (double)e->features * 1e-6, mb(p.need), b->on.choice.backend->name,
-	       mb(p.have ? p.have : e->left.bytes),
-	       p.have && p.need > p.have ? ": the rest is spilled" : "");
-	if (p.spilled)
-		kh_log(KH_DEBUG, "plan: about %.1f MB are spilled to %s", mb(p.spilled), p.to);
-	return KH_OK;
+	       "plan: %.1f MB of input, about %.1f million features, %.1f MB to sort them, of "
+	       "%.1f MB%s", mb(e->text), (double)e->features * 1e-6, mb(need),
+	       mb(have ? have : e->left.bytes), spilled ? ": the rest is spilled" : "");
+	if (spilled)
+		kh_log(KH_DEBUG, "plan: about %.1f MB are spilled to a temporary file",
+		       mb(spilled));
+	return have && need > have ? check_disk(b, e->pairs, err) : KH_OK;
 }

@@ -64,19 +64,9 @@ static int add_digests(struct worker *w, const kh_block_pieces *s, const kh_samp
 	return rc;
 }
 
-/* Takes room for the database while references are read, about as much as it will have: to find it
- * takes a third of the time of writing.  If something is wrong with that, writing will say so. */
-static void reserve(struct build *b)
+static int read_blocks(void *arg, unsigned worker, kh_err *err)
 {
-	const uint64_t step = UINT64_C(64) << 20, bytes = b->sum->estimate.file;
-
-	for (uint64_t at = 0; at < bytes && b->in.readers > 0; at += step)
-		if (!kh_db_reserve(b->out.w, step < bytes - at ? step : bytes - at, b->o->threads))
-			break;
-}
-
-static int read_blocks(struct build *b, unsigned worker, kh_err *err)
-{
+	struct build *b = arg;
 	struct worker *w = &b->in.worker[worker];
 	kh_block *blk;
 	int rc;
@@ -108,32 +98,6 @@ static int read_blocks(struct build *b, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* The worker behind the last one reserves. */
-static int read_worker(void *arg, unsigned worker, kh_err *err)
-{
-	struct build *b = arg;
-	int rc = KH_OK;
-
-	if (worker == b->o->threads)
-		reserve(b);
-	else
-		rc = read_blocks(b, worker, err);
-	b->in.readers -= worker < b->o->threads;
-	return rc;
-}
-
-/* Is room for the database to be taken while references are read?  Not where pairs take memory of
- * the host meanwhile, which the file lies in, too; and as strains that are alike may make the file
- * far smaller than estimated, only if there is memory for all and as much again. */
-static bool reserves(const struct build *b)
-{
-	const kh_build_estimate *e = &b->sum->estimate;
-
-	return e->known && !b->o->dry_run &&
-	       !b->on.choice.backend->on_host && e->device_spills == 0 &&
-	       e->other + 2 * e->file < e->left.bytes;
-}
-
 static void show_parts(const struct build *b)
 {
 	static const char *const name[] = { "reading", "committing", "keeping text",
@@ -161,15 +125,7 @@ static int check_bins(const struct build *b, kh_err *err)
 
 size_t kh_build_block_size(const struct build *b)
 {
-	const size_t suits = b->on.choice.backend->block_size;
-
-	return b->o->block_size ? b->o->block_size : suits ? suits : KH_BLOCK_SIZE;
-}
-
-/* Text is packed: as many bytes of it are more bases, and a device has more to do at a time. */
-size_t kh_build_sample_size(const struct build *b)
-{
-	return kh_build_block_size(b) * (b->on.choice.backend->on_host ? 1 : 4);
+	return b->o->block_size ? b->o->block_size : KH_BLOCK_SIZE;
 }
 
 static int open_feed(struct build *b, kh_err *err)
@@ -192,22 +148,9 @@ static int open_feed(struct build *b, kh_err *err)
 	return rc;
 }
 
-static int open_builder(struct build *b, kh_err *err)
-{
-	const kh_build_options *o = b->o;
-	const kh_builder_options bo = { .sampling = b->sampling,
-					.on = b->on,
-					.block_size = kh_build_sample_size(b),
-					.memory = b->in.memory,
-					.tmp = o->db };
-
-	return b->on.choice.backend->build.open(&b->in.builder, &bo, err);
-}
-
 static int open_pass(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
-	const double opening = kh_seconds();
 	int rc = kh_refs_init(&b->refs, &b->sampling, 1, err);
 
 	b->refs.allow_duplicates = o->allow_duplicates;
@@ -219,13 +162,10 @@ static int open_pass(struct build *b, kh_err *err)
 	if (!rc && o->n_refs > 0)
 		rc = open_feed(b, err);
 	if (!rc)
-		rc = open_builder(b, err);
+		rc = kh_build_index_open(b, err);
 	if (!rc)
 		rc = kh_build_text_start(b, err);
 	b->in.started = kh_seconds();
-	b->sum->seconds_open += b->in.started - opening;
-	if (b->in.begun == 0)
-		b->in.begun = b->in.started;
 	return rc;
 }
 
@@ -234,10 +174,9 @@ int kh_build_read(struct build *b, kh_err *err)
 	int rc = open_pass(b, err);
 
 	if (!rc && b->in.feed)
-		rc = kh_build_plan_backend(b, err);
+		rc = kh_build_plan_spill(b, err);
 	if (!rc && b->in.feed) {
-		b->in.readers = b->o->threads;
-		rc = kh_threads_run(b->in.m, b->o->threads + reserves(b), read_worker, b, err);
+		rc = kh_threads_run(b->in.m, b->o->threads, read_blocks, b, err);
 		show_parts(b);
 	}
 	kh_progress_end();
@@ -250,9 +189,8 @@ int kh_build_read(struct build *b, kh_err *err)
 
 void kh_build_forget(struct build *b)
 {
-	if (b->in.builder)
-		b->on.choice.backend->build.close(b->in.builder);
-	b->in.builder = NULL;
+	kh_store_free(b->in.store);
+	b->in.store = NULL;
 	kh_build_text_free(b);
 	kh_feed_close(b->in.feed);
 	b->in.feed = NULL;

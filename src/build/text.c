@@ -342,7 +342,7 @@ static int sample_block(const struct sampler *s, unsigned worker, uint64_t numbe
 	const kh_block_pieces block = { number, b->text->all + at / 32, s->amb,
 					(size_t)(end / 32 + 2), p->v, p->n };
 
-	return rc ? rc : b->on.choice.backend->build.add(b->in.builder, worker, &block, err);
+	return rc ? rc : kh_build_index_add(s->b, worker, &block, err);
 }
 
 static int sample_blocks(void *arg, unsigned worker, kh_err *err)
@@ -357,7 +357,7 @@ static int sample_blocks(void *arg, unsigned worker, kh_err *err)
 
 int kh_build_text_sample(struct build *b, kh_err *err)
 {
-	const uint64_t size = kh_build_sample_size(b) / KH_TEXT_SPAN * KH_TEXT_SPAN;
+	const uint64_t size = kh_build_block_size(b) / KH_TEXT_SPAN * KH_TEXT_SPAN;
 	struct sampler s = { .b = b, .block = size ? size : KH_TEXT_SPAN };
 	int rc;
 

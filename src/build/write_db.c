@@ -8,35 +8,6 @@
 #include "base/mem.h"
 #include "base/progress.h"
 
-static const char zero[64];             /* a range ends at a multiple of 64 */
-
-/* Writes a range behind those before it. */
-static int sink(void *arg, const kh_image *im, kh_err *err)
-{
-	struct build *b = arg;
-	kh_seed_range *r = &b->out.dir[b->out.ranges++];
-	const size_t lines = (size_t)kh_seed_line_bytes(&im->range);
-	const size_t lists = (size_t)im->range.words * sizeof *im->word;
-	int rc = kh_db_append(b->out.w, im->line, lines, err);
-
-	if (!rc)
-		rc = kh_db_append(b->out.w, im->word, lists, err);
-	if (!rc)
-		rc = kh_db_append(b->out.w, zero, (size_t)kh_seed_bytes(&im->range) - lines - lists,
-				  err);
-	*r = im->range;
-	r->first_line = b->out.image_bytes / 64;
-	r->first_word = (b->out.image_bytes + lines) / 4;
-	b->out.image_bytes += kh_seed_bytes(r);
-	b->sum->header.locations += im->locations;
-	kh_progress(&(kh_step) { .doing = "wrote",
-				 .things = "ranges of the index",
-				 .started = b->out.started,
-				 .done = b->out.ranges,
-				 .total = KH_RANGES });
-	return rc;
-}
-
 static int write_taxa(struct build *b, kh_err *err)
 {
 	const kh_taxonomy *t = b->taxa.tax;
@@ -119,25 +90,6 @@ static void describe(struct build *b)
 	}
 }
 
-static void ready(void *arg)
-{
-	struct build *b = arg;
-
-	b->sum->seconds_ready = kh_seconds() - b->in.begun;
-}
-
-struct indexing {
-	struct build *b;
-	const kh_finish *f;
-};
-
-static int write_index(void *arg, kh_err *err)
-{
-	const struct indexing *x = arg;
-
-	return x->b->on.choice.backend->build.finish(x->b->in.builder, x->f, err);
-}
-
 /* Writes the sections behind the index. */
 static int write_rest(struct build *b, kh_err *err)
 {
@@ -157,17 +109,9 @@ static int write_rest(struct build *b, kh_err *err)
 
 int kh_build_write(struct build *b, kh_err *err)
 {
-	const kh_finish f = { .bins = &b->taxa.bins.bins, .sink = sink, .arg = b, .ready = ready };
-	struct indexing x = { .b = b, .f = &f };
-	struct file *out = &b->out;
 	const double t = kh_seconds();
-	int rc;
+	int rc = kh_build_index_write(b, err);
 
-	out->started = t;
-	out->dir = kh_array(KH_RANGES, sizeof *out->dir, err);
-	rc = out->dir ? kh_db_begin(out->w, KH_SEC_INDEX, err) : KH_ENOMEM;
-	if (!rc)        /* a second thread makes the checksums meanwhile */
-		rc = kh_db_with_helper(out->w, write_index, &x, err);
 	if (!rc)
 		rc = write_rest(b, err);
 	b->sum->seconds_write += kh_seconds() - t;

@@ -16,11 +16,11 @@
 #include "text/text.h"
 
 struct values {
-	const char *db, *base, *taxonomy, *scheme, *device, *list;
+	const char *db, *base, *taxonomy, *scheme, *list;
 	kh_words maps, seqids, assemblies, lineages;
 	uint64_t total_bases;
 	uint64_t threads, k, smer, features, stride;
-	uint64_t memory, gpu_memory, block_size, max_db_size;
+	uint64_t memory, block_size, max_db_size;
 	double max_unmapped;
 	bool translated, keep_all, dry_run, allow_duplicates, allow_no_eof;
 	bool header_lineage, keep_repeats;
@@ -54,12 +54,12 @@ static const kh_opt opts[] = {
 		"bytes of the database at most: it has what share of the k-mers fits"),
 	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
 		"fail if more sequences have no taxon [0.05]"),
-	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
 	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
 		"keep at most this much of features in memory, the rest on disk"),
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
 	KH_OPTS_COMMON,
 	KH_GONE("allow-unmapped", "--max-unmapped 1 does the same"),
+	KH_GONE("device", "builds run on the cores, as a GPU made none faster"),
 	KH_OPTS_END
 };
 
@@ -80,10 +80,8 @@ static const kh_opt settings[] = {
 	KH_FLAG("allow-duplicates", 0, AT(allow_duplicates),
 		"a sequence id may occur again, with the taxon that tables give it"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
-	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
-		"use at most this much of a GPU's memory"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
-		"bytes of text a worker takes at a time [what suits the device]"),
+		"bytes of text a worker takes at a time"),
 	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
@@ -210,9 +208,7 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 	o->db = v->db;
 	o->taxonomy = v->taxonomy;
 	o->threads = kh_cmd_threads(v->threads);
-	o->device = v->device ? v->device : "auto";
 	o->memory = v->memory;
-	o->gpu_memory = v->gpu_memory;
 	o->max_unmapped = v->max_unmapped;
 	o->allow_duplicates = v->allow_duplicates;
 	o->allow_no_eof = v->allow_no_eof;
@@ -263,14 +259,9 @@ static void tell(const kh_build_summary *s)
 	       h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sampling.k, h->features,
 	       h->locations, h->file_bytes);
 	kh_log(KH_DEBUG,
-	       "seconds: %.2f opening, %.2f reading and sampling, %.2f finding taxa, "
-	       "%.2f sorting and writing",
-	       s->seconds_open, s->seconds_read, s->seconds_map, s->seconds_write);
-	if (s->seconds_ready > 0)
-		kh_log(KH_DEBUG, "seconds: %.3f from the first block read to the index in memory",
-		       s->seconds_ready);
-	kh_log(KH_INFO, "%s build on %s: %.1f Mbases/s, %.1f s, %.0f MB of memory",
-	       PACKAGE_STRING, s->backend,
+	       "seconds: %.2f reading and sampling, %.2f finding taxa, %.2f sorting and writing",
+	       s->seconds_read, s->seconds_map, s->seconds_write);
+	kh_log(KH_INFO, "%s build: %.1f Mbases/s, %.1f s, %.0f MB of memory", PACKAGE_STRING,
 	       (double)(h->bases + h->unmapped_bases) * 1e-6 / (t > 0 ? t : 1e-9), t,
 	       (double)kh_cmd_peak() * 1e-6);
 }
@@ -306,11 +297,6 @@ static void print_estimate(const struct job *j, const kh_build_summary *s)
 	print_size("memory", e->other + e->kept);
 	print_size("temporary file", e->pairs - e->kept);
 	print_size("database", e->file);
-	if (e->device_left) {
-		print_size("GPU memory", e->device);
-		print_size("GPU memory left", e->device_left);
-		print_size("moved from the GPU", e->device_spills);
-	}
 	printf("seconds to read\t%.1f\nseconds to find taxa\t%.1f\n", s->seconds_read,
 	       s->seconds_map);
 }

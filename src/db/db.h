@@ -245,8 +245,6 @@ int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
 /* Runs fn; meanwhile, a second thread computes the checksums of what is appended while it is
  * written. */
 int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
-/* kh_out_reserve; by any thread, while nothing is written. */
-bool kh_db_reserve(kh_db_writer *w, uint64_t bytes, unsigned threads);
 /* Bytes that the file will have if it is committed as it is. */
 uint64_t kh_db_length(const kh_db_writer *w);
 /* The extents, lengths and checksums in h are filled in here. */

@@ -193,11 +193,6 @@ static int put_sums(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	return kh_out_write(w->out, w->sums, w->n_sums * sizeof *w->sums, err);
 }
 
-bool kh_db_reserve(kh_db_writer *w, uint64_t bytes, unsigned threads)
-{
-	return kh_out_reserve(w->out, bytes, threads);
-}
-
 uint64_t kh_db_length(const kh_db_writer *w)
 {
 	const uint64_t sums = (w->at + KH_DB_PAGE - 1) / KH_DB_PAGE * KH_DB_PAGE;

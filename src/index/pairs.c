@@ -248,7 +248,7 @@ static void sort_pairs(kh_pairs *a, kh_pairs *b)
 		radix_sort(a, b, 0, 40);
 }
 
-int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err)
+static int gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err)
 {
 	size_t n = 0;
 	int rc = KH_OK;
@@ -294,7 +294,7 @@ int kh_store_range(const kh_store *s, unsigned range, kh_pair_scratch *scratch, 
 	int rc = kh_pair_scratch_grow(scratch, n, err);
 
 	if (!rc)
-		rc = kh_store_gather(s, range, scratch->key, scratch->loc, err);
+		rc = gather(s, range, scratch->key, scratch->loc, err);
 	if (!rc)
 		kh_pair_scratch_sort(scratch, n, out);
 	return rc;

@@ -33,10 +33,6 @@ int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32
 /* Pairs in a range. */
 uint64_t kh_store_count(const kh_store *s, unsigned range);
 
-/* The pairs of a range in the order of blocks: room for kh_store_count of them; keys
- * have their low 40 bits. */
-int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err);
-
 /* Room for the pairs of a range in key and loc, and for their sort. */
 typedef struct kh_pair_scratch {
 	uint64_t *key, *key2;

@@ -48,8 +48,6 @@ static int finish(kh_out *o, kh_err *err)
 {
 	int rc = o->base && o->replaces ? keep_rights(o, err) : KH_OK, fd;
 
-	if (!rc && !kh_reserve_end(&o->reserve, o->fd))
-		rc = kh_fail(err, KH_EIO, "%s: ftruncate failed: %s", o->path, strerror(errno));
 	if (!rc)
 		rc = kh_out_sync(o, err);
 	if (rc)

@@ -199,8 +199,6 @@ static int write_raw(kh_out *o, const void *p, size_t n, kh_err *err)
 
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err)
 {
-	if (kh_reserve_fill(&o->reserve, o->fd, p, n))
-		return KH_OK;
 	if (!o->terminal)
 		return write_raw(o, p, n, err);
 	char *shown = malloc(KH_ESCAPED * n + 1);
@@ -233,11 +231,6 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err)
 bool kh_out_whole(const kh_out *o)
 {
 	return o->whole;
-}
-
-bool kh_out_reserve(kh_out *o, uint64_t bytes, unsigned threads)
-{
-	return o->whole && kh_reserve_take(&o->reserve, o->fd, bytes, threads);
 }
 
 int kh_out_sync(kh_out *o, kh_err *err)

@@ -28,9 +28,6 @@ const char *kh_out_file(const kh_out *o);
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 /* At an absolute offset; regular files only. */
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
-/* Takes room for so many more bytes of a file in memory, from its start on (reserve.h), which that
- * many threads then write; what was not written is given back by kh_out_commit. */
-bool kh_out_reserve(kh_out *o, uint64_t bytes, unsigned threads);
 /* Makes sure that what has been written is on disk before anything written later. */
 int kh_out_sync(kh_out *o, kh_err *err);
 /* Makes n outputs (NULL among them is fine) durable and visible under their names: all, or, if

@@ -4,7 +4,6 @@
 
 #include <sys/stat.h>
 #include "io/output.h"
-#include "io/reserve.h"
 #include "io/temporary.h"
 
 struct kh_out {
@@ -12,7 +11,6 @@ struct kh_out {
 	int fd;
 	bool regular;
 	bool terminal;                  /* what is written is escaped: escape.h */
-	kh_reserve reserve;
 	bool whole; /* a regular file that holds nothing but what is written here */
 	/* unless it is written in place: */
 	int folder;

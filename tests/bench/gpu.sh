@@ -3,8 +3,8 @@
 #
 #	gpu.sh STEP...
 #
-#	small           databases, lines and reports of small data, CPU beside CUDA
-#	unit            the unit tests of kernels and backend
+#	small           lines and reports of small data, CPU beside CUDA
+#	unit            the unit tests of the backend
 #	library         libkmerhash beside the command, callers side by side; the page of a sample
 #	bracken         tables for Bracken, CPU beside CUDA
 #	golden          the scripts of tests/ on the device
@@ -15,10 +15,8 @@
 #	host            index and text on the host, all, the text, or what a limit leaves: calls of small
 #	                data beside the CPU's; after L, times of a report beside the cores alone
 #	S L             times
-#	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
+#	equal-S equal-L the calls of a million reads of S or L, CPU beside CUDA
 #	pass-S pass-L   times of report, pairs and lines with and without --sample-pass; after S or L
-#	spill           the database of L with --set gpu-memory of 8, 24 and 48 GB beside the one without a
-#	                limit: bytes planned and taken, seconds.  SPILL: other limits; SET: S instead
 #
 # KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
 # kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
@@ -56,17 +54,15 @@ refs() {
 	du -shL "$WORK/$n" | sed 's/^/# references /'
 }
 
-build() { # NAME DEVICE DB options...
-	n=$1 d=$2 db=$3; shift 3
-	"$KMERHASH" build -v --device "$d" --db "$db" --taxonomy "$WORK/$n" \
+build() { # NAME DB options...
+	n=$1 db=$2; shift 2
+	"$KMERHASH" build -v --db "$db" --taxonomy "$WORK/$n" \
 		--accession2taxid "$WORK/$n/accession2taxid.tsv" "$@" "$WORK/$n"/refs.*.fa
 }
 
 equal() { # NAME prefix options of build
 	n=$1; shift
-	build "$n" cpu "$WORK/cpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
-	build "$n" cuda "$WORK/gpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build on cuda: $(tail -1 "$OUT/equal.log")"
-	same "$WORK/cpu.khdb" "$WORK/gpu.khdb" "database of $n $*"
+	build "$n" "$WORK/cpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	for in in "$n.fq" "--paired $n.p_1.fq $n.p_2.fq" "--set distinct $n.fq" "$n.long.fq"; do
 		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
 		for d in cpu cuda; do
@@ -95,14 +91,14 @@ small() {
 	sample_pass
 	equal small --set keep-repeats
 	equal small -k 8 --set smer-len=6
-	equal small --translated --threads 2 --set block-size=64K --set gpu-memory=24M
+	equal small --translated --threads 2 --set block-size=64K
 	equal small --set keep-all --set total-bases=20G
 	everywhere
 }
 
 # Calls on the GPU as on the CPU, wherever the database lies.
 everywhere() {
-	build small cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	build small "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	for in in small.fq "--paired small.p_1.fq small.p_2.fq" "--set distinct small.fq" "--sample-pass small.fq" small.long.fq \
 		"--sample-pass small.long.fq" "--confidence 0.6 small.fq"; do
 		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
@@ -148,7 +144,7 @@ sample_pass() {
 }
 
 unit() {
-	for t in test_kernels test_gpu_seeds test_gpu_shard test_backend; do
+	for t in test_backend; do
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 100 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done
@@ -157,7 +153,7 @@ unit() {
 # DEVICE: of the library (cuda; cpu where there is none, to try the step).
 library() {
 	small_data
-	[ -e "$WORK/library.khdb" ] || "$KMERHASH" build -q --device cpu --db "$WORK/library.khdb" --taxonomy "$WORK/small" \
+	[ -e "$WORK/library.khdb" ] || "$KMERHASH" build -q --db "$WORK/library.khdb" --taxonomy "$WORK/small" \
 		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/*.fa
 	awk 'NR % 4 == 1 { printf "%s\t", substr($1, 2) } NR % 4 == 2' "$WORK/small.fq" >"$WORK/library.tsv"
 	head -n 15000 "$WORK/library.tsv" >"$WORK/library.some.tsv"
@@ -178,7 +174,7 @@ library() {
 
 bracken() {
 	small_data
-	[ -e "$WORK/library.khdb" ] || "$KMERHASH" build -q --device cpu --db "$WORK/library.khdb" --taxonomy "$WORK/small" \
+	[ -e "$WORK/library.khdb" ] || "$KMERHASH" build -q --db "$WORK/library.khdb" --taxonomy "$WORK/small" \
 		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/*.fa
 	for d in cpu "${DEVICE:-cuda}"; do
 		a=$(date +%s.%N)
@@ -201,12 +197,11 @@ sanitize() {
 	head -n 4000 "$WORK/small.fq" >"$WORK/tiny.fq"
 	head -n 400 "$WORK/small.long.fq" >"$WORK/tiny.long.fq"
 	for i in 1 2; do head -n 4000 "$WORK/small.p_$i.fq" >"$WORK/tiny.p_$i.fq"; done
+	"$KMERHASH" build -q --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
+		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa"
 	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
 		s="compute-sanitizer --tool $tool --error-exitcode 9"
 		[ $tool = memcheck ] && s="$s --leak-check full"
-		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
-			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.build.log" 2>&1 \
-			&& say "clean: $tool build" || { fail "$tool build"; tail -25 "$OUT/$tool.build.log"; }
 		for w in replicate host; do
 			timeout 120 $s "$KMERHASH" classify -q --device cuda --set placement=$w --threads 2 --db "$WORK/tiny.khdb" \
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
@@ -255,7 +250,7 @@ big() { # SET strains reads
 	say "# made in $(($(date +%s) - a)) s, $(nproc) cores; $(ls -l "$WORK/$1.fq" | awk '{ print $5 }') bytes of reads"
 	write_rate
 	db=$WORK/$1.khdb
-	clock "$1 build" build -v --device cuda --db "$db" --taxonomy "$WORK/$1" \
+	clock "$1 build" build -v --db "$db" --taxonomy "$WORK/$1" \
 		--accession2taxid "$WORK/$1/accession2taxid.tsv" "$WORK/$1"/refs.*.fa
 	ls -l "$db" | awk '{ print "# database " $5 " bytes" }'
 	clock "$1 lines" classify -v --device cuda --db "$db" --output "$WORK/out.txt" "$WORK/$1.fq"
@@ -282,18 +277,16 @@ pass() { # SET strains pairs: in turn, so that both kinds see the machine alike
 	grep -h 'second pass:' "$OUT/$1.log" | tail -n 3 | sed 's/^kmerhash: /# /'
 }
 
-# Two processes on one GPU, of each kind: both finish with the same bytes.
+# Four processes on one GPU: all finish with the same bytes.
 two() {
 	small_data
-	build small cpu "$WORK/cpu.khdb" >/dev/null 2>&1
+	build small "$WORK/cpu.khdb" >/dev/null 2>&1
 	"$KMERHASH" classify -q --device cpu --db "$WORK/cpu.khdb" --output "$WORK/two.cpu.out" "$WORK/small.fq"
 	for i in 1 2 3 4; do
-		build small cuda "$WORK/two.$i.khdb" >"$OUT/two.$i.log" 2>&1 &
 		"$KMERHASH" classify -q --device cuda --db "$WORK/cpu.khdb" --output "$WORK/two.$i.out" "$WORK/small.fq" 2>"$OUT/two.c$i.log" &
 	done
 	wait
 	for i in 1 2 3 4; do
-		same "$WORK/cpu.khdb" "$WORK/two.$i.khdb" "database of process $i of 4"
 		same "$WORK/two.cpu.out" "$WORK/two.$i.out" "lines of process $i of 4"
 	done
 	rm -f "$WORK"/two.* "$OUT"/two.*
@@ -355,40 +348,10 @@ million() { # SET strains: a million of its reads; its own, if they are there
 
 equal_big() { # SET strains
 	million "$1" "$2"
-	[ -s "$WORK/$1.khdb" ] || build "$1" cuda "$WORK/$1.khdb" >"$OUT/equal.log" 2>&1 ||
-		fail "build on cuda: $(tail -1 "$OUT/equal.log")"
-	a=$(date +%s)
-	build "$1" cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
-	say "# built on the CPU in $(($(date +%s) - a)) s"
-	same "$WORK/cpu.khdb" "$WORK/$1.khdb" "database of $1, $(wc -c <"$WORK/$1.khdb") bytes"
-	rm -f "$WORK/cpu.khdb"
+	[ -s "$WORK/$1.khdb" ] || build "$1" "$WORK/$1.khdb" >"$OUT/equal.log" 2>&1 ||
+		fail "build: $(tail -1 "$OUT/equal.log")"
 	for d in cpu cuda; do calls $d --device $d --db "$WORK/$1.khdb" --set distinct; done
 	same_calls cpu cuda "of a million reads of $1"
-}
-
-# limited NAME options...: one build, what it planned and took, and when the index was ready
-limited() {
-	name=$1; shift
-	a=$(date +%s.%N)
-	build "$SET" cuda "$WORK/$name.khdb" "$@" >"$OUT/spill.$name.log" 2>&1 ||
-		{ fail "$name: $(tail -1 "$OUT/spill.$name.log")"; return 1; }
-	b=$(date +%s.%N)
-	echo "$a $b" | awk -v w="$name" '{ printf "%-10s %7.2f s whole; ", w, $2 - $1 }'
-	sed -n -e 's/^kmerhash: \(cuda:.* waves\)$/\1;/p' -e 's/^kmerhash: \(.*pinned at most\)$/\1;/p' \
-		-e 's/^kmerhash: seconds: \(.* to the index in memory\)$/\1/p' "$OUT/spill.$name.log" | tr '\n' ' '
-	echo
-}
-
-spill() {
-	SET=${SET:-L}
-	refs "$SET" --genera 20 --species 5 --length 4000000 --seed 7 --strains "$([ "$SET" = L ] && echo 45 || echo 5)" --files 16
-	limited unlimited || return
-	for m in ${SPILL:-8G 24G 48G}; do
-		limited "$m" --set gpu-memory="$m" || continue
-		same "$WORK/unlimited.khdb" "$WORK/$m.khdb" "database of $SET with --set gpu-memory=$m"
-		rm -f "$WORK/$m.khdb"
-	done
-	rm -f "$WORK/unlimited.khdb"
 }
 
 # fq_gz FROM TO: the reads again and again, four members
@@ -412,7 +375,7 @@ samples() {
 	{ printf 'sample\treads1\treads2\n'; for i in 1 2 3 4 5 6 7 8; do
 		printf "s$i\t$w/s${i}_1.fq.gz\t$w/s${i}_2.fq.gz\n"; done; } >"$w/sheet.tsv"
 	text=$(($(gzip -dc "$w"/s1_?.fq.gz | wc -c)))
-	"$KMERHASH" build -q --device cpu --db "$w/refs.khdb" --taxonomy "$DATA/taxonomy" \
+	"$KMERHASH" build -q --db "$w/refs.khdb" --taxonomy "$DATA/taxonomy" \
 		--accession2taxid "$DATA/taxonomy/accession2taxid.tsv" "$DATA"/refset/*.fa.gz
 	for d in cuda cpu; do for i in $(seq "$RUNS"); do
 		rm -rf "$w/out"
@@ -453,7 +416,7 @@ host_calls() {
 
 host() {
 	small_data
-	build small cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	build small "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	host_calls "$WORK/small"
 	[ -s "$WORK/L.khdb" ] || return
 	SET=L

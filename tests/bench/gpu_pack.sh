@@ -10,7 +10,7 @@
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_kernels test_backend test_gpu_seeds test_gpu_shard make_kraken kmerhash_faults preload_fail.so
+units="test_backend make_kraken kmerhash_faults preload_fail.so
 	library_check library_example" bench=
 ! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_gpu_comm test_tables test_tables_ops test_tables_multi" bench=kmerhash-bench
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
@@ -25,7 +25,7 @@ $cc -O2 -shared -fPIC -I"$cuda/include" -o "$t/trace.so" "$here/trace.c" -L"$cud
 cp -L "$cuda"/lib/libcupti.so.?? "$t/lib/"
 cp "$here"/* "$t/"
 [ -z "${SIMGEN:-}" ] || cp "$(command -v "$SIMGEN")" "$t/simgen"
-for u in kmerhash tests/test_kernels; do ldd "$build/$u"; done | awk '$2 == "=>" && $3 != "not" { print $3 }' | sort -u |
+for u in kmerhash tests/test_backend; do ldd "$build/$u"; done | awk '$2 == "=>" && $3 != "not" { print $3 }' | sort -u |
 	grep -vE '/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda[a-z]*|nccl|udev)\.so' |
 	while read -r f; do cp -L "$f" "$t/lib/"; done
 cat >"$t/env" <<'X'

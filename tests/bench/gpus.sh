@@ -4,11 +4,7 @@
 #	gpus.sh STEP...
 #
 #	machine          GPUs, links, cores, memory
-#	unit             pairs to owners, builds and runs on lists of devices
-#
-#	build-equal      small data: CPU, one GPU, two, all, one as if it were three; spilled; and with a
-#	                 tandem repeat, for which ranges are divided anew
-#	build-L          L on 1, 2 and all GPUs with 16 threads each: index ready, phases of the last run
+#	unit             the backend on lists of devices
 #
 #	classify-equal   small data: CPU, one GPU, all of them replicated and sharded
 #	classify-L       times and shares on L, and the reports of all ways beside each other
@@ -23,7 +19,6 @@ GPU_FUNCTIONS=1
 : "${GPUS:=4}" "${THREADS:=$((16 * GPUS))}" "${TIMES:=4}"
 SET=gpus
 all=$(gpus "$GPUS")
-numbers=$(printf '%d\n' 1 2 "$GPUS" | sort -nu)
 
 machine() {
 	nvidia-smi --query-gpu=index,name,memory.total --format=csv,noheader
@@ -33,70 +28,13 @@ machine() {
 }
 
 unit() {
-	for t in test_gpu_shard test_backend; do
+	for t in test_backend; do
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 200 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done
 }
 
-# --- build -----------------------------------------------------------------------------
-# A repeat of 41 bases, a tenth of all: a few keys have most of the pairs.
-tandem_data() {
-	small_data
-	[ -d "$WORK/tandem" ] && return
-	cp -r "$WORK/small" "$WORK/tandem"
-	awk 'BEGIN { s = "GATTACAGGCCTTAACGTCAGTACCATGGCATTAGCAAGTC"
-		for (i = 0; i < 20000; i++) { printf "%s", s; if (i % 50 == 49) print "" } }' </dev/null >>"$WORK/tandem/refs.000.fa"
-}
-
-# built WHAT SET options...: against $WORK/cpu.khdb
-built() {
-	what=$1; shift
-	rm -f "$WORK/n.khdb"
-	"$@" >"$OUT/built.log" 2>&1 || fail "$what: $(tail -1 "$OUT/built.log")"
-	same "$WORK/cpu.khdb" "$WORK/n.khdb" "$what$(sed -n 's/.*the largest share of \(.*\)/; largest of \1/p' "$OUT/built.log" | tail -1)"
-	rm -f "$WORK/n.khdb"
-}
-
-build_equal() {
-	tandem_data
-	for set in small tandem; do
-		build $set cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
-		for d in $(for n in $numbers; do gpus "$n"; done) cuda:0,0,0; do
-			for m in "" "--threads 8 --set block-size=64K --set gpu-memory=12M"; do
-				built "$set $m on $d" build $set "$d" "$WORK/n.khdb" $m
-			done
-		done
-	done
-}
-
 refs_L() { refs L --genera 20 --species 5 --length 4000000 --seed 7 --strains 45 --files 16; }
-
-# ready N: rows of the table of build-L
-ready() {
-	n=$1
-	: >"$OUT/ready"
-	for i in $(seq "$RUNS"); do
-		timeout 90 "$KMERHASH" build -v --device "$(gpus "$n")" --threads $((16 * n)) --db "$WORK/n.khdb" --taxonomy "$WORK/L" \
-			--accession2taxid "$WORK/L/accession2taxid.tsv" "$WORK"/L/refs.*.fa >"$OUT/run.log" 2>&1 ||
-			{ fail "L on $n GPUs: $(tail -1 "$OUT/run.log")"; return; }
-		cat "$OUT/run.log" >>"$OUT/build-L.log"
-		r=$(sed -n 's/.*seconds: \([0-9.]*\) from the first block read to the index in memory.*/\1/p' "$OUT/run.log")
-		s=$(sed -n 's/.* \([0-9.]*\) reading and sampling.*/\1/p' "$OUT/run.log")
-		echo "$r $s" >>"$OUT/ready"
-	done
-	sort -n "$OUT/ready" | awk -v n="$n" '{ r[NR] = $1; s[NR] = $2 } END { printf "%d GPUs, %d threads  ready %.3f %.3f %.3f s; reading %.2f s\n",
-		n, 16 * n, r[1], r[int((NR + 1) / 2)], r[NR], s[int((NR + 1) / 2)] }'
-	sed -n 's/^kmerhash: \(cuda:.*seconds\)/  \1/p; s/^kmerhash: \(the largest\)/  \1/p' "$OUT/run.log"
-	cksum <"$WORK/n.khdb" >"$OUT/sum.$n"
-	[ "$n" = 1 ] || { cmp -s "$OUT/sum.1" "$OUT/sum.$n" && say "same: L on 1 and $n GPUs" || fail "L differs on $n GPUs"; }
-	rm -f "$WORK/n.khdb"
-}
-
-build_L() {
-	refs_L
-	for n in $numbers; do ready "$n"; done
-}
 
 # --- classify --------------------------------------------------------------------------
 # placed WAY: does the log say that the index lies so on all GPUs?
@@ -130,7 +68,7 @@ ways() {
 
 classify_equal() {
 	small_data
-	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	build small "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	set -- "cpu cuda:0 auto replicate shard"
 	ways "$1" "reads" --db "$WORK/small.khdb" "$WORK/small.fq"
 	ways "$1" "pairs" --db "$WORK/small.khdb" --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
@@ -162,7 +100,7 @@ data_L() {
 	refs_L
 	[ -s "$WORK/L.fq" ] || "$SIMGEN" reads --out "$WORK/L" --genera 20 --species 5 --length 4000000 --seed 7 --strains 45 \
 		--reads 30000000 --novel 0.3 --alien 0.05 --read-seed 3 >/dev/null 2>&1
-	[ -s "$WORK/L.khdb" ] || build L cuda:0 "$WORK/L.khdb" >"$OUT/L.log" 2>&1 || fail "build L: $(tail -1 "$OUT/L.log")"
+	[ -s "$WORK/L.khdb" ] || build L "$WORK/L.khdb" >"$OUT/L.log" 2>&1 || fail "build L: $(tail -1 "$OUT/L.log")"
 	reads=; for i in $(seq "$TIMES"); do reads="$reads $WORK/L.fq"; done
 }
 
@@ -207,8 +145,6 @@ threads_L() {
 for step in "$@"; do
 	began=$(date +%s)
 	case $step in
-	build-equal) build_equal ;;
-	build-L) build_L ;;
 	classify-equal) classify_equal ;;
 	classify-L) classify_L ;;
 	threads-L) threads_L ;;

@@ -16,15 +16,13 @@ rule kmerhash_build:
     threads: 8
     resources:
         mem_mb=16000,
-        gpu=0,
     params:
         taxonomy=taxonomy_option(),
         tables=[word for row in TABLES for word in row],
-        device=device_of,
         references=FASTA,
         identity=identity_of(references_files()),
         extra=config["build"]["extra"],
     shell:
         "kmerhash build --db {output.db:q} {params.taxonomy:q} {params.tables:q} "
-        "--threads {threads} --device {params.device} {params.extra} "
+        "--threads {threads} {params.extra} "
         "{params.references:q} 2> {log:q}"

@@ -6,7 +6,6 @@ from snakemake.shell import shell
 
 log = snakemake.log_fmt_shell(stdout=False, stderr=True)
 extra = snakemake.params.get("extra", "")
-device = "cuda" if snakemake.resources.get("gpu", 0) else "cpu"
 
 
 def files(name):
@@ -25,5 +24,5 @@ references = files("references")
 
 shell(
     "kmerhash build --db {snakemake.output.db:q} {options:q} --threads {snakemake.threads} "
-    "--device {device} {extra} {references:q} {log}"
+    "{extra} {references:q} {log}"
 )

@@ -1,8 +1,8 @@
 /*
- * pieces.h - pieces of reference sequences in a block of packed bases, which a builder is given
+ * pieces.h - pieces of reference sequences in a block of packed bases, and their features
  */
-#ifndef KH_BACKEND_PIECES_H
-#define KH_BACKEND_PIECES_H
+#ifndef KH_BUILD_PIECES_H
+#define KH_BUILD_PIECES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ typedef struct kh_piece {
 	uint64_t seq;           /* number of the sequence */
 } kh_piece;
 
-/* What a builder is given: the pieces of one block. */
+/* The pieces of one block. */
 typedef struct kh_block_pieces {
 	uint64_t ticket;        /* order of blocks: 0, 1, 2, ... */
 	const uint64_t *bases;

@@ -1,6 +1,6 @@
 /* pieces.c - the features of pieces, and the checksum of a stretch of a sequence */
 #include <config.h>
-#include "backend/pieces.h"
+#include "build/pieces.h"
 
 #include <stdbool.h>
 #include "base/mem.h"
