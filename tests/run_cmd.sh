@@ -77,7 +77,7 @@ check "no GPU: not a word of CUDA" sh -c '! grep -i cuda said'
 dry_build() { build --dry-run "$@" "$data"/genomes/*.gz; }
 dry_build --db x.khdb >plan
 nothing_left "build --dry-run" x.khdb
-for line in 'references	6' 'bases	192055' 'k	14' 'features	[0-9]+' 'memory	[0-9]+	[0-9.]+ ([kM]B|bytes)' 'temporary file	[0-9]+	[0-9.]+ ([kM]B|bytes)' 'database	[0-9]+	[0-9.]+ ([kM]B|bytes)' \
+for line in 'references	6' 'bases	192055' 'k	14' 'features	[0-9]+' 'share of features	[01][.][0-9]+' 'holds bases	yes' 'memory	[0-9]+	[0-9.]+ ([kM]B|bytes)' 'temporary file	[0-9]+	[0-9.]+ ([kM]B|bytes)' 'database	[0-9]+	[0-9.]+ ([kM]B|bytes)' \
 	'seconds to read	[0-9]+[.][0-9]' 'seconds to find taxa	[0-9]+[.][0-9]'; do
 	has "build --dry-run: ${line%%	*}" "^$line\$" plan
 done
@@ -88,8 +88,23 @@ foretold() {
 	check "build --dry-run: the size, $1" awk -v is="$(wc -c <"$2")" -v said="$(value database)" 'BEGIN { exit !(said * 6 > is * 5 && said * 6 < is * 7) }'
 	check "build --dry-run: the features, $1" awk -v is="$("$real" inspect "$2" | sed -n 's/^features	//p')" -v said="$(value features)" \
 		'BEGIN { exit !(said * 6 > is * 5 && said * 6 < is * 7) }'
+	check "build --dry-run: the share, $1" awk -v is="$("$real" inspect "$2" | sed -n 's/^share of features	//p')" -v said="$(value "share of features")" \
+		'BEGIN { exit !(said * 6 > is * 5 && said * 6 < is * 7) }'
 }
 foretold "a few genomes" a.khdb
+# an index alone, and the least size with bases that the warning names
+expect 0 "warning: --max-db-size 100K has no room for the bases of the references: an index alone" "an index alone" \
+	"$real" build --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" --max-db-size 100K --db thin.khdb "$data"/genomes/*.gz
+"$real" build --dry-run --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" --max-db-size 100K --db x.khdb \
+	"$data"/genomes/*.gz >plan 2>said
+roomy=$(sed -n 's/.*GPUs; \([0-9]*K\) has room for them$/\1/p' said)
+foretold "an index alone" thin.khdb
+has "build --dry-run: no bases" '^holds bases	no$' plan
+for k in "$roomy" "$((${roomy%K} - 1))K"; do
+	build --max-db-size "$k" --db "$k.khdb" "$data"/genomes/*.gz
+	"$real" inspect "$k.khdb" | sed -n 's/^bases of text	//p'
+done >texts
+printf '%s\n' 192055 0 >bounds; same bounds texts "bases from the size on that the warning names"
 : >empty.fa
 build --dry-run --db x.khdb "$data"/genomes/*.gz empty.fa >plan
 foretold "a file without sequences" a.khdb

@@ -3,6 +3,8 @@
 #include "build/build_in.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -153,6 +155,33 @@ static kh_limit_size size_of(const struct build *b)
 				 .features = b->sum->header.features };
 }
 
+/* Bytes as --max-db-size takes them, rounded up. */
+static uint64_t in_units(uint64_t bytes, char *unit)
+{
+	enum { LEAST = 10 };
+	uint64_t one = 1024;
+	int i = 0;
+
+	for (; bytes / one >= LEAST * 1024 && i < 2; i++)
+		one *= 1024;
+	*unit = "KMG"[i];
+	return (bytes + one - 1) / one;
+}
+
+static void tell_thin(const struct build *b, const kh_limit_size *built)
+{
+	char is, enough;
+	const uint64_t n = in_units(b->limit.bytes, &is);
+	const uint64_t roomy = in_units(kh_limit_roomy(&b->limit, built), &enough);
+	char hint[64] = "";
+
+	if (roomy > 0)
+		snprintf(hint, sizeof hint, "; %" PRIu64 "%c has room for them", roomy, enough);
+	kh_log(KH_WARN, "--max-db-size %" PRIu64 "%c has no room for the bases of the references: "
+	       "an index alone is made, without --sample-pass, --profile, --paf, --sam, build "
+	       "--base and GPUs%s", n, is, hint);
+}
+
 /* Is the database to be made anew without text, as with it there is no room for seeds?  Translated
  * seeds are in the text, and one that is added to has it. */
 static bool turns_thin(struct build *b)
@@ -161,8 +190,7 @@ static bool turns_thin(struct build *b)
 
 	if (b->thin || b->o->translated || b->o->base || !kh_limit_is_tight(&b->limit, &built))
 		return false;
-	kh_log(KH_INFO, "%.1f MB have no room for the bases of the references: reading again, for "
-	       "an index alone", (double)b->limit.bytes * 1e-6);
+	tell_thin(b, &built);
 	b->thin = true;
 	kh_limit_start(&b->limit, 0);
 	return true;
@@ -192,20 +220,26 @@ static int dry_run(struct build *b, kh_err *err)
 		if ((rc = read_all(b, err)) || !e->known || (rc = make_database(b, err)))
 			return rc;
 		again = turns_thin(b);
-		if (again)
+		if (again) {
 			start_over(b);
+			b->sum->header = (kh_db_header) { .version = 0 };
+		}
 		if (again && (rc = kh_db_create(&b->out.w, o->db, err)))
 			return rc;
 	}
 	const kh_limit_size part = size_of(b);
 	const kh_limit_size all = kh_limit_all(&b->limit, &part);
 	b->input.text = b->all.bases - (o->base ? o->base->h->bases : 0);
+	const uint64_t trial = b->limit.share;
 	b->limit.share = b->limit.most;
 	b->sampling.least = least_rank(b);
 	rc = kh_build_plan(b, err);
 	e->bases = b->all.bases;
 	e->file = all.file;
 	e->distinct = all.features;
+	e->thin = b->thin;
+	e->share = part.features ? ldexp((double)trial * (double)b->part, -64) *
+				   (double)all.features / (double)part.features : 0;
 	b->sum->header = (kh_db_header) { .version = 0 };
 	return rc;
 }

@@ -110,9 +110,12 @@ typedef struct kh_build_estimate {
 	uint64_t pairs;
 	uint64_t kept;                  /* the part of that in memory; the rest is on disk */
 	uint64_t other;                 /* memory for all else */
+	uint64_t alike;                 /* memory, before that, to find what strains share */
 	uint64_t file;                  /* the database */
 	/* of a dry run only: the bases of the references, and their different features */
 	uint64_t bases, distinct;
+	double share;                   /* of the different features, that the database has */
+	bool thin;                      /* it has an index alone */
 	kh_memory_left left;
 } kh_build_estimate;
 

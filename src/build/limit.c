@@ -57,6 +57,23 @@ bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built)
 				predict(l, built) < KH_LIMIT_ALL / 4);
 }
 
+uint64_t kh_limit_roomy(const kh_limit *l, const kh_limit_size *built)
+{
+	kh_limit at = *l;
+	uint64_t low = 1, high = UINT64_C(1) << 50;
+
+	if (built->index < 2 * EMPTY)
+		return 0;
+	while (low < high) {
+		at.bytes = low + (high - low) / 2;
+		if (kh_limit_is_tight(&at, built))
+			low = at.bytes + 1;
+		else
+			high = at.bytes;
+	}
+	return low;
+}
+
 kh_limit_size kh_limit_all(const kh_limit *l, const kh_limit_size *built)
 {
 	const double rest = (double)(built->file - built->index);

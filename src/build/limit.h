@@ -48,6 +48,8 @@ void kh_limit_start(kh_limit *l, uint64_t estimate);
 kh_limit_size kh_limit_all(const kh_limit *l, const kh_limit_size *built);
 /* Is there room for less than one feature in four, beside what else the file has? */
 bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built);
+/* The least limit of which that is not so; 0: too little was built to say. */
+uint64_t kh_limit_roomy(const kh_limit *l, const kh_limit_size *built);
 /* After a build of f->share: *keep says whether it is the database; if not, f->share is what is
  * to be built next. */
 int kh_limit_next(kh_limit *l, const kh_limit_size *built, bool *keep, kh_err *err);

@@ -90,6 +90,8 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 		e->file = b->o->max_db_size;
 	e->pairs = e->features * PAIR;
 	e->other = other_memory(b, e->features);
+	/* the text, its alleles, and the k-mers of the text */
+	e->alike = all_text(b) / 4 + all_text(b) / 4 + all_text(b) / 2;
 	e->left = kh_memory_left_now(b->o->threads + HELPERS);
 }
 

@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,7 @@ static void print_size(const char *what, uint64_t bytes)
 static void print_estimate(const struct job *j, const kh_build_summary *s)
 {
 	const kh_build_estimate *e = &s->estimate;
+	const uint64_t need = e->other + e->kept;
 
 	printf("references\t%zu\n", j->o.n_refs);
 	if (e->known)
@@ -293,8 +295,9 @@ static void print_estimate(const struct job *j, const kh_build_summary *s)
 		printf("memory left\t%" PRIu64 " %s\n", e->left.bytes, e->left.limit);
 	if (!e->known)
 		return;
-	printf("features\t%" PRIu64 "\n", e->distinct);
-	print_size("memory", e->other + e->kept);
+	printf("features\t%" PRIu64 "\nshare of features\t%.6f\nholds bases\t%s\n", e->distinct,
+	       e->share, e->thin ? "no" : "yes");
+	print_size("memory", need > e->alike ? need : e->alike);
 	print_size("temporary file", e->pairs - e->kept);
 	print_size("database", e->file);
 	printf("seconds to read\t%.1f\nseconds to find taxa\t%.1f\n", s->seconds_read,
@@ -326,6 +329,18 @@ static int check_files(struct job *j, kh_err *err)
 	return rc;
 }
 
+/* Large pieces of memory go back to the system at once: of limited size, a database is made in
+ * several readings, and what one frees is not of the sizes that the next one takes. */
+static void give_back_memory(const struct job *j)
+{
+#if defined M_MMAP_THRESHOLD
+	if (j->o.max_db_size > 0)
+		mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#else
+	(void)j;
+#endif
+}
+
 static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh_err *err)
 {
 	int rc;
@@ -341,6 +356,7 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 	if (j->refs.errs.found > 0)     /* prints all of them */
 		return kh_fail(err, j->refs.errs.v[0].code, "%zu error%s, no database is made",
 			       j->refs.errs.found, kh_plural(j->refs.errs.found));
+	give_back_memory(j);
 	rc = check_files(j, err);
 	if (!rc)
 		rc = kh_build(&j->o, sum, err);
