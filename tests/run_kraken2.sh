@@ -166,6 +166,16 @@ expect 1 "no other k2 in PATH" "called as k2: no other one" env PATH="$t/bin" k2
 check "called as kraken2: --version" [ "$(echo $(front --version) | sed 's/^.*Kraken version //; s/ .*$//')" = 2.17.1 ]
 expect 64 "Need to specify input filenames" "called as kraken2: no reads" bin/kraken2 --db dna
 expect 1 "unable to find the database" "called as kraken2: no such database" bin/kraken2 --db nothing "$reads/odd.fa"
+# a database of kmerhash's own
+build --db own.khdb "$data"/genomes/*.gz; classify --db own.khdb "$reads/odd.fa" >own.tsv
+for db in own.khdb ./own.khdb; do front --db $db "$reads/odd.fa" >o.tsv; same own.tsv o.tsv "called as kraken2: $db"; done
+check "called as kraken2: $db: no warning" sh -c '! grep warning front.err'
+KRAKEN2_DB_PATH=dbs front --db own.khdb --minimum-hit-groups 3 --confidence 0.2 "$reads/odd.fa" >o.tsv
+check "called as kraken2: own.khdb: an option without meaning" grep -q "own.khdb is not Kraken 2's, so --minimum-hit-groups is ignored" front.err
+check "called as kraken2: own.khdb: an option of another meaning" grep -q "so --confidence is the share of a read's 12-mers" front.err
+classify --db own.khdb --confidence 0.2 "$reads/odd.fa" >own.tsv; same own.tsv o.tsv "called as kraken2: own.khdb: options"
+front --db dna --minimum-hit-groups 3 --confidence 0.2 "$reads/odd.fa" >o.tsv
+check "called as kraken2: Kraken 2's: no warning" sh -c '! grep warning front.err'
 expect 1 "even number" "called as kraken2: one file of two" bin/kraken2 --db dna --paired "$reads/odd.fa"
 
 # --- bad folders --------------------------------------------------------------------------

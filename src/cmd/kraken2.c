@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "cmd/options.h"
+#include "db/kraken.h"
 
 #define KRAKEN2_VERSION "2.17.1"         /* whose lines and reports these are */
 enum { USAGE = 64 };                    /* the script's exit status for wrong usage */
@@ -64,6 +65,7 @@ typedef struct line {
 	size_t n, cap;
 	const char *db, *threads;
 	bool bzip2, paired;
+	const char *kraken_only, *confidence;   /* an option that a .khdb ignores; a share */
 	bool k2;                        /* `k2 classify` */
 } line;
 
@@ -106,8 +108,15 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A name without a slash is looked for in the folders of KRAKEN2_DB_PATH, or here.  *path is to be
- * freed. */
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A name without a slash is looked for in the folders of KRAKEN2_DB_PATH, or here; a file, which is
+ * no database of Kraken 2, here in any case.  *path is to be freed. */
 static int find_db(const line *l, char **path)
 {
 	const char *at = getenv("KRAKEN2_DB_PATH");
@@ -128,16 +137,30 @@ static int find_db(const line *l, char **path)
 		*path = NULL;
 		at += n;
 	}
+	if (is_file(name))
+		return (*path = strdup(name)) ? 0 : failed("no memory", "");
 	return failed("unable to find the database in $KRAKEN2_DB_PATH: ", name);
+}
+
+/* What options do with a database that kmerhash has built. */
+static void tell_kind(const line *l, const char *db)
+{
+	if (kh_db_is_kraken(db))
+		return;
+	if (l->kraken_only)
+		fprintf(stderr, "kraken2: warning: %s is not Kraken 2's, so --%s is ignored\n", db,
+			l->kraken_only);
+	if (l->confidence && strtod(l->confidence, NULL) > 0)
+		fprintf(stderr, "kraken2: warning: %s is not Kraken 2's, so --confidence is the "
+			"share of a read's 12-mers that match the called reference\n", db);
 }
 
 /* --- inputs ----------------------------------------------------------------------- */
 /* Without an option, the first file says it for all. */
 static bool is_bzip2(const char *path)
 {
-	struct stat st;
 	char magic[2];
-	FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+	FILE *f = is_file(path) ? fopen(path, "re") : NULL;
 	const bool is = f && fread(magic, 1, 2, f) == 2 && memcmp(magic, "BZ", 2) == 0;
 
 	if (f)
@@ -163,6 +186,16 @@ static int add_option(line *l, const char *as, const char *value)
 	return add(l, "%s", as) || (value && add(l, "%s", value));
 }
 
+/* Notes the options that more depends on. */
+static void note(line *l, const char *name, const char *value)
+{
+	l->paired = l->paired || strcmp(name, "paired") == 0;
+	if (strcmp(name, "confidence") == 0)
+		l->confidence = value;
+	if (strcmp(name, "quick") == 0 || strncmp(name, "minimum-", 8) == 0)
+		l->kraken_only = name;
+}
+
 /* 0; -1: done; else the exit status. */
 static int take(line *l, int i)
 {
@@ -183,7 +216,7 @@ static int take(line *l, int i)
 		printf("Kraken version %s (%s)\n", KRAKEN2_VERSION, PACKAGE_STRING);
 		return -1;
 	default:
-		l->paired = l->paired || strcmp(option[i].name, "paired") == 0;
+		note(l, option[i].name, optarg);
 		return option[i].as ? add_option(l, option[i].as, optarg) : 0;
 	}
 }
@@ -221,6 +254,7 @@ static int make_line(line *l, int argc, char **argv, char **db)
 		return rc;
 	if (l->paired && n % 2)
 		return failed("--paired requires positive and even number filenames", "");
+	tell_kind(l, *db);
 	l->threads = l->threads ? l->threads : threads && *threads ? threads : "1";
 	rc = add(l, "--threads=%s", l->threads) || add(l, "--db=%s", *db);
 	return rc ? rc : add_inputs(l, n, argv + optind);
