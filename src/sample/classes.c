@@ -149,11 +149,13 @@ struct ref {
 };
 
 /* Each thread joins the classes of a range of the order, so parts that are in order, one behind
- * the other, are in order. */
+ * the other, are in order.  Before, each finds out of which parts some of the classes are, and puts
+ * refs to these there. */
 struct part {
 	uint64_t from;                  /* up to that of the next part */
 	size_t first, n;                /* its refs among those of all */
 	struct ref *ref;                /* in order */
+	size_t *at;                     /* by part: where this thread puts the next ref to it */
 	size_t classes;                 /* different ones */
 	size_t place;                   /* of the first one among those of all parts */
 };
@@ -163,8 +165,9 @@ struct joining {
 	const kh_classes *c;
 	unsigned n;
 	uint32_t **to;
-	struct part *part;              /* parts, and one where nothing is */
+	struct part *part;
 	unsigned parts;
+	size_t *at;                     /* parts times parts */
 	size_t total;
 	struct ref *ref;                /* total of them, and as many to sort them */
 };
@@ -177,6 +180,12 @@ static uint64_t order_of(const kh_class *k)
 static const kh_class *class_of(const struct joining *x, const struct ref *r)
 {
 	return &x->c[r->of].at[r->at];
+}
+
+/* Where the share of a thread begins among all classes. */
+static size_t share_of(const struct joining *x, unsigned id)
+{
+	return (size_t)((uint64_t)x->total * id / x->parts);
 }
 
 /* Parts of about as many classes, by looking at some of these. */
@@ -192,42 +201,55 @@ static int cut_parts(struct joining *x, kh_err *err)
 		for (size_t j = 0; j < x->c[i].n; j += step)
 			some[n++] = order_of(&x->c[i].at[j]);
 	qsort(some, n, sizeof *some, kh_by_u64);
-	for (unsigned p = 1; p <= x->parts; p++)
-		x->part[p].from = n > 0 && p < x->parts ? some[n * p / x->parts] : UINT64_MAX;
+	for (unsigned p = 1; p < x->parts; p++)
+		x->part[p].from = n > 0 ? some[n * p / x->parts] : 0;
 	free(some);
 	return KH_OK;
 }
 
-/* Finds the classes of a part; writes refs to them if `to` is not NULL. */
-static size_t find_part(const struct joining *x, const struct part *p, struct ref *to)
+static unsigned part_of(const struct joining *x, uint64_t order)
 {
-	const uint64_t from = p->from, end = p[1].from;
-	size_t n = 0;
+	unsigned low = 0, end = x->parts;
 
-	for (unsigned i = 0; i < x->n; i++)
-		for (size_t j = 0; j < x->c[i].n; j++) {
-			const kh_class *k = &x->c[i].at[j];
-			uint64_t order;
+	while (end - low > 1) {
+		const unsigned p = (low + end) / 2;
 
-			/* most are of other parts, which shows without a mix */
-			if (k->species[0] < from >> 32 || k->species[0] > end >> 32)
-				continue;
-			order = order_of(k);
-			if (order < from || order >= end)
-				continue;
-			if (to)
-				to[n] = (struct ref) { order, i, (uint32_t)j };
-			n++;
-		}
-	return n;
+		*(x->part[p].from <= order ? &low : &end) = p;
+	}
+	return low;
 }
 
-static int count_part(void *arg, unsigned id, kh_err *err)
+/* Makes refs to a thread's share of the classes, behind the room for those in order, and counts
+ * them by part. */
+static int count_some(void *arg, unsigned id, kh_err *err)
 {
 	struct joining *x = arg;
+	const size_t from = share_of(x, id), end = share_of(x, id + 1);
+	size_t before = 0;
 
 	(void)err;
-	x->part[id].n = find_part(x, &x->part[id], NULL);
+	for (unsigned i = 0; i < x->n; before += x->c[i++].n) {
+		const size_t last = end < before + x->c[i].n ? end : before + x->c[i].n;
+
+		for (size_t j = from > before ? from : before; j < last; j++) {
+			const uint32_t at = (uint32_t)(j - before);
+			const uint64_t order = order_of(&x->c[i].at[at]);
+
+			x->ref[x->total + j] = (struct ref) { order, i, at };
+			x->part[id].at[part_of(x, order)]++;
+		}
+	}
+	return KH_OK;
+}
+
+static int put_some(void *arg, unsigned id, kh_err *err)
+{
+	struct joining *x = arg;
+	const struct ref *ref = x->ref + x->total;
+
+	(void)err;
+	for (size_t j = share_of(x, id); j < share_of(x, id + 1); j++)
+		x->ref[x->part[id].at[part_of(x, ref[j].order)]++] = ref[j];
 	return KH_OK;
 }
 
@@ -291,7 +313,6 @@ static int sort_part(void *arg, unsigned id, kh_err *err)
 	struct ref *ref = x->ref + p->first;
 
 	(void)err;
-	find_part(x, p, ref);
 	p->ref = sort_by_bytes(ref, ref + x->total, p->n);
 	sort_ties(x, p->ref, p->n);
 	for (size_t i = 0; i < p->n; i++)
@@ -339,13 +360,21 @@ static int add_up(struct joining *x, kh_err *err)
 	return KH_OK;
 }
 
-/* Where the refs of each part begin. */
-static int line_up_refs(struct joining *x, kh_err *err)
+/* Where the refs of each part begin, and those that each thread puts there. */
+static void line_up_refs(struct joining *x)
 {
-	for (unsigned i = 1; i < x->parts; i++)
-		x->part[i].first = x->part[i - 1].first + x->part[i - 1].n;
-	x->ref = kh_array_large(2 * x->total, sizeof *x->ref, err);
-	return x->ref ? KH_OK : KH_ENOMEM;
+	size_t sum = 0;
+
+	for (unsigned p = 0; p < x->parts; p++) {
+		x->part[p].first = sum;
+		for (unsigned id = 0; id < x->parts; id++) {
+			const size_t n = x->part[id].at[p];
+
+			x->part[id].at[p] = sum;
+			sum += n;
+		}
+		x->part[p].n = sum - x->part[p].first;
+	}
 }
 
 /* Room for all classes in one, and where those of each part begin. */
@@ -370,14 +399,21 @@ int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t *
 	struct joining x = { .sum = sum, .c = c, .n = n, .to = to, .parts = kh_team_size(team) };
 	int rc;
 
-	x.part = kh_array((size_t)x.parts + 1, sizeof *x.part, err);
-	rc = x.part ? add_up(&x, err) : KH_ENOMEM;
+	x.part = kh_array(x.parts, sizeof *x.part, err);
+	x.at = kh_array((size_t)x.parts * x.parts, sizeof *x.at, err);
+	rc = x.part && x.at ? add_up(&x, err) : KH_ENOMEM;
+	if (!rc && !(x.ref = kh_array_large(2 * x.total, sizeof *x.ref, err)))
+		rc = KH_ENOMEM;
 	if (!rc)
 		rc = cut_parts(&x, err);
+	for (unsigned p = 0; p < x.parts && !rc; p++)
+		x.part[p].at = x.at + (size_t)p * x.parts;
 	if (!rc)
-		rc = kh_team_run(team, count_part, &x, err);
+		rc = kh_team_run(team, count_some, &x, err);
 	if (!rc)
-		rc = line_up_refs(&x, err);
+		line_up_refs(&x);
+	if (!rc)
+		rc = kh_team_run(team, put_some, &x, err);
 	if (!rc)
 		rc = kh_team_run(team, sort_part, &x, err);
 	if (!rc)
@@ -385,6 +421,7 @@ int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t *
 	if (!rc)
 		rc = kh_team_run(team, place_part, &x, err);
 	free(x.ref);
+	free(x.at);
 	free(x.part);
 	return rc;
 }
