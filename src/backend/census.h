@@ -6,6 +6,7 @@
 #ifndef KH_BACKEND_CENSUS_H
 #define KH_BACKEND_CENSUS_H
 
+#include "base/team.h"
 #include "classify/class.h"
 #include "classify/distinct.h"
 
@@ -27,7 +28,6 @@ typedef struct kh_census_options {
 	const uint64_t *stretch;
 	uint32_t n_targets;
 	uint32_t classes;               /* that each part can hold; 0: as many as suit */
-	uint32_t likely;                /* so many are likely, so there is memory to read them */
 } kh_census_options;
 
 /* What a part has counted. */
@@ -53,7 +53,7 @@ typedef struct kh_census_functions {
 	 * there is not enough memory for one, or no way. */
 	int (*open)(kh_census **c, kh_engine *e, const kh_census_options *o, kh_err *err);
 	/* When all tasks that it was given to have been collected: */
-	int (*read)(kh_census *c, unsigned part, kh_census_part *p, kh_err *err);
+	int (*read)(kh_census *c, unsigned part, kh_team *team, kh_census_part *p, kh_err *err);
 	int (*search)(kh_census *c, const kh_census_search *s, kh_err *err);
 	void (*close)(kh_census *c);
 } kh_census_functions;

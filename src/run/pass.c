@@ -12,9 +12,6 @@
 #include "run/waiting.h"
 #include "sample/frames.h"
 
-/* Classes that are likely, in one large sample, and in one of many. */
-enum { MANY = 1 << 17, FEW = 1 << 14 };
-
 /* What a worker has to itself. */
 struct worker {
 	kh_classes classes;
@@ -36,13 +33,14 @@ struct kh_pass {
 	atomic_bool marked;
 	unsigned n_to;
 	uint32_t **to;                  /* places among all of the classes of each worker, and then
-					 * of each part of the census */
+					 * of each part of the census; NULL: as they are */
 	uint64_t base;                  /* of tickets */
 	kh_frames *kept;                /* NULL: no texts are written again */
 	_Atomic uint32_t *mask;         /* of stretches (sample/breadth.c) */
 	uint64_t *stretch;              /* first one of each target */
 	kh_coverage *coverage;          /* NULL: not wanted */
-	kh_classes classes;
+	kh_classes classes;             /* of all */
+	bool lent;                      /* they are those of one counter, which has all */
 	kh_by_genus by_genus;
 	kh_model model;
 	kh_pass_result result;
@@ -126,6 +124,8 @@ void kh_pass_close(kh_pass *s)
 		free(s->worker[i].id.p);
 		free(s->worker[i].of);
 	}
+	if (s->lent)
+		s->classes.at = NULL;
 	kh_classes_clear(&s->classes);
 	kh_by_genus_clear(&s->by_genus);
 	kh_model_clear(&s->model);
@@ -148,8 +148,7 @@ bool kh_pass_writes(const kh_pass *s)
 int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 {
 	const kh_census_options o = { .stretch = s->stretch,
-				      .n_targets = (uint32_t)s->o.db->h->n_targets,
-				      .likely = s->o.alone ? MANY : FEW };
+				      .n_targets = (uint32_t)s->o.db->h->n_targets };
 	int rc = KH_OK;
 
 	s->base = s->kept ? kh_frames_count(s->kept) : 0;
@@ -294,6 +293,28 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 }
 
 /* --- the model -------------------------------------------------------------------- */
+/* Of so many, the one that has all classes; or n: none or several have some. */
+static unsigned only_one(const kh_classes *part, unsigned n)
+{
+	unsigned only = n;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (part[i].n > 0 && only < n)
+			return n;
+		only = part[i].n > 0 ? i : only;
+	}
+	return only;
+}
+
+/* Takes the classes of one as they are. */
+static void lend(kh_pass *s, const kh_classes *from)
+{
+	s->lent = true;
+	s->classes.at = from->at;
+	s->classes.n = from->n;
+	memcpy(s->classes.many, from->many, sizeof from->many);
+}
+
 /* Joins what the workers have counted, and the parts of the census. */
 static int join(kh_pass *s, kh_team *team, kh_err *err)
 {
@@ -306,13 +327,17 @@ static int join(kh_pass *s, kh_team *team, kh_err *err)
 	for (unsigned i = 0; i < workers && !rc; i++)
 		part[i] = s->worker[i].classes;
 	for (unsigned i = workers; i < n && !rc; i++) {
-		rc = s->be->census.read(s->census, i - workers, &p, err);
+		rc = s->be->census.read(s->census, i - workers, team, &p, err);
 		if (rc)
 			break;
 		part[i] = (kh_classes) { .at = p.at, .n = p.n };
 		memcpy(part[i].many, p.many, sizeof p.many);
 	}
-	if (!rc)
+	const unsigned only = rc ? n : only_one(part, n);
+
+	if (!rc && only < n)
+		lend(s, &part[only]);
+	else if (!rc)
 		rc = kh_classes_join(&s->classes, part, n, s->to, team, err);
 	free(part);
 	return rc;
@@ -345,15 +370,17 @@ static void move(kh_pass *s, kh_tally *tally, uint32_t from, uint32_t to, uint64
 /* Moves the counts of classes to their final calls. */
 static void move_counts(kh_pass *s, kh_tally *tally)
 {
+	const kh_model *m = &s->model;
+
 	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
 	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
-	for (size_t i = 0; i < s->classes.n; i++) {
-		const kh_class *k = &s->classes.at[i];
-
-		if (k->call != KH_NO_TAXON)
-			s->result.direct[k->call] -= k->many;
-		move(s, tally, k->call, s->model.decision[i], k->many);
+	for (uint32_t t = 0; t < tally->n; t++) {
+		s->result.direct[t] -= m->first[t];
+		tally->direct[t] += m->last[t] - m->first[t];
 	}
+	tally->unclassified += m->last[tally->n] - m->first[tally->n];
+	s->result.classified += (int64_t)(m->first[tally->n] - m->last[tally->n]);
+	s->result.changed += m->changed;
 }
 
 /* The same of what has no class; calls of translated seeds stay. */
@@ -447,6 +474,12 @@ uint64_t kh_pass_jobs(const kh_pass *s)
 	return s->kept ? kh_frames_count(s->kept) : 0;
 }
 
+/* The place among all classes of one that a counter knows by this number. */
+static size_t place_of_class(const kh_pass *s, unsigned counter, uint64_t number)
+{
+	return s->to[counter] ? s->to[counter][number] : number;
+}
+
 /* Makes the call of a fragment that this worker kept the final one. */
 static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 {
@@ -455,7 +488,7 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 		k->class % 2 ? s->o.threads + worker % (s->n_to - s->o.threads) : worker;
 
 	if (k->class > 0)
-		k->call.taxon = s->model.decision[s->to[counter][k->class / 2 - 1]];
+		k->call.taxon = s->model.decision[place_of_class(s, counter, k->class / 2 - 1)];
 	else if (!kh_by_genus_is(&s->by_genus, &k->call))
 		k->call.taxon = kh_model_end(&s->model, k->call.taxon);
 	else if (s->by_genus.dropped[k->call.taxon])

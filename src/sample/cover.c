@@ -92,22 +92,17 @@ static uint32_t most(uint32_t a, uint32_t b)
 }
 
 /* --- how much ---------------------------------------------------------------------------- */
-/* Counts the fragments that tell something, of each species. */
-static void count(kh_work *w)
+void kh_cover_count(kh_work *w, const kh_class *k)
 {
-	const kh_classes *c = w->in->classes;
+	kh_cover *to;
 
-	for (size_t i = 0; i < c->n; i++) {
-		const kh_class *k = &c->at[i];
-
-		kh_cover *to;
-
-		if (!k->located || k->cell / KH_SHARES == KH_LONG || k->cell % KH_SHARES < CLEAR)
-			continue;
-		to = &w->m->at[w->place[kh_class_alone(k)] - 1].cover;
-		to->n += k->many;
-		to->sole += k->species[1] == KH_NO_TAXON ? k->many : 0;
-	}
+	/* others tell nothing */
+	if (!k->located || k->cell / KH_SHARES == KH_LONG || k->cell % KH_SHARES < CLEAR)
+		return;
+	to = &w->m->at[w->place[kh_class_alone(k)] - 1].cover;
+	kh_add(&to->n, k->many);
+	if (k->species[1] == KH_NO_TAXON)
+		kh_add(&to->sole, k->many);
 }
 
 /* A block is so many stretches, as a power of two, that 1.5 fragments or more should lie in it; but
@@ -126,7 +121,6 @@ void kh_cover_begin(kh_work *w)
 {
 	const uint64_t stretch = (uint64_t)KH_STRETCH * w->in->db->h->sampling.stride;
 
-	count(w);
 	for (uint32_t i = 0; i < w->m->n; i++)
 		cut(&w->m->at[i], stretch);
 }

@@ -7,6 +7,7 @@
 #include <config.h>
 #include "sample/model_in.h"
 
+#include "base/mem.h"
 #include "sample/logs.h"
 
 /* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,
@@ -15,21 +16,47 @@ struct odds {
 	uint64_t of[KH_CANDIDATES], own, other;
 };
 
+static int log_some(void *arg, unsigned id, kh_err *err)
+{
+	const kh_work *w = arg;
+	const size_t n = w->m->n;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++) {
+		const kh_presence *p = &w->m->at[i];
+		const uint32_t base = (128 << 16) - kh_log2q(p->length);
+
+		for (uint32_t cell = 0; cell < KH_CELLS; cell++) {
+			const kh_parts d = kh_parts_of(w, p, cell);
+
+			w->logs[i * KH_CELLS + cell] = (kh_logs) {
+				.own = d.own > 0 ? base + kh_log2q(d.own) : 0,
+				.other = base + kh_log2q(d.other > 0 ? d.other : 1),
+			};
+		}
+	}
+	return KH_OK;
+}
+
+int kh_decide_begin(kh_work *w, kh_err *err)
+{
+	w->logs = kh_array((size_t)w->m->n * KH_CELLS, sizeof *w->logs, err);
+	return w->logs ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, log_some, err) : KH_ENOMEM;
+}
+
 static struct odds odds_of(const kh_work *w, const kh_class *k)
 {
 	uint64_t log[KH_CANDIDATES][2] = { { 0 } }, most = 0;
 	struct odds o = { .own = 0 };
-	const kh_presence *p;
 	int n = 0;
 
-	for (; (p = kh_species_of(w, k, n)); n++) {
-		const kh_parts d = kh_parts_of(w, p, k->cell);
+	for (; n < KH_CANDIDATES && k->species[n] != KH_NO_TAXON; n++) {
+		const kh_logs *l = &w->logs[(size_t)(w->place[k->species[n]] - 1) * KH_CELLS +
+					    k->cell];
 		const kh_costs cost = kh_costs_of(w, k, n);
-		const uint64_t base = (UINT64_C(128) << 16) - kh_log2q(p->length);
 
-		/* 0: none of its own */
-		log[n][0] = d.own > 0 ? base - cost.own + kh_log2q(d.own) : 0;
-		log[n][1] = base - cost.other + kh_log2q(d.other > 0 ? d.other : 1);
+		log[n][0] = l->own > 0 ? l->own - cost.own : 0;
+		log[n][1] = l->other - cost.other;
 		most = log[n][0] > most ? log[n][0] : most;
 		most = log[n][1] > most ? log[n][1] : most;
 	}

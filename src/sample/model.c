@@ -315,9 +315,14 @@ static int decide_some(void *arg, unsigned id, kh_err *err)
 	const kh_classes *c = w->in->classes;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
-		w->m->decision[i] =
-			w->m->changes ? kh_decide(w, &c->at[i]) : c->at[i].call;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+		const kh_class *k = &c->at[i];
+		const uint32_t call = w->m->changes ? kh_decide(w, k) : k->call;
+
+		w->m->decision[i] = call;
+		kh_add(kh_count_of(w, w->m->first, k->call), k->many);
+		kh_add(kh_count_of(w, w->decided, call), k->many);
+	}
 	return KH_OK;
 }
 
@@ -328,11 +333,19 @@ static int decide_all(kh_work *w, kh_err *err)
 
 	m->small = w->in->fragments + LONG_IS * w->in->classes->many[0] < KH_SAMPLE_LEAST;
 	m->changes = w->in->change && !m->small;
-	m->decision = kh_array(w->in->classes->n, sizeof *m->decision, err);
-	if (!m->decision)
+	m->decision = kh_array_large(w->in->classes->n, sizeof *m->decision, err);
+	m->first = kh_array((size_t)w->in->db->tax->n + 1, sizeof *m->first, err);
+	w->decided = kh_array((size_t)w->in->db->tax->n + 1, sizeof *w->decided, err);
+	if (!m->decision || !m->first || !w->decided)
 		return KH_ENOMEM;
+	if (m->changes && (rc = kh_decide_begin(w, err)))
+		return rc;
 	rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err);
-	return rc || !m->changes ? rc : kh_support_make(w, err);
+	if (!rc && m->changes)
+		return kh_support_make(w, err);
+	m->last = w->decided;
+	w->decided = NULL;
+	return rc;
 }
 
 static int work(kh_work *w, kh_err *err)
@@ -355,7 +368,6 @@ static int work(kh_work *w, kh_err *err)
 		first_verdict(&w->m->at[i]);
 		sum_up(w, i);
 	}
-	kh_count_near(w);
 	if ((rc = kh_breadth(w, err)) || (rc = refute_some(w, err)))
 		return rc;
 	return decide_all(w, err);
@@ -375,7 +387,12 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.alone);
 	free(w.called);
 	free(w.called_alone);
-	free(w.tied);
+	free(w.logs);
+	free(w.decided);
+	free(w.tie);
+	free(w.named);
+	free(w.ties);
+	free(w.told_many);
 	free(w.weight);
 	free(w.before);
 	free(w.due);
@@ -391,6 +408,8 @@ void kh_model_clear(kh_model *m)
 {
 	free(m->at);
 	free(m->decision);
+	free(m->first);
+	free(m->last);
 	free(m->end_up);
 	*m = (kh_model) { .n = 0 };
 }

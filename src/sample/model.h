@@ -128,6 +128,9 @@ typedef struct kh_model {
 	kh_presence *at;                /* by ascending taxon */
 	uint32_t n;
 	uint32_t *decision;             /* of each class: its call */
+	/* by taxon, then without one: fragments with a class by their first and their final call */
+	uint64_t *first, *last;
+	uint64_t changed;               /* of these, those whose call is another one now */
 	/* by taxon: what any call of it becomes in the end (support.c); NULL: it stays */
 	uint32_t *end_up;
 	/* changing calls was wanted, and the sample is large enough */

@@ -2,6 +2,7 @@
 #ifndef KH_SAMPLE_MODEL_IN_H
 #define KH_SAMPLE_MODEL_IN_H
 
+#include <stdatomic.h>
 #include "sample/model.h"
 
 /* A species becomes less likely by this for each mismatch that it is behind: 3 log2(e).  Of a long
@@ -36,6 +37,27 @@ typedef struct kh_probe {
 	uint32_t reads;                 /* so many of them lie in a block */
 } kh_probe;
 
+/* A class with several candidates, as they are shared (shares.c). */
+typedef struct kh_named {
+	uint32_t at : 31;               /* its number among the species */
+	uint32_t called : 1;            /* the class is called it */
+	uint32_t cost;                  /* of its drop */
+} kh_named;
+typedef struct kh_tie {
+	uint64_t many;
+	size_t from;                    /* the first of n in kh_work.named */
+	uint32_t n, cell;
+} kh_tie;
+typedef struct kh_ties {
+	size_t n, named;
+} kh_ties;
+
+/* Logarithms of how likely fragments of a cell are a species' own, or else what names it, for each
+ * base of genome, and above 0; 0: none are its own. */
+typedef struct kh_logs {
+	uint32_t own, other;
+} kh_logs;
+
 typedef struct kh_work {
 	const kh_model_input *in;
 	kh_model *m;
@@ -45,20 +67,38 @@ typedef struct kh_work {
 	uint64_t (*alone)[KH_CELLS];
 	/* by species: its long fragments that are called it, and those of one candidate */
 	uint64_t *called, *called_alone;
-	uint32_t *tied;                 /* the other classes ... */
-	size_t n_tied;
-	uint64_t *weight;               /* ... which are shared by these logarithms, by species */
+	kh_tie *tie;                    /* the other classes ... */
+	kh_named *named;                /* ... with the species that they name ... */
+	kh_ties *ties;                  /* ... and where each thread puts them */
+	size_t n_ties;
+	uint64_t *weight;               /* they are shared by these logarithms, by species */
 	uint64_t (*before)[KH_CELLS];   /* as w->many was when it was fitted last */
 	bool fitted;                    /* there was such a fit */
+	uint64_t *told_many;            /* by species: long fragments that are called it */
 	kh_told *told;                  /* by species; NULL: not known yet */
 	kh_probe *probe;                /* by species */
 	unsigned threads;               /* threads that work on it now */
 	uint32_t *due, n_due;           /* species to be fitted, as w->many has changed */
 	_Atomic uint32_t next;          /* the first of these that no thread has taken */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
+	kh_logs *logs;                  /* by species and cell, for decisions */
+	uint64_t *decided;              /* as m->last, before that is known */
 	uint32_t *family;               /* by species: its family, or what is in its place */
 	uint32_t near_long;             /* the least share of a long fragment that a strain has */
+	uint32_t near, close;           /* of any fragment that is near, or not far (sure.c) */
 } kh_work;
+
+/* Threads add to the same sums. */
+static inline void kh_add(uint64_t *sum, uint64_t many)
+{
+	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
+}
+
+/* Where the fragments with a call are counted, by taxon, then without one. */
+static inline uint64_t *kh_count_of(const kh_work *w, uint64_t *many, uint32_t call)
+{
+	return &many[call == KH_NO_TAXON ? w->in->db->tax->n : call];
+}
 
 /* The species number i of a class; NULL behind the last one. */
 static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, int i)
@@ -102,19 +142,25 @@ kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell);
 /* Has all threads work on so many things, a part each, by fn(w); or one, if they are fewer than
  * `few`. */
 int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err);
-/* Classes: fewer are shared out, and decided, by one thread. */
-enum { KH_FEW_CLASSES = 1 << 13 };
+/* Classes, and species: fewer are shared out, and decided, by one thread. */
+enum { KH_FEW_CLASSES = 1 << 13, KH_MANY_SPECIES = 200 };
 /* The part of a thread, of so many things. */
 static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thread)
 {
 	return (size_t)((uint64_t)things * thread / w->threads);
 }
 
-/* Finds the fragments that are to be shared. */
+/* Looks at all classes: finds those that are to be shared, and counts what one alone says. */
 int kh_ties_open(kh_work *w, kh_err *err);
 /* Shares out the fragments into w->many; before the first fits by drops alone. */
 int kh_ties_divide(kh_work *w, kh_err *err);
-/* Counts what is each species' alone, and says how large its blocks are. */
+/* Counts a class for that: what is a species' alone; fragments that were called a species, and those
+ * of them that are near, or long. */
+/* Sets what near is. */
+void kh_near_begin(kh_work *w);
+void kh_cover_count(kh_work *w, const kh_class *k);
+void kh_count_called(kh_work *w, const kh_class *k);
+/* Says how large the blocks of each species are. */
 void kh_cover_begin(kh_work *w);
 /* Asks the text about the species that have been fitted: w->probe. */
 int kh_probe_make(kh_work *w, kh_err *err);
@@ -145,8 +191,6 @@ void kh_judge_long(kh_work *w);
 int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
-/* Counts, for each species, fragments that were called it, and those of them that are near. */
-void kh_count_near(kh_work *w);
 /* Leaves a species that was refuted those fragments that are near, if they are most of those that
  * were called it. */
 void kh_keep_near(kh_presence *p);
@@ -154,7 +198,8 @@ void kh_keep_near(kh_presence *p);
 void kh_judge_confidence(kh_presence *p);
 /* Fragments of cover.n that tell something. */
 enum { KH_COVER_LEAST = 40 };
-/* Decides the call of a class. */
+/* Makes w->logs; then decides the call of a class. */
+int kh_decide_begin(kh_work *w, kh_err *err);
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 /* Finds out, when all are decided, which calls the sample does not support, and changes them. */
 int kh_support_make(kh_work *w, kh_err *err);

@@ -9,7 +9,6 @@
 #include <config.h>
 #include "sample/model_in.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include "base/mem.h"
 #include "sample/logs.h"
@@ -57,34 +56,32 @@ static uint64_t weight_of(const kh_work *w, uint32_t i)
 	return log;
 }
 
-/* Threads add to the same sums. */
-static void add(uint64_t *sum, uint64_t many)
+/* --- the fragments that are shared --------------------------------------------------------- */
+/* Most of these classes have one fragment and many species, as those of mobile elements have; so
+ * what sharing asks of them in each round is put down once, one behind the other. */
+static void share_tie(kh_work *w, const kh_tie *t)
 {
-	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
-}
-
-static void share_class(kh_work *w, const kh_class *k)
-{
+	const bool is_long = t->cell / KH_SHARES == KH_LONG;
+	const kh_named *named = &w->named[t->from];
 	uint64_t log[KH_CANDIDATES], most = 0, sum = 0;
-	uint32_t at[KH_CANDIDATES];
-	int n = 0;
 
-	for (; n < KH_CANDIDATES && k->species[n] != KH_NO_TAXON; n++) {
-		at[n] = w->place[k->species[n]] - 1;
-		log[n] = w->weight[at[n]] - kh_costs_of(w, k, n).own;
-		most = log[n] > most ? log[n] : most;
+	for (uint32_t i = 0; i < t->n; i++) {
+		log[i] = w->weight[named[i].at] - named[i].cost;
+		if (is_long && w->told)
+			log[i] -= w->told[named[i].at].own[!named[i].called];
+		most = log[i] > most ? log[i] : most;
 	}
-	for (int i = 0; i < n; i++)
+	for (uint32_t i = 0; i < t->n; i++)
 		sum += log[i] = kh_exp2q(most - log[i]);
-	for (int i = 0; i < n; i++) {
-		const uint64_t share = (log[i] << 16) / sum, many = k->many * share >> 8;
-
-		/* smaller ones are dropped */
-		if (share < KH_LITTLE)
+	for (uint32_t i = 0; i < t->n; i++) {
+		/* smaller shares are dropped */
+		if (log[i] << 16 < KH_LITTLE * sum)
 			continue;
-		add(&w->many[at[i]][k->cell], many);
-		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[i]))
-			add(&w->called[at[i]], many);
+		const uint64_t many = t->many * ((log[i] << 16) / sum) >> 8;
+
+		kh_add(&w->many[named[i].at][t->cell], many);
+		if (is_long && named[i].called)
+			kh_add(&w->called[named[i].at], many);
 	}
 }
 
@@ -93,42 +90,122 @@ static int share_some(void *arg, unsigned id, kh_err *err)
 	kh_work *w = arg;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, w->n_tied, id); i < kh_work_from(w, w->n_tied, id + 1); i++)
-		share_class(w, &w->in->classes->at[w->tied[i]]);
+	for (size_t i = kh_work_from(w, w->n_ties, id); i < kh_work_from(w, w->n_ties, id + 1); i++)
+		share_tie(w, &w->tie[i]);
 	return KH_OK;
+}
+
+/* Counts the fragments of one candidate, and what there is of others. */
+static int count_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const kh_classes *c = w->in->classes;
+	kh_ties t = { 0, 0 };
+
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+		const kh_class *k = &c->at[i];
+		const uint32_t at = w->place[k->species[0]] - 1;
+
+		kh_cover_count(w, k);
+		kh_count_called(w, k);
+		if (k->species[1] != KH_NO_TAXON) {
+			t.n++;
+			for (int j = 0; kh_species_of(w, k, j); j++)
+				t.named++;
+			continue;
+		}
+		kh_add(&w->alone[at][k->cell], k->many << 8);
+		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[0]))
+			kh_add(&w->called_alone[at], k->many << 8);
+	}
+	w->ties[id] = t;
+	return KH_OK;
+}
+
+static void put_tie(kh_work *w, const kh_class *k, kh_ties *at)
+{
+	const bool is_long = k->cell / KH_SHARES == KH_LONG;
+	kh_tie *t = &w->tie[at->n++];
+
+	*t = (kh_tie) { .many = k->many, .from = at->named, .cell = k->cell };
+	for (; t->n < KH_CANDIDATES && k->species[t->n] != KH_NO_TAXON; t->n++)
+		w->named[at->named++] = (kh_named) {
+			.at = w->place[k->species[t->n]] - 1,
+			.cost = k->drop[t->n] * (is_long ? KH_DROP_COST_LONG : KH_DROP_COST),
+			.called = kh_is_called(w, k, k->species[t->n]),
+		};
+}
+
+static int put_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const kh_classes *c = w->in->classes;
+	kh_ties at = w->ties[id];
+
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
+		if (c->at[i].species[1] != KH_NO_TAXON)
+			put_tie(w, &c->at[i], &at);
+	return KH_OK;
+}
+
+/* Where each thread puts its ties. */
+static int line_up(kh_work *w, kh_err *err)
+{
+	kh_ties sum = { 0, 0 };
+
+	for (unsigned i = 0; i < w->threads; i++) {
+		const kh_ties t = w->ties[i];
+
+		w->ties[i] = sum;
+		sum.n += t.n;
+		sum.named += t.named;
+	}
+	w->n_ties = sum.n;
+	w->tie = kh_array_large(sum.n, sizeof *w->tie, err);
+	w->named = kh_array_large(sum.named, sizeof *w->named, err);
+	return w->tie && w->named ? KH_OK : KH_ENOMEM;
 }
 
 int kh_ties_open(kh_work *w, kh_err *err)
 {
-	const kh_classes *c = w->in->classes;
+	const size_t n = w->in->classes->n;
+	int rc;
 
 	w->alone = kh_array(w->m->n, sizeof *w->alone, err);
 	w->called = kh_array(w->m->n, sizeof *w->called, err);
 	w->called_alone = kh_array(w->m->n, sizeof *w->called_alone, err);
 	w->weight = kh_array(w->m->n, sizeof *w->weight, err);
-	w->tied = kh_array(c->n, sizeof *w->tied, err);
-	if (!w->alone || !w->called || !w->called_alone || !w->weight || !w->tied)
+	w->told_many = kh_array(w->m->n, sizeof *w->told_many, err);
+	w->ties = kh_array(kh_team_size(w->in->team), sizeof *w->ties, err);
+	if (!w->alone || !w->called || !w->called_alone || !w->weight ||
+	    !w->told_many || !w->ties)
 		return KH_ENOMEM;
-	for (size_t i = 0; i < c->n; i++) {
-		const kh_class *k = &c->at[i];
-		const uint32_t at = w->place[k->species[0]] - 1;
+	kh_near_begin(w);
+	if ((rc = kh_work_run(w, n, KH_FEW_CLASSES, count_some, err)) || (rc = line_up(w, err)))
+		return rc;
+	return kh_work_run(w, n, KH_FEW_CLASSES, put_some, err);
+}
 
-		if (k->species[1] != KH_NO_TAXON) {
-			w->tied[w->n_tied++] = (uint32_t)i;
-			continue;
-		}
-		w->alone[at][k->cell] += k->many << 8;
-		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[0]))
-			w->called_alone[at] += k->many << 8;
+/* Makes the weights of species, and leaves them what is theirs alone. */
+static int begin_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const size_t n = w->m->n;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++) {
+		w->weight[i] = weight_of(w, (uint32_t)i);
+		w->called[i] = w->called_alone[i];
+		memcpy(w->many[i], w->alone[i], sizeof w->many[i]);
 	}
 	return KH_OK;
 }
 
 int kh_ties_divide(kh_work *w, kh_err *err)
 {
-	for (uint32_t i = 0; i < w->m->n; i++)
-		w->weight[i] = weight_of(w, i);
-	memcpy(w->called, w->called_alone, w->m->n * sizeof *w->called);
-	memcpy(w->many, w->alone, w->m->n * sizeof *w->many);
-	return kh_work_run(w, w->n_tied, KH_FEW_CLASSES, share_some, err);
+	const int rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, begin_some, err);
+
+	return rc ? rc : kh_work_run(w, w->n_ties, KH_FEW_CLASSES, share_some, err);
 }

@@ -19,6 +19,7 @@
 #include "sample/model_in.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 
 enum {
@@ -80,12 +81,9 @@ static void find_genera(struct support *s)
 
 static void count_calls(struct support *s)
 {
-	const kh_classes *c = s->w->in->classes;
 	const kh_db *db = s->w->in->db;
 
-	for (size_t i = 0; i < c->n; i++)
-		if (s->w->m->decision[i] != KH_NO_TAXON)
-			s->many[s->w->m->decision[i]] += c->at[i].many;
+	memcpy(s->many, s->w->decided, s->tax->n * sizeof *s->many);
 	for (uint32_t i = 0; i < db->h->n_targets; i++)
 		s->targets[db->target[i].taxon]++;
 	for (uint32_t t = s->tax->n; t-- > 0;) {
@@ -235,8 +233,28 @@ static int allocate(struct support *s, kh_err *err)
 	s->lost = kh_array(n, sizeof *s->lost, err);
 	s->targets = kh_array(n, sizeof *s->targets, err);
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
+	s->w->m->last = kh_array((size_t)n + 1, sizeof *s->w->m->last, err);
 	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
-		       s->w->m->end_up ? KH_OK : KH_ENOMEM;
+		       s->w->m->end_up && s->w->m->last ? KH_OK : KH_ENOMEM;
+}
+
+/* Makes what is decided of a class what it becomes. */
+static int end_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const kh_classes *c = w->in->classes;
+	uint64_t changed = 0;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+		const uint32_t end = kh_model_end(w->m, w->m->decision[i]);
+
+		w->m->decision[i] = end;
+		changed += end != c->at[i].call ? c->at[i].many : 0;
+		kh_add(kh_count_of(w, w->m->last, end), c->at[i].many);
+	}
+	kh_add(&w->m->changed, changed);
+	return KH_OK;
 }
 
 int kh_support_make(kh_work *w, kh_err *err)
@@ -254,8 +272,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 	if (!rc) {
 		for (uint32_t t = 0; t < s.tax->n; t++)
 			m->end_up[t] = end_of(&s, t);
-		for (size_t i = 0; i < w->in->classes->n; i++)
-			m->decision[i] = kh_model_end(m, m->decision[i]);
+		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, end_some, err);
 	}
 	free(s.genus);
 	free(s.known);

@@ -34,28 +34,31 @@ static uint32_t share_at(uint32_t k, uint32_t identity)
 	return (uint32_t)((uint64_t)part * KH_SHARES >> 24);
 }
 
-void kh_count_near(kh_work *w)
+void kh_near_begin(kh_work *w)
 {
-	const kh_classes *c = w->in->classes;
-	const uint32_t *species = w->in->db->tax->species;
-	const uint32_t kmer = kh_rule_counted(w->in->rule).k,
-		       near = share_at(kmer, NEAR), close = share_at(kmer, CLOSE);
+	const uint32_t k = kh_rule_counted(w->in->rule).k;
 
-	for (size_t i = 0; i < c->n; i++) {
-		const kh_class *k = &c->at[i];
-		const uint32_t s = k->call == KH_NO_TAXON ? KH_NO_TAXON : species[k->call];
-		kh_presence *p;
+	w->near = share_at(k, NEAR);
+	w->close = share_at(k, CLOSE);
+}
 
-		if (s == KH_NO_TAXON || !w->place[s])
-			continue;
-		p = &w->m->at[w->place[s] - 1];
-		p->called += k->many;
-		/* what has other candidates may be an error away from these */
-		if (k->species[1] != KH_NO_TAXON)
-			continue;
-		p->near += k->cell % KH_SHARES >= near ? k->many : 0;
-		p->close += k->cell % KH_SHARES >= close ? k->many : 0;
-	}
+void kh_count_called(kh_work *w, const kh_class *k)
+{
+	const uint32_t s = k->call == KH_NO_TAXON ? KH_NO_TAXON
+						  : w->in->db->tax->species[k->call],
+		       at = s == KH_NO_TAXON ? 0 : w->place[s], share = k->cell % KH_SHARES;
+	kh_presence *p = at ? &w->m->at[at - 1] : NULL;
+
+	if (!p)
+		return;
+	kh_add(&p->called, k->many);
+	if (k->cell / KH_SHARES == KH_LONG)
+		kh_add(&w->told_many[at - 1], k->many);
+	/* what has other candidates may be an error away from these */
+	if (k->species[1] == KH_NO_TAXON && share >= w->near)
+		kh_add(&p->near, k->many);
+	if (k->species[1] == KH_NO_TAXON && share >= w->close)
+		kh_add(&p->close, k->many);
 }
 
 static bool is_near(const kh_presence *p)

@@ -10,7 +10,6 @@
 #include "sample/model_in.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
 #include "sample/logs.h"
 
@@ -21,23 +20,6 @@ enum {
 	RELATIVE = 27307,
 	UNKNOWN = 32768
 };
-
-/* Counts, of each species, the long fragments of all classes that are told. */
-static uint64_t *count_told(const kh_work *w, kh_err *err)
-{
-	const kh_classes *c = w->in->classes;
-	uint64_t *told = kh_array(w->m->n, sizeof *told, err);
-
-	for (size_t i = 0; i < c->n && told; i++) {
-		const kh_class *k = &c->at[i];
-		const uint32_t s = k->call == KH_NO_TAXON ? KH_NO_TAXON
-							  : w->in->db->tax->species[k->call];
-
-		if (s != KH_NO_TAXON && w->place[s] && k->cell / KH_SHARES == KH_LONG)
-			told[w->place[s] - 1] += k->many;
-	}
-	return told;
-}
 
 /* Could so many be told, of a species with no others than its own?  What is told may be less than
  * what is expected by two standard errors, of the sample and of what the text was asked; that all
@@ -75,8 +57,7 @@ static void set_costs(uint32_t cost[2], uint64_t share)
 	cost[1] = cost_of(65536 - share);
 }
 
-/* `told`: of its long fragments. */
-static void tell(kh_work *w, uint32_t i, uint64_t told)
+static void tell(kh_work *w, uint32_t i)
 {
 	kh_presence *p = &w->m->at[i];
 	kh_told *t = &w->told[i];
@@ -84,7 +65,7 @@ static void tell(kh_work *w, uint32_t i, uint64_t told)
 
 	/* with --confidence, fewer are told than of those of the references */
 	t->share = w->in->rule->confidence > 0 ? 0 : w->probe[i].told;
-	p->own_long = find_own(t->share, all, told);
+	p->own_long = find_own(t->share, all, w->told_many[i]);
 	if (2 * all > p->fit.total && all >= KH_FEW && p->own_long < KH_KEEP)
 		p->refuted = true;
 	set_costs(t->own, t->share ? t->share : UNKNOWN);
@@ -93,11 +74,8 @@ static void tell(kh_work *w, uint32_t i, uint64_t told)
 
 int kh_told_make(kh_work *w, kh_err *err)
 {
-	uint64_t *told = count_told(w, err);
-
 	w->told = kh_array(w->m->n, sizeof *w->told, err);
-	for (uint32_t i = 0; i < w->m->n && told && w->told; i++)
-		tell(w, i, told[i]);
-	free(told);
-	return told && w->told ? KH_OK : KH_ENOMEM;
+	for (uint32_t i = 0; i < w->m->n && w->told; i++)
+		tell(w, i);
+	return w->told ? KH_OK : KH_ENOMEM;
 }
