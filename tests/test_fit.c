@@ -9,6 +9,8 @@ enum { TEXT = 4096, TRIALS = 40000 };
 
 static uint32_t text[TEXT / KH_TEXT_WORD + KH_TEXT_BEHIND];
 static uint32_t alleles[TEXT / KH_TEXT_WORD + KH_TEXT_BEHIND];
+/* The same with some bases changed, or put in place of the allele. */
+static uint32_t near_text[TEXT / KH_TEXT_WORD + KH_TEXT_BEHIND];
 
 static uint32_t base_at(const uint32_t *words, uint64_t i)
 {
@@ -124,10 +126,11 @@ static void one_trial(void)
 	if (from == to)
 		return;
 	kh_text_see_nothing(&seen);
-	for (int i = 0; i < 6; i++) {   /* where the text repeats itself, and as it was seen */
+	for (int i = 0; i < 9; i++) {   /* where the text repeats itself, and as it was seen */
 		const int64_t x = at + i % 3 * 3;
 
 		l.seen = i > 0 ? &seen : NULL;
+		l.text = i / 3 == 1 ? near_text : text;
 		a = aside(&l, x, here, from, to);
 		b = kh_text_fit_aside(&l, x, here, from, to);
 		same_fit(&a.fit, &b.fit);
@@ -146,6 +149,12 @@ static void test_fits(void **state)
 	for (uint64_t i = 512; i < 1024; i++) {
 		text[i / KH_TEXT_WORD] &= ~(UINT32_C(3) << 2 * (i % KH_TEXT_WORD));
 		text[i / KH_TEXT_WORD] |= (uint32_t)(i % 3) << 2 * (i % KH_TEXT_WORD);
+	}
+	for (uint64_t i = 0; i < TEXT / KH_TEXT_WORD; i++) {
+		const uint32_t base = UINT32_C(3) << 2 * (test_rand() % 16);
+
+		near_text[i] = text[i] ^ (base & (test_rand() % 2 ? alleles[i]
+								  : (uint32_t)test_rand()));
 	}
 	for (int i = 0; i < TRIALS; i++)
 		one_trial();

@@ -160,18 +160,43 @@ static inline __m128i kh_text_halves(const kh_laid *l, int64_t at, uint32_t from
 	return most;
 }
 
-/* Which ways to lie, as bits, have such a half? */
-static inline uint32_t kh_text_ways_with(__m128i halves, uint32_t least)
+/* All ways to lie but `at` itself, as bits. */
+#define KH_ALL_WAYS ((1u << (KH_ASIDES - 1)) - 1)
+
+/* Which ways could be as good as one with such a score?  A sum is twice its half, and 5 more at
+ * most; so one of KH_END_SCORE, which has 9 of that, which is not even. */
+static inline uint32_t kh_text_ways_better(__m128i halves, uint32_t score)
 {
-	const __m128i few = _mm_subs_epu8(_mm_set1_epi8((char)least), halves);
+	const uint32_t half = (score + KH_GAP_COST - 5 + 1) / 2, low = (KH_END_SCORE - 4) / 2;
+	const __m128i few =
+		_mm_subs_epu8(_mm_set1_epi8((char)(half > low ? half : low)), halves);
 
 	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(few, _mm_setzero_si128()));
+}
+
+/* The one with the greatest half of some ways. */
+static inline uint32_t kh_text_top_way(const uint8_t *half, uint32_t ways)
+{
+	uint32_t top = 0, most = 0;
+
+	for (; ways != 0; ways &= ways - 1) {
+		const uint32_t i = (uint32_t)__builtin_ctz(ways);
+
+		top = half[i] > most ? i : top;
+		most = half[i] > most ? half[i] : most;
+	}
+	return top;
 }
 
 /* The number, of KH_ASIDES, of a way to lie that is bit i of these. */
 static inline uint32_t kh_text_number_of_way(uint32_t i)
 {
 	return i < KH_END_ASIDE ? 2 * (KH_END_ASIDE - i) : 2 * (i - KH_END_ASIDE) + 1;
+}
+
+static inline uint32_t kh_text_way_of_number(uint32_t i)
+{
+	return i % 2 ? KH_END_ASIDE + i / 2 : KH_END_ASIDE - i / 2;
 }
 #endif
 

@@ -5,39 +5,11 @@
 #include <stdbool.h>
 #include "text/asides.h"
 #include "text/seen.h"
+#include "text/sum.h"
 #include "text/take.h"
 #include "text/text.h"
 
 /* --- the best stretch ------------------------------------------------------------- */
-/* A sum over columns, which begins anew where it comes to 0. */
-typedef struct kh_text_sum {
-	uint32_t now;
-	uint32_t from, wrong;           /* its first column, and its mismatches */
-	kh_alignment best;
-} kh_text_sum;
-
-static KH_HD void kh_text_add_matches(kh_text_sum *s, uint32_t from, uint32_t to)
-{
-	s->now += to - from;
-	if (s->now > s->best.score) {
-		s->best.score = s->now;
-		s->best.matches = to - s->from - s->wrong;
-		s->best.columns = to - s->from;
-		s->best.from = s->from;
-		s->best.to = to;
-	}
-}
-
-/* Adds n mismatches, of which the first one is at column `at`. */
-static KH_HD void kh_text_add_mismatches(kh_text_sum *s, uint32_t at, uint32_t n)
-{
-	const bool on = s->now > n;
-
-	s->from = on ? s->from : at + n;
-	s->wrong = on ? s->wrong + n : 0;
-	s->now = on ? s->now - n : 0;
-}
-
 typedef struct kh_text_columns {
 	uint32_t from, to;
 } kh_text_columns;
@@ -63,22 +35,6 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 	const uint64_t x = kh_laid_differ(l, l->read->base[w], (uint64_t)(at + (int64_t)i), skip);
 
 	return (x | l->read->unknown[w]) >> 2 * skip << 2 * skip;
-}
-
-/* Adds the columns of a word that do not match, both bits of each: so a run is one of bits, too.
- * Of the columns in front of `done` all is known. */
-static KH_HD void kh_text_add_word(kh_text_sum *s, uint32_t *done, uint32_t word, uint64_t x)
-{
-	while (x != 0) {
-		const uint32_t first = kh_text_lowest(x);
-		const uint64_t behind = x + (x & (0 - x));
-		const uint32_t end = behind != 0 ? kh_text_lowest(behind) : 32;
-
-		kh_text_add_matches(s, *done, word + first);
-		kh_text_add_mismatches(s, word + first, end - first);
-		*done = word + end;
-		x &= behind;
-	}
 }
 
 #ifdef KH_TEXT_SSE2
@@ -207,13 +163,12 @@ static inline void kh_text_try_aside(const kh_laid *l, int64_t at, uint32_t i, u
 	}
 }
 
-/* kh_text_fit_aside, where halves of sums say which ways are to be compared: a sum is twice that
- * and 5 more at most.  A score of KH_END_SCORE has 9 of that, which is not even. */
+/* kh_text_fit_aside, where halves of sums say which ways are to be compared. */
 static inline kh_text_aside kh_text_fit_by_halves(const kh_laid *l, int64_t at, bool here,
 						  uint32_t from, uint32_t to)
 {
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
-	uint32_t which = KH_ASIDES, left = (1u << (KH_ASIDES - 1)) - 1;
+	uint32_t which = KH_ASIDES, left = KH_ALL_WAYS;
 
 	if (here)
 		kh_text_try_aside(l, at, 0, from, to, &best, &which);
@@ -223,23 +178,13 @@ static inline kh_text_aside kh_text_fit_by_halves(const kh_laid *l, int64_t at, 
 	uint8_t half[KH_ASIDES - 1];
 
 	_mm_storeu_si128((__m128i *)half, halves);
-	for (;;) {
-		const uint32_t least = (best.fit.score + KH_GAP_COST - 5 + 1) / 2;
-		uint32_t top = 0;
+	while ((left &= kh_text_ways_better(halves, best.fit.score)) != 0) {
+		const uint32_t top = kh_text_top_way(half, left);
 
-		left &= kh_text_ways_with(halves, least > (KH_END_SCORE - 4) / 2
-							  ? least : (KH_END_SCORE - 4) / 2);
-		if (left == 0)
-			return best;
-		for (uint32_t may = left, most = 0; may != 0; may &= may - 1) {
-			const uint32_t i = (uint32_t)__builtin_ctz(may);
-
-			top = half[i] > most ? i : top;
-			most = half[i] > most ? half[i] : most;
-		}
 		left &= ~(1u << top);
 		kh_text_try_aside(l, at, kh_text_number_of_way(top), from, to, &best, &which);
 	}
+	return best;
 }
 #endif
 
@@ -287,19 +232,9 @@ static KH_HD_CALLED kh_text_aside kh_text_try_asides(const kh_laid *l, int64_t a
 static KH_HD kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here, uint32_t from,
 					     uint32_t to)
 {
-#ifndef __CUDACC__
-	if (l->seen && to - from <= KH_END_WINDOW && kh_text_is_inside(l, at, from, to)) {
-		uint32_t slot;
-		const kh_text_window_seen w = kh_text_see(l, at, here, from, to, &slot);
-		const kh_text_aside *seen = kh_text_seen_so(l->seen, &w, slot);
-		kh_text_aside best = seen ? *seen : kh_text_try_asides(l, at, here, from, to);
-
-		if (seen)
-			best.at += at;
-		else
-			kh_text_keep_seen(l->seen, &w, slot, &best, at);
-		return best;
-	}
+#ifdef KH_TEXT_SSE2
+	if (here && l->seen && to - from <= KH_END_WINDOW && kh_text_is_inside(l, at, from, to))
+		return kh_text_fit_window(l, at, from, to);
 #endif
 	return kh_text_try_asides(l, at, here, from, to);
 }

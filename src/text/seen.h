@@ -1,34 +1,46 @@
 /*
- * seen.h - windows of a read, and the text that they were compared with
+ * seen.h - windows of a part of a long read, and the text that they were compared with
  *
- * Close species and their strains have much of their text in common.  So half of the windows of a
- * nanopore read are compared with text that a window was compared with before, at another place.
+ * Close species and their strains have much of their text in common.  So a window is mostly
+ * compared with text that is the same as at another place, where nothing need be compared again, or
+ * differs from that in a few bases.  Then it has hardly another sum there in any way to lie: by a
+ * base that differs a sum becomes 2 greater at most.  So the best way of that place is tried, and
+ * nearly always no other one could be better.
  */
 #ifndef KH_TEXT_SEEN_H
 #define KH_TEXT_SEEN_H
 
 #include <string.h>
 #include "text/asides.h"
+#include "text/sum.h"
 
 enum {
 	KH_SEEN_WINDOWS = 96,           /* the first ones are kept */
-	KH_SEEN_SLOTS = 256,
+	KH_SEEN_SLOTS = 64,
+	KH_SEEN_NEAR = 6,               /* bases that differ, at most */
 	KH_SEEN_WORDS = (KH_END_WINDOW + 2 * KH_END_ASIDE + 31) / 32
 };
 
-/* A window, the text beside it and below it, and the alleles there, or zeros. */
+/* A window, its bases, the text beside it and below it, and the alleles there, or zeros; and what
+ * was found. */
 typedef struct kh_text_window_seen {
 	const kh_oriented *read;
-	uint64_t columns;               /* from, to, and if it may lie at its place itself */
+	uint32_t from, to;
+	uint64_t base[2];
 	uint64_t text[KH_SEEN_WORDS], alleles[KH_SEEN_WORDS];
+	kh_text_aside best;             /* `at` less that of its place */
+	uint8_t half[KH_ASIDES - 1];    /* of the sum in each way but 0, as kh_text_halves has it */
+	uint8_t here;                   /* the sum in way 0 */
+	uint8_t way;                    /* the best one */
+	bool bounded;                   /* half and here are known */
+	uint8_t next;                   /* of the same slot, plus 1 */
 } kh_text_window_seen;
 
 /* To be forgotten before it is asked. */
 typedef struct kh_text_seen {
 	uint32_t n;
 	uint8_t slot[KH_SEEN_SLOTS];    /* number of a window, plus 1 */
-	kh_text_window_seen window[KH_SEEN_WINDOWS];
-	kh_text_aside best[KH_SEEN_WINDOWS];    /* of each; `at` less that of its place */
+	kh_text_window_seen window[KH_SEEN_WINDOWS + 1];        /* the last one is not kept */
 } kh_text_seen;
 
 #ifndef __CUDACC__
@@ -37,51 +49,221 @@ static inline void kh_text_see_nothing(kh_text_seen *s)
 	s->n = 0;
 	memset(s->slot, 0, sizeof s->slot);
 }
+#endif
 
-static inline void kh_text_see_words(const uint32_t *text, uint64_t at, uint32_t n,
-				     uint64_t to[KH_SEEN_WORDS])
+#ifdef KH_TEXT_SSE2
+/* --- a window --------------------------------------------------------------------------- */
+/* The bases from base i on that the mask has. */
+static inline void kh_text_see_words(const uint32_t *text, uint64_t i,
+				     const uint64_t mask[KH_SEEN_WORDS], uint64_t *to)
 {
-	for (uint32_t i = 0; 32 * i < n; i++)
-		to[i] = kh_text_bases(text, at + 32 * i) &
-			kh_text_first(n - 32 * i < 32 ? n - 32 * i : 32);
+	const __m128i two = _mm_loadu_si128((const __m128i *)mask);
+
+	_mm_storeu_si128((__m128i *)to, _mm_and_si128(kh_text_two(text, i), two));
+	to[2] = kh_text_bases(text, i + 64) & mask[2];
 }
 
-/* A window of KH_END_WINDOW columns at most, and its slot. */
-static inline kh_text_window_seen kh_text_see(const kh_laid *l, int64_t at, bool here,
-					      uint32_t from, uint32_t to, uint32_t *slot)
+/* The first n bases of some words. */
+static inline void kh_text_see_mask(uint32_t n, uint64_t mask[KH_SEEN_WORDS])
+{
+	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++)
+		mask[i] = n > 32 * i ? kh_text_first(n - 32 * i) : 0;
+}
+
+/* A window of KH_END_WINDOW columns at most. */
+static inline void kh_text_see(kh_text_window_seen *w, const kh_laid *l, int64_t at, uint32_t from,
+			       uint32_t to)
 {
 	const uint64_t first = (uint64_t)(at + from - KH_END_ASIDE);
-	const uint32_t n = to - from + 2 * KH_END_ASIDE;
-	kh_text_window_seen w = { l->read, (uint64_t)here << 32 | from << 16 | to, { 0 }, { 0 } };
-	uint64_t x = w.columns;
+	uint64_t mask[KH_SEEN_WORDS];
 
-	kh_text_see_words(l->text, first, n, w.text);
+	w->read = l->read;
+	w->from = from;
+	w->to = to;
+	kh_text_see_mask(to - from + 2 * KH_END_ASIDE, mask);
+	kh_text_see_words(l->text, first, mask, w->text);
 	if (l->alleles)
-		kh_text_see_words(l->alleles, first, n, w.alleles);
-	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++)
-		x = (x ^ w.text[i] ^ w.alleles[i] << 1) * UINT64_C(0x9e3779b97f4a7c15);
-	*slot = (uint32_t)(x >> 56) % KH_SEEN_SLOTS;
-	return w;
+		kh_text_see_words(l->alleles, first, mask, w->alleles);
+	else
+		memset(w->alleles, 0, sizeof w->alleles);
 }
 
-/* What was found in the same window; NULL: it was not seen. */
-static inline const kh_text_aside *kh_text_seen_so(const kh_text_seen *s,
-						   const kh_text_window_seen *w, uint32_t slot)
+/* Is the text of two windows the same, and are the alleles? */
+static inline bool kh_text_seen_same(const kh_text_window_seen *a, const kh_text_window_seen *b)
 {
-	const uint32_t i = s->slot[slot];
+	const __m128i *x = (const __m128i *)a->text, *y = (const __m128i *)b->text;
+	__m128i differ = _mm_setzero_si128();
 
-	return i > 0 && memcmp(&s->window[i - 1], w, sizeof *w) == 0 ? &s->best[i - 1] : NULL;
+	for (uint32_t i = 0; i < 2 * KH_SEEN_WORDS / 2; i++)
+		differ = _mm_or_si128(differ, _mm_xor_si128(_mm_loadu_si128(x + i),
+							    _mm_loadu_si128(y + i)));
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(differ, _mm_setzero_si128())) == 0xffff;
 }
 
-static inline void kh_text_keep_seen(kh_text_seen *s, const kh_text_window_seen *w, uint32_t slot,
-				     const kh_text_aside *best, int64_t at)
+/* In how many bases does the text of two windows differ: in what bases a read has for a match? */
+static inline uint32_t kh_text_seen_differ(const kh_text_window_seen *a,
+					   const kh_text_window_seen *b)
 {
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++) {
+		const uint64_t text = a->text[i] ^ b->text[i];
+
+		/* what is the text here may be the allele there */
+		n += kh_text_differ(a->alleles[i], b->alleles[i]) |
+		     (kh_text_differ(text, 0) & kh_text_differ(text, a->alleles[i]));
+	}
+	return kh_text_count(n);        /* counts of two bits */
+}
+
+/* Takes its bases out of the read. */
+static inline void kh_text_see_read(kh_text_window_seen *w)
+{
+	const uint64_t *base = w->read->base + w->from / 32;
+	const uint32_t sh = 2 * (w->from % 32), words = (w->to - 1) / 32 - w->from / 32;
+
+	for (uint32_t i = 0; i < 2; i++)
+		w->base[i] = (i <= words ? base[i] >> sh : 0) |
+			     (i + 1 <= words ? base[i + 1] << 1 << (63 - sh) : 0);
+}
+
+/* --- ways to lie ------------------------------------------------------------------------ */
+/* The columns that do not match in way i; others of these words do not count. */
+static inline uint64_t kh_text_window_wrong(const kh_text_window_seen *w, uint32_t i, uint32_t word)
+{
+	const uint32_t sh = 2 * (uint32_t)(KH_END_ASIDE + kh_text_aside_of(i));
+	const uint64_t *text = w->text + word, *alleles = w->alleles + word;
+	const uint64_t x = w->base[word] ^ (text[0] >> sh | text[1] << 1 << (63 - sh));
+	const uint64_t y = x ^ (alleles[0] >> sh | alleles[1] << 1 << (63 - sh));
+
+	return (x | x >> 1) & (y | y >> 1) & KH_TEXT_LOW;
+}
+
+/* The best stretch in way i. */
+static inline kh_alignment kh_text_window_stretch(const kh_text_window_seen *w, uint32_t i)
+{
+	kh_text_sum s = { 0, w->from, 0, { 0, 0, 0, 0, 0 } };
+	uint32_t done = w->from;
+
+	for (uint32_t word = 0; w->from + 32 * word < w->to; word++) {
+		const uint32_t first = w->from + 32 * word, left = w->to - first;
+		const uint64_t x = kh_text_window_wrong(w, i, word) &
+				   kh_text_first(left < 32 ? left : 32);
+
+		kh_text_add_word(&s, &done, first, x | x << 1);
+	}
+	if (done < w->to)
+		kh_text_add_matches(&s, done, w->to);
+	return s.best;
+}
+
+/* Compares a window in way i, which may be the best one. */
+static inline void kh_text_window_try(kh_text_window_seen *w, uint32_t i)
+{
+	kh_alignment fit = kh_text_window_stretch(w, i);
+
+	if (i == 0)
+		w->here = (uint8_t)fit.score;
+	else                            /* less than was known of it before */
+		w->half[kh_text_way_of_number(i)] =
+			(uint8_t)(fit.score > 5 ? (fit.score - 4) / 2 : 0);
+	fit.score = kh_text_less_gap(fit.score, i);
+	if (fit.score > w->best.fit.score ||
+	    (fit.score > 0 && fit.score == w->best.fit.score && i < w->way)) {
+		w->best.fit = fit;
+		w->best.at = kh_text_aside_of(i);
+		w->way = (uint8_t)i;
+	}
+}
+
+/* Compares it in all ways, of those that are left, that could be the best one. */
+static inline void kh_text_window_search(kh_text_window_seen *w, uint32_t left)
+{
+	const __m128i halves = _mm_loadu_si128((const __m128i *)w->half);
+
+	while ((left &= kh_text_ways_better(halves, w->best.fit.score)) != 0) {
+		const uint32_t top = kh_text_top_way(w->half, left);
+
+		left &= ~(1u << top);
+		kh_text_window_try(w, kh_text_number_of_way(top));
+	}
+}
+
+/* Compares a window as none before. */
+static inline void kh_text_window_alone(kh_text_window_seen *w, const kh_laid *l, int64_t at)
+{
+	kh_text_window_try(w, 0);
+	w->bounded = w->best.fit.score + KH_GAP_COST < w->to - w->from;
+	if (!w->bounded)
+		return;
+	_mm_storeu_si128((__m128i *)w->half, kh_text_halves(l, at, w->from, w->to));
+	kh_text_window_search(w, KH_ALL_WAYS);
+}
+
+/* Compares a window whose text differs in so many bases from that of another one. */
+static inline void kh_text_window_near(kh_text_window_seen *w, const kh_text_window_seen *near,
+				       uint32_t differ)
+{
+	const __m128i halves = _mm_loadu_si128((const __m128i *)near->half);
+	const uint32_t here = near->here + 2 * differ;
+	uint32_t left = KH_ALL_WAYS;
+
+	_mm_storeu_si128((__m128i *)w->half,
+			 _mm_adds_epu8(halves, _mm_set1_epi8((char)differ)));
+	if (near->best.fit.score > 0 && near->way > 0) {
+		left &= ~(1u << kh_text_way_of_number(near->way));
+		kh_text_window_try(w, near->way);
+	}
+	if (here >= KH_END_SCORE && here >= w->best.fit.score)
+		kh_text_window_try(w, 0);
+	kh_text_window_search(w, left);
+	w->bounded = false;
+}
+
+/* Compares it, and notes what was found.  near: the same columns beside other text, or NULL. */
+static inline void kh_text_window_fit(kh_text_seen *s, kh_text_window_seen *w, const kh_laid *l,
+				      int64_t at, const kh_text_window_seen *near, uint8_t *slot)
+{
+	const uint32_t differ = near ? kh_text_seen_differ(near, w) : KH_SEEN_NEAR + 1;
+
+	memset(&w->best, 0, sizeof w->best);
+	w->way = KH_ASIDES;
+	kh_text_see_read(w);
+	if (differ <= KH_SEEN_NEAR)
+		kh_text_window_near(w, near, differ);
+	else
+		kh_text_window_alone(w, l, at);
 	if (s->n == KH_SEEN_WINDOWS)
 		return;
-	s->window[s->n] = *w;
-	s->best[s->n] = *best;
-	s->best[s->n].at -= at;
-	s->slot[slot] = (uint8_t)++s->n;
+	w->next = *slot;
+	*slot = (uint8_t)++s->n;
+}
+
+/* As kh_text_fit_aside of fit.h, of a window of KH_END_WINDOW columns at most, which are all on the
+ * target, in all ways, and known. */
+static inline kh_text_aside kh_text_fit_window(const kh_laid *l, int64_t at, uint32_t from,
+					       uint32_t to)
+{
+	kh_text_seen *s = l->seen;
+	kh_text_window_seen *w = &s->window[s->n];
+	uint8_t *slot = &s->slot[(from + 5 * to) % KH_SEEN_SLOTS];
+	const kh_text_window_seen *near = NULL, *same = NULL;
+	kh_text_aside best;
+
+	kh_text_see(w, l, at, from, to);
+	for (uint32_t i = *slot; i > 0 && !same; i = s->window[i - 1].next) {
+		const kh_text_window_seen *x = &s->window[i - 1];
+
+		if (x->from != from || x->to != to || x->read != w->read)
+			continue;
+		same = kh_text_seen_same(x, w) ? x : NULL;
+		near = x->bounded ? x : near;
+	}
+	if (!same)
+		kh_text_window_fit(s, w, l, at, near, slot);
+	best = same ? same->best : w->best;
+	best.at += at;
+	return best;
 }
 #endif
 
