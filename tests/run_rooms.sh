@@ -20,7 +20,7 @@ rooms='
 	lib page
 	merge bracken
 	cuda/tables
-	cmd'
+	cuda/tables/bench cmd'
 cd "$KH_SRCDIR" || exit 1
 
 # "FILE INCLUDED" of every quoted include below the folders given.

@@ -2,8 +2,8 @@
  * filter.c - filters that are fed by sequence: rates, and false positives, of ours beside the
  * theory
  */
-#include "tests/bench/program/tables/bench_in.h"
-#include "tests/bench/program/tables/originals.h"
+#include "cuda/tables/bench/bench_in.h"
+#include "cuda/tables/bench/originals.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* kernels.cu - data for the bench, and the machine's limits */
-#include "tests/bench/program/tables/kernels.h"
+#include "cuda/tables/bench/kernels.h"
 
 #include "cuda/tables/views.cuh"
 #include "cuda/tables/hash.cuh"

@@ -2,9 +2,9 @@
  * cuco_filter.cu - NVIDIA's cuCollections: bloom_filter, which is given each k-mer of a sequence
  * for itself
  */
-#include "tests/bench/program/tables/originals/cuco_identity.cuh"
+#include "cuda/tables/bench/cuco_identity.cuh"
 #include <cuco/bloom_filter.cuh>
-#include "tests/bench/program/tables/originals/filter.cuh"
+#include "cuda/tables/bench/filter.cuh"
 
 struct cuco_filter {
 	static constexpr unsigned ANSWER = 8;

@@ -7,10 +7,10 @@
  * median.
  *
  * A profiler sees the first look-up of each line alone, and behind it the kernel that marks the
- * end of the line: so tests/bench/table_lines.py tells what ncu counted for which.
+ * end of the line: so cuda/tables/bench/table_lines.py tells what ncu counted for which.
  */
-#include "tests/bench/program/tables/bench_in.h"
-#include "tests/bench/program/tables/originals.h"
+#include "cuda/tables/bench/bench_in.h"
+#include "cuda/tables/bench/originals.h"
 
 #include <cuda_profiler_api.h>
 #include <math.h>

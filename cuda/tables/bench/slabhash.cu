@@ -7,7 +7,7 @@
  */
 #include <cuda_runtime.h>
 #include <slab_hash.cuh>
-#include "tests/bench/program/tables/originals/original.cuh"
+#include "cuda/tables/bench/original.cuh"
 
 static __global__ void tidy(uint32_t *values, size_t n, uint32_t missing)
 {

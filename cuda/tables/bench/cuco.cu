@@ -3,13 +3,13 @@
  * static_multimap.  Their bloom_filter is in cuco_filter.cu, for in one file both define the same
  * kernels.
  */
-#include "tests/bench/program/tables/originals/cuco_identity.cuh"
+#include "cuda/tables/bench/cuco_identity.cuh"
 #include <cuco/static_map.cuh>
 #include <cuco/static_multimap.cuh>
 #include <thrust/iterator/discard_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/tuple.h>
-#include "tests/bench/program/tables/originals/original.cuh"
+#include "cuda/tables/bench/original.cuh"
 
 template <class K, class V> struct cuco_map {
 	typedef K key_type;

@@ -2,7 +2,7 @@
 """Draws the papers' figures from the CSV of `kmerhash-bench tables`.
 
     kmerhash-bench tables > tables.csv
-    tests/bench/plot_tables.py tables.csv OUTDIR
+    cuda/tables/bench/plot_tables.py tables.csv OUTDIR
 
 One SVG a figure; a figure whose cases are not in the CSV is left out.
 """

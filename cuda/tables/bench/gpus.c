@@ -7,7 +7,7 @@
  * each. So as many values come back as were stored, and their sum is known. Times are the host's,
  * from call to return, data in place and table open; phases are of the last run.
  */
-#include "tests/bench/program/tables/bench_in.h"
+#include "cuda/tables/bench/bench_in.h"
 
 #include <string.h>
 #include "cuda/tables/dtable.h"

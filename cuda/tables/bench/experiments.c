@@ -1,5 +1,5 @@
 /* experiments.c - the papers' experiments, and the machine's limits */
-#include "tests/bench/program/tables/bench_in.h"
+#include "cuda/tables/bench/bench_in.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <warpcore/bucket_list_hash_table.cuh>
 #include <warpcore/multi_value_hash_table.cuh>
 #include <warpcore/single_value_hash_table.cuh>
-#include "tests/bench/program/tables/originals/original.cuh"
+#include "cuda/tables/bench/original.cuh"
 
 template <class K, class V> struct warpcore_map {
 	typedef K key_type;

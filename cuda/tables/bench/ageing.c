@@ -1,5 +1,5 @@
 /* ageing.c - look-ups of keys that are not there, at high load; what erasing costs later */
-#include "tests/bench/program/tables/bench_in.h"
+#include "cuda/tables/bench/bench_in.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/bench/program/measure.h"
+#include "cuda/tables/bench/measure.h"
 
 static const char usage[] =
 	"Usage: kmerhash-bench [options] tables\n"

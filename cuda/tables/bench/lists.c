@@ -1,5 +1,5 @@
 /* lists.c - many values a key: as many for each, or by laws that make some frequent */
-#include "tests/bench/program/tables/bench_in.h"
+#include "cuda/tables/bench/bench_in.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include <thrust/iterator/transform_iterator.h>
 #include <thrust/iterator/transform_output_iterator.h>
 #include "cuda/tables/host.cuh"
-#include "tests/bench/program/tables/originals.h"
+#include "cuda/tables/bench/originals.h"
 
 template <class P, class K, class V> struct original_pair {
 	const K *keys;

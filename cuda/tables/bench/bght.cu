@@ -3,7 +3,7 @@
  * 32-bit keys and values, in buckets of 4 and of 16 slots
  */
 #include <bght/bcht.hpp>
-#include "tests/bench/program/tables/originals/original.cuh"
+#include "cuda/tables/bench/original.cuh"
 
 template <class K, class V, int SLOTS> struct bght_map {
 	typedef K key_type;

@@ -13,7 +13,7 @@ using gallatin::utils::typed_atomic_write; /* they name it so */
 }
 }
 #include <warpSpeed/tables/p2_hashing_metadata.cuh>
-#include "tests/bench/program/tables/originals/original.cuh"
+#include "cuda/tables/bench/original.cuh"
 
 #define LANES 4
 #define SLOTS 32

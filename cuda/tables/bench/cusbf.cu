@@ -5,7 +5,7 @@
  * A k-mer and its reverse complement are two to it.
  */
 #include <cusbf/filter.cuh>
-#include "tests/bench/program/tables/originals/filter.cuh"
+#include "cuda/tables/bench/filter.cuh"
 
 struct cusbf_filter {
 	static constexpr unsigned ANSWER = 8;

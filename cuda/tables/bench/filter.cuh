@@ -8,7 +8,7 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include "cuda/tables/host.cuh"
-#include "tests/bench/program/tables/originals.h"
+#include "cuda/tables/bench/originals.h"
 
 /* The canonical k-mer at a base of a sequence without masked ones. */
 struct original_kmer {

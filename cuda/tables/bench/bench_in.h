@@ -7,8 +7,8 @@
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
-#include "tests/bench/program/measure.h"
-#include "tests/bench/program/tables/kernels.h"
+#include "cuda/tables/bench/measure.h"
+#include "cuda/tables/bench/kernels.h"
 #include "cuda/tables/table.h"
 
 #define RUNS_MAX 32

@@ -4,7 +4,7 @@
  * show; with one bucket a key, and with two
  */
 #include <merlin_hashtable.cuh>
-#include "tests/bench/program/tables/originals/original.cuh"
+#include "cuda/tables/bench/original.cuh"
 
 template <class K, class V, nv::merlin::TableMode MODE> struct hkv_map {
 	typedef K key_type;

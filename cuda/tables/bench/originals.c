@@ -1,6 +1,6 @@
 /* originals.c - which tables of other authors were compiled in */
 #include <config.h>
-#include "tests/bench/program/tables/originals.h"
+#include "cuda/tables/bench/originals.h"
 
 #include <string.h>
 
