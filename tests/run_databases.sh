@@ -55,7 +55,7 @@ recipe ftp
 check "ftp: the taxa" test "$(taxa ftp.khdb)" = "NZ_1.1	562"
 
 # --- GTDB -----------------------------------------------------------------------------------------
-g=gtdb_genomes_reps/gtdb_genomes_reps_r226/database/GCF/000/005
+g=gtdb_genomes_reps_r226/database/GCF/000/005
 mkdir -p $g/845 $g/999
 gzip -c bacteria/ncbi_dataset/data/*/*.fna >$g/845/GCF_000005845.2_genomic.fna.gz
 { echo ">NZ_3.1 new"; random 5000 5; } | gzip -c >$g/999/GCA_000005999.1_genomic.fna.gz
@@ -74,6 +74,15 @@ check "gtdb: its names" grep -q '	|	Methanobrevibacter_A smithii	|		|	scientific
 if command -v taxonkit >/dev/null; then
 	check "gtdb: TaxonKit reads it" sh -c 'echo 562 | taxonkit --data-dir gtdb_taxdump lineage | grep -q "Gammaproteobacteria;.*;Escherichia coli"'
 else skip "gtdb: TaxonKit reads it" "no taxonkit"; fi
+
+rna() { random "$@" | tr T U; }
+{ echo ">AB1.1.1500 Bacteria;Pseudomonadota;Gammaproteobacteria;Enterobacterales;Enterobacteriaceae;Escherichia;Escherichia coli"; rna 1500 6
+echo ">AB2.1.1500 Bacteria;Bacillota;Bacilli;Lactobacillales;Streptococcaceae;Streptococcus;Streptococcus mitis"; rna 1500 7; } |
+	gzip -c >SILVA_138.2_SSURef_NR99_tax_silva.fasta.gz
+recipe silva
+{ echo ">r"; random 1500 7 | cut -c 401-650; } >read.fa
+classify --db silva.khdb --use-names read.fa >got
+check "silva: a read of one region" grep -q "Streptococcus mitis" got
 
 recipe fungi
 check "fungi: the taxa" test "$(taxa fungi.khdb)" = "NC_001133.9	4932"
