@@ -34,7 +34,8 @@ static const kh_opt opts[] = {
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
 		"as classify is going to be run [0]"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
-	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_TEXT("device", 0, AT(device), "NAME",
+		"auto (all GPUs, else the CPU), cpu, cuda or cuda:0,2 [auto]"),
 	KH_OPTS_COMMON,
 	KH_OPTS_END
 };

@@ -56,7 +56,7 @@ static const kh_opt opts[] = {
 	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
 		"fail if more sequences have no taxon [0.05]"),
 	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
-		"keep at most this much of features in memory, the rest on disk"),
+		"k-mers take at most this much memory, the rest is on disk"),
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
 	KH_OPTS_COMMON,
 	KH_GONE("allow-unmapped", "--max-unmapped 1 does the same"),

@@ -29,7 +29,7 @@ const kh_opt kh_classify_opts[] = {
 		"                                   paf or paf.gz, sam or sam.gz\n"
 		"                                   [lines,report,json]"),
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
-		"many samples: a table of sample, reads1, reads2"),
+		"many samples: a table of sample, reads1, reads2, perhaps control"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
 		"of samples: SAMPLE.report, SAMPLE.json and SAMPLE.tsv go there"),
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
@@ -39,7 +39,7 @@ const kh_opt kh_classify_opts[] = {
 		"candidates of a --db; one of each: only reads that several parts\n"
 		"                                   know are compared"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
-		"features of a read that must agree with the call [0]"),
+		"share of a read's 12-mers that must match the called reference [0]"),
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
 		"calls are checked by what the whole sample says"),
 	KH_TEXT("profile", 0, AT(profile), "FILE",
@@ -53,7 +53,8 @@ const kh_opt kh_classify_opts[] = {
 		"                                   (taxids or names) only"),
 	KH_LIST("exclude", 'x', AT(exclude), "TAXA",
 		"reads of these clades go to neither file"),
-	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_TEXT("device", 0, AT(device), "NAME",
+		"auto (all GPUs, else the CPU), cpu, cuda or cuda:0,2 [auto]"),
 	KH_OPTS_COMMON,
 	KH_GONE("output-format", "--write has lines, lines.gz or neither"),
 	KH_GONE("report-minimizer-data", "--set distinct does the same"),
