@@ -95,7 +95,7 @@ def wrong_cells(folder):
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "a species: reads of species without a reference, in nine simulated samples of 30,000 reads or pairs", \
+                yield "species calls: reads of species without a reference, in nine simulated samples of 30,000 reads or pairs", \
                     column, shown, name, r
 
 
