@@ -34,6 +34,9 @@ check "--exclude" c --exclude 76804 --classified-out c.fq --unclassified-out u.f
 awk -F '\t' '$1 == "C" { print $2 }' o.tsv | sed 's|/.*||' >all; called $corona >gone; grep -vxFf gone all >want
 ids c.fq >got; same want got "--exclude: not in the one"
 called 0 >want; ids u.fq >got; same want got "--exclude: and not in the other"
+expect 0 "warning: --exclude leaves --unclassified-out as it is.*; --extract 76804 --unclassified-out FILE has all reads but" \
+	"--exclude and the unclassified alone" "$kmerhash" classify --db a.khdb --output o.tsv --exclude 76804 --unclassified-out u.fq all_1.fq
+ids u.fq >got; same want got "--exclude and the unclassified alone: these"
 check "--extract and --exclude" c --extract 10239 --exclude 76804 --classified-out c.fq --unclassified-out u.fq all_1.fq
 called 0 $corona >no; awk -F '\t' '{ print $2 }' o.tsv | sed 's|/.*||' | grep -vxFf no >want
 ids c.fq >got; same want got "--extract and --exclude: what is left"
@@ -47,8 +50,11 @@ check "of samples: other clades" "$kmerhash" classify --db a.khdb --samples shee
 check "of samples: are other parameters" test "$(wc -l <out/s.clean_1.fq)" -lt "$(wc -l <u_1.fq)"
 check "with a second pass" c --sample-pass --extract 76804 --classified-out c.fq --unclassified-out u.fq all_1.fq
 called $corona >want; ids c.fq >got; same want got "with a second pass: of the calls that it makes"
+expect 0 "--paf and --sam have the reads that --extract and --exclude choose by the calls before --sample-pass" "with a second pass: SAM" \
+	"$kmerhash" classify --db a.khdb --device cpu --output o.tsv --sample-pass --extract 76804 --sam a.sam all_1.fq
+c --device cpu --extract 76804 --sam b.sam all_1.fq; same a.sam b.sam "with a second pass: SAM of the first calls"
 
-expect 2 'exclude: "Homo" is neither a taxid nor the name' "unknown taxa" c --extract 9606 --exclude Homo,1 --classified-out c2.fq all_1.fq
+expect 2 'exclude: "Homo" is neither a taxid nor the name .*.kmerhash inspect --find .Homo. looks for' "unknown taxa" c --extract 9606 --exclude Homo,1 --classified-out c2.fq all_1.fq
 cp .err errors
 check "unknown taxa: all at once" grep -q 'extract: taxid 9606 is no taxon' errors
 nothing_left "unknown taxa" c2.fq

@@ -210,6 +210,21 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	return check_profile(v->profile, err);
 }
 
+/* What a choice of reads does not do. */
+static void warn_of_choice(const struct classify_values *v)
+{
+	const bool aligns = kh_classify_aligns(v);
+
+	if (v->exclude.n && !v->extract.n && v->unclassified && !v->classified && !aligns)
+		kh_log(KH_WARN, "--exclude leaves --unclassified-out as it is, with unclassified "
+		       "reads only; --extract %s --unclassified-out FILE has all reads but those "
+		       "of the clade", v->exclude.v[0]);
+	if (v->sample_pass && aligns && (v->extract.n || v->exclude.n))
+		kh_log(KH_WARN, "--paf and --sam have the reads that --extract and --exclude "
+		       "choose by the calls before --sample-pass; --classified-out, "
+		       "--unclassified-out and the lines have the final calls");
+}
+
 static int check_parts(struct classify *j, kh_err *err)
 {
 	struct classify_values *v = &j->v;
@@ -260,6 +275,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	if ((rc = check_parts(j, err)))
 		return rc;
 	check_kraken(j);
+	warn_of_choice(v);
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
 	if (v->distinct && v->zero_counts && !j->kraken) {
 		kh_log(KH_WARN, "--set zero-counts is left out beside --set distinct");

@@ -46,8 +46,9 @@ static int mark_name(const struct marking *m, kh_span name, kh_err *err)
 
 	if (taxon == KH_NO_TAXON)
 		return kh_errs_note(m->errs, err, KH_EUSAGE, "--%s: \"%s\" is neither a taxid nor "
-				    "the name of a taxon of the database", m->option,
-				    kh_span_show(name).s);
+				    "the name of a taxon of the database (kmerhash inspect --find "
+				    "'%s' looks for names like it)", m->option,
+				    kh_span_show(name).s, kh_span_show(name).s);
 	if (other != KH_NO_TAXON)
 		return kh_errs_note(m->errs, err, KH_EUSAGE, "--%s: \"%s\" is the name of several "
 				    "taxa, such as taxid %u (%s, below %.60s) and taxid %u (%s, "
