@@ -99,6 +99,8 @@ expect 2 "from 2 to" "a length that is none" distrib --db w -l 100,x w/a.fa
 expect 2 "from 2 to" "an empty length" distrib --db w -l 100, w/a.fa
 expect 2 "100 is named twice" "a length twice" distrib --db w -l 100,50,100 w/a.fa
 expect 2 "5 is less than a k-mer" "a length below k" distrib --db w -l 5 -O none w/a.fa w/b.fa
+mkdir k2; : >k2/taxo.k2d
+expect 2 "k2 is a database of Kraken 2: bracken-build" "a database of Kraken 2" "$kmerhash" bracken-distrib --db k2 w/a.fa
 expect 2 "db FILE is needed" "no database" env -u KMERHASH_DB "$kmerhash" bracken-distrib w/a.fa
 cp w/a.fa database50mers.kmer_distrib
 expect 2 "is both" "a table over a reference" distrib --db w -l 50 -O . database50mers.kmer_distrib w/b.fa

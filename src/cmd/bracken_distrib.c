@@ -9,6 +9,7 @@
 #include "bracken/distrib.h"
 #include "build/references.h"
 #include "cmd/options.h"
+#include "db/kraken.h"
 #include "io/paths.h"
 #include "io/text.h"
 #include "run/load.h"
@@ -140,6 +141,9 @@ static int prepare(struct job *j, int n, char **operand, kh_err *err)
 
 	if (!rc && (!j->v.db || !*j->v.db))
 		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	if (!rc && kh_db_is_kraken(j->v.db))
+		return kh_fail(err, KH_EUSAGE, "%s is a database of Kraken 2: bracken-build, of "
+			       "Bracken, makes its tables", j->v.db);
 	if (rc || (rc = find_references(j, n, operand, err)) ||
 	    (rc = kh_db_find(&j->file, j->v.db, err)) || (rc = name_tables(j, err)))
 		return rc;
