@@ -27,6 +27,8 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 		const uint32_t base = (128 << 16) - kh_log2q(p->length);
 
 		for (uint32_t cell = 0; cell < KH_CELLS; cell++) {
+			if (!w->used[cell])
+				continue;
 			const kh_parts d = kh_parts_of(w, p, cell);
 
 			w->logs[i * KH_CELLS + cell] = (kh_logs) {

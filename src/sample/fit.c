@@ -18,7 +18,8 @@ enum {
 	WIDER = 20,             /* least distance where both are one strain's */
 	WIDE_LEAST = 50,        /* and the least of the farther one */
 	PART = 20 * 256,        /* fragments that a part of a relative's must have */
-	PERCENT = KH_WEIGHT_ONE / 100
+	PERCENT = KH_WEIGHT_ONE / 100,
+	LOGS_OFF = 8            /* logarithms of two densities may be off by so much */
 };
 
 /* Logarithms of likelihoods are in 1/2^24 bits. Two divergences must be better than one by 10
@@ -35,7 +36,9 @@ enum {
 /* The cells that have fragments. */
 struct cells {
 	uint64_t many[KH_CELLS], total;
+	uint64_t part[KH_CELLS];        /* the share of the total, in 1/2^20, rounded up */
 	uint16_t f[KH_SHAPES][KH_CELLS];
+	uint32_t mixed[KH_JUNK][KH_CELLS], least[KH_CELLS];     /* shapes.h */
 	uint32_t n;
 };
 
@@ -56,8 +59,13 @@ static void gather(struct cells *c, const kh_shapes *s, const uint64_t many[KH_C
 		c->total += many[i];
 		for (uint32_t x = 0; x < KH_SHAPES; x++)
 			c->f[x][c->n] = s->f[x][i];
+		for (uint32_t x = 0; x < KH_JUNK; x++)
+			c->mixed[x][c->n] = s->mixed[x][i];
+		c->least[c->n] = s->least[i];
 		c->n++;
 	}
+	for (uint32_t i = 0; i < c->n; i++)
+		c->part[i] = (c->many[i] << 20) / c->total + 1;
 }
 
 static uint64_t density(const struct cells *c, const struct mixture *m, uint32_t i)
@@ -157,18 +165,104 @@ static struct mixture finish(const struct cells *c, struct leaders *l)
 	return l->m[best];
 }
 
-/* Of one divergence and junk: of the shapes from `first` on, before `end`. */
-static struct mixture best_single(const struct cells *c, uint32_t first, uint32_t end)
+/* The logarithm by which a mixture is likelier at most, for each fragment, of the mean of density / g,
+ * in 1/2^43.  Weights sum to KH_WEIGHT_ONE and 3 at most; each logarithm may be off by 4. */
+static int64_t gain_of(uint64_t mean)
+{
+	return (int64_t)kh_log2q(mean) - (INT64_C(43) << 16) + 2 * LOGS_OFF;
+}
+
+/* The best one of one divergence and junk. */
+struct single {
+	struct mixture m;
+	int64_t tried;                  /* its likelihood when mixtures were compared first */
+};
+
+/* Compares those of the shapes of a set, as bits. */
+static struct single best_of(const struct cells *c, uint32_t set)
 {
 	struct leaders l = { .n = 0 };
+	int64_t tried[KH_SHAPES];
+	struct mixture m;
 
-	for (uint32_t a = first; a < end; a++) {
-		struct mixture m = start(a, KH_JUNK);
+	for (uint32_t a = 0; a < KH_SHAPES; a++)
+		if (set >> a & 1) {
+			m = start(a, KH_JUNK);
+			run(c, &m, ROUNDS_TRIED);
+			tried[a] = m.like;
+			enter(&l, &m);
+		}
+	m = finish(c, &l);
+	return (struct single) { m, tried[m.shape[0]] };
+}
 
-		run(c, &m, ROUNDS_TRIED);
-		enter(&l, &m);
+/* A first guess of it: the likeliest one at first. */
+static uint32_t guess(const struct cells *c)
+{
+	int64_t like[KH_JUNK];
+	uint32_t best = 0;
+
+	for (uint32_t a = 0; a < KH_JUNK; a++) {
+		like[a] = 0;
+		for (uint32_t i = 0; i < c->n; i++)
+			like[a] += (int64_t)c->many[i] *
+				   ((int64_t)c->mixed[a][i] - (INT64_C(36) << 16));
+		best = like[a] > like[best] ? a : best;
 	}
-	return finish(c, &l);
+	return best;
+}
+
+/* Most shapes explain the fragments so much worse than a guess that they need not be tried.  With the
+ * densities g of what the guess gave, another mixture is likelier by no more than the total times
+ * the logarithm of the mean of its density / g (see bound); and that mean is one of the means of
+ * its two parts, by weight.  So with a quarter of shape `a` or more it is no more than that of all
+ * of it, or of a quarter; and with less, no more than what any shape could make.  Returns the
+ * shapes that may reach a likelihood. */
+static uint32_t may_reach(const struct cells *c, const struct mixture *m, int64_t reached)
+{
+	uint64_t mean[KH_JUNK + 1] = { 0 };
+	int64_t least = 0;
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const uint64_t inverse = (UINT64_C(1) << 63) / density(c, m, i) + 1;
+
+		for (uint32_t a = 0; a <= KH_JUNK; a++)
+			mean[a] += c->part[i] * ((c->f[a][i] * inverse >> 20) + 1);
+		least += (int64_t)c->many[i] *
+			 ((int64_t)c->least[i] - (INT64_C(36) << 16) + LOGS_OFF);
+	}
+	if (least >= reached)
+		return (1 << KH_JUNK) - 1;
+	for (uint32_t a = 0; a < KH_JUNK; a++) {
+		const uint64_t quarter = mean[a] / 4 + mean[KH_JUNK] / 4 * 3 + 4;
+		const int64_t gain = gain_of(mean[a] > quarter ? mean[a] : quarter);
+
+		if (gain >= 65536 || m->like + gain * (int64_t)c->total >= reached)
+			set |= UINT32_C(1) << a;
+	}
+	return set;
+}
+
+/* The best one of one divergence, of those that are kept if all are tried.  If those that may reach
+ * the guess are no more than are kept, then the guess is, and what is likelier at first; only
+ * another one, which is the best in the end, may have been passed over. */
+static struct mixture best_strain(const struct cells *c)
+{
+	const uint32_t all = (1 << KH_JUNK) - 1, only = UINT32_C(1) << guess(c);
+	const struct single first = best_of(c, only);
+	const uint32_t set = only | may_reach(c, &first.m, first.tried < first.m.like
+							   ? first.tried : first.m.like);
+
+	if (set == only)
+		return first.m;
+	if (__builtin_popcount(set) <= KEPT) {
+		const struct single best = best_of(c, set);
+
+		if (best.m.shape[0] == first.m.shape[0] || best.tried >= first.tried)
+			return best.m;
+	}
+	return best_of(c, all).m;
 }
 
 static bool is_own(const struct mixture *one)
@@ -292,7 +386,7 @@ static bool has_part(const struct cells *c, const struct mixture *one, const str
 static bool find_pair(const struct cells *c, const struct mixture *one, struct mixture *two,
 		      bool *likelier)
 {
-	const struct mixture even = best_single(c, KH_EVEN, KH_SHAPES),
+	const struct mixture even = best_of(c, ((1 << KH_SHAPES) - 1) >> KH_EVEN << KH_EVEN).m,
 			     beside_even = best_pair(c, one, BESIDE_EVEN);
 
 	*two = best_pair(c, one, BESIDE);
@@ -324,23 +418,19 @@ static int64_t bound(const struct cells *c, const struct mixture *one)
 	for (uint32_t x = 0; x < one->n; x++)
 		weight[one->shape[x]] += one->weight[x] - one->weight[x] / 64;
 	for (uint32_t i = 0; i < c->n; i++) {
-		/* the share of the fragments, in 1/2^20, rounded up, as is all that follows */
-		const uint64_t part = (c->many[i] << 20) / c->total + 1;
 		uint64_t g = 0, inverse;
 
 		for (uint32_t x = 0; x < KH_SHAPES; x++)
 			g += weight[x] * c->f[x][i];
 		inverse = (UINT64_C(1) << 63) / g + 1;
-		/* f / g < 2^-9, as g has some of each shape */
+		/* f / g < 2^-9, as g has some of each shape; all that follows is rounded up */
 		for (uint32_t x = 0; x < KH_SHAPES; x++)
-			mean[x] += part * ((c->f[x][i] * inverse >> 20) + 1);
+			mean[x] += c->part[i] * ((c->f[x][i] * inverse >> 20) + 1);
 		like += (int64_t)c->many[i] * ((int64_t)kh_log2q(g) - (INT64_C(36) << 16));
 	}
 	for (uint32_t x = 0; x < KH_SHAPES; x++)
 		most = mean[x] > most ? mean[x] : most;
-	/* weights sum to KH_WEIGHT_ONE and 3 at most, so with all of it the mean is most / 2^43;
-	 * each logarithm may be off by 4 */
-	const int64_t gain = (int64_t)kh_log2q(most) - (INT64_C(43) << 16) + 16;
+	const int64_t gain = gain_of(most);
 
 	return gain < 65536 ? like + gain * (int64_t)c->total : INT64_MAX;
 }
@@ -377,7 +467,7 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 			  .low = FEW_SHAPE, .high = FEW_SHAPE };
 	if (c.total < KH_FEW)
 		return;
-	const struct mixture one = best_single(&c, 0, KH_JUNK);
+	const struct mixture one = best_strain(&c);
 	bool likelier = false;
 	const bool pair = may_be_pair(&c, &one) && find_pair(&c, &one, &two, &likelier);
 	const struct mixture m = pair ? two : one;

@@ -81,7 +81,8 @@ typedef struct kh_work {
 	uint32_t *due, n_due;           /* species to be fitted, as w->many has changed */
 	_Atomic uint32_t next;          /* the first of these that no thread has taken */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
-	kh_logs *logs;                  /* by species and cell, for decisions */
+	_Atomic bool used[KH_CELLS];    /* a class has this cell */
+	kh_logs *logs;                  /* by species and such a cell, for decisions */
 	uint64_t *decided;              /* as m->last, before that is known */
 	uint32_t *family;               /* by species: its family, or what is in its place */
 	uint32_t near_long;             /* the least share of a long fragment that a strain has */

@@ -226,6 +226,22 @@ static void divide(kh_shapes *s, const struct sums *sum)
 	}
 }
 
+static void mix(kh_shapes *s)
+{
+	for (uint32_t i = 0; i < KH_CELLS; i++) {
+		const uint64_t junk = s->f[KH_JUNK][i];
+		uint64_t most = 0;
+
+		for (uint32_t x = 0; x < KH_JUNK; x++) {
+			const uint64_t f = s->f[x][i];
+
+			s->mixed[x][i] = kh_log2q((9 * f + junk) * (1 << 20) / 10);
+			most = f > most ? f : most;
+		}
+		s->least[i] = kh_log2q((most << 18) + (junk << 20));
+	}
+}
+
 /* Threads take chances, and then shapes. */
 struct making {
 	const uint64_t *many;
@@ -312,6 +328,7 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 	if (!rc)
 		rc = kh_team_run(team, add_some, m, err);
 	divide(s, &m->sum);
+	mix(s);
 	free(m);
 	return rc;
 }

@@ -32,6 +32,9 @@ extern const uint16_t kh_divergence[KH_SHAPES];         /* in 1/1000 */
 typedef struct kh_shapes {
 	uint16_t f[KH_SHAPES][KH_CELLS];        /* within each size they sum to 65535, about */
 	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= KH_H_LEAST, in 1/65536 */
+	/* log2 in 1/65536 of densities in 1/2^36: of nine parts of a shape and one of junk, and no
+	 * less than with up to a quarter of any shape, and else junk */
+	uint32_t mixed[KH_JUNK][KH_CELLS], least[KH_CELLS];
 } kh_shapes;
 
 /* many[n]: how many fragments have n features.

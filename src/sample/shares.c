@@ -107,6 +107,8 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 		const kh_class *k = &c->at[i];
 		const uint32_t at = w->place[k->species[0]] - 1;
 
+		if (!w->used[k->cell])
+			w->used[k->cell] = true;
 		kh_cover_count(w, k);
 		kh_count_called(w, k);
 		if (k->species[1] != KH_NO_TAXON) {
