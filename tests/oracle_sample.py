@@ -24,6 +24,7 @@ E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
 D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
      50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
 JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY, GENUS = 17, 1 << 20, 10485, 283644, 75889, 26, 30
+EVEN = 99 * PERCENT
 CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
@@ -192,7 +193,7 @@ class Fit:
 
     def __init__(self, f, cells):
         self.n, self.long = sum(cells.values()), sum(x for cell, x in cells.items() if cell >= 128)
-        self.short, self.own_long, self.one = self.n - self.long, 65536, (0, 0)
+        self.short, self.own_long, self.one, self.even = self.n - self.long, 65536, (0, 0), None
         self.few = self.short < 1280
         if self.few:
             self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
@@ -202,6 +203,7 @@ class Fit:
         one, even = (best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in those])
                      for those in (range(JUNK), range(JUNK + 1, len(D))))
         self.one = one.shapes[0], one.weights[0]
+        self.even = self.find_even(f, cells)
         d, w = D[one.shapes[0]], one.weights[0]
         alone = (d <= 30 and w >= 83880) or (d <= 40 and w >= 366975) or (d <= 70 and w >= 838800)
         near = d <= 10 and w >= 891225
@@ -238,6 +240,15 @@ class Fit:
         self.weak = not clear if pair else alone and (w < 314550 or (d > 30 and w < 524250))
         self.shapes, self.weights = m.shapes, m.weights
         self.low, self.high = self.interval(f, cells, m)
+
+    def find_even(self, f, cells):
+        """The shape of nearly all, if one explains them nearly as well as with the weight that it has"""
+        shape, weight = self.one
+        if weight >= EVEN:
+            return shape
+        one = Mixture((shape, JUNK), (weight, ONE - weight)).run(f, cells, 0)
+        even = max((Mixture((a, JUNK), (EVEN, ONE - EVEN)).run(f, cells, 0) for a in range(JUNK)), key=lambda m: m.like)
+        return even.shapes[0] if even.like + 46472888 >= one.like else None
 
     def keep(self, weight):
         """Only so many fragments, which are near, are the species' own."""
@@ -470,7 +481,7 @@ class Sample:
         (one, weight), short = self.fits[s].one, {c: x for c, x in self.cells[s].items() if c < 128}
         seen = max(1, sum(x * self.shapes.seen[one][cell // 32] for cell, x in short.items()) // sum(short.values()))
         depth, are = min(64 << 20, (n << shift << 20) // length), n - self.blocks(s, shift)
-        even, far = weight >= ONE // 100 * 99, 1 + 1024 * seen // (65536 + 320 * D[one])
+        even, far = weight >= EVEN, 1 + 1024 * seen // (65536 + 320 * D[one])
         may, every = (max(0, n - (length * self.hit(s, depth, a) >> 34 + shift)) for a in (896 if even else far, 1024))
         alike = 61 if even else (weight >> 10) + 4 * D[one] - 890
         return every > 1 and 3072 * (are - may) > (every + 60) * alike
@@ -478,7 +489,7 @@ class Sample:
     def is_even(self, s):
         """All of its genes are there, and are as far"""
         n, share, off, *_ = self.cover.get(s, (0, 0, 0))
-        return not self.fits[s].by_long and n >= 40 and self.fits[s].one[1] >= ONE // 100 * 99 and 2 * share + 3 * off >= 2 * 973
+        return not self.fits[s].by_long and n >= 40 and self.fits[s].even is not None and share + 2 * off >= 973
 
     def count_lone(self):
         """Short fragments of which a species is the best alone, with a place, which is no chance"""
@@ -527,14 +538,15 @@ class Sample:
         little = len(f.shapes) == 3 and f.weights[0] < ONE // 20
         shape, weight = f.one
         if s not in self.refuted and not f.few and (not f.stands or little) and \
-                ((D[shape] <= 190 and self.is_even(s)) or
-                 (D[shape] <= 85 and weight >= ONE // 10 * 8 and self.lies_over(s, 881))):
+                (self.is_even(s) or (D[shape] <= 85 and weight >= ONE // 10 * 8 and self.lies_over(s, 881))):
+            if self.is_even(s):
+                shape, weight = f.even, max(weight, EVEN)
             f.stands, f.weak, f.low, f.high = True, False, shape, shape
             f.shapes, f.weights = [shape, JUNK], [weight, ONE - weight]
 
     def is_steady(self, s, f):
         return self.verdict[s] in THERE and not f.few and len(f.shapes) == 2 and self.lies_over(s, 768) and \
-            (f.weights[0] >= ONE // 100 * 99 or (f.weights[0] >= ONE // 10 * 7 and D[f.shapes[0]] >= 3))
+            (f.weights[0] >= EVEN or (f.weights[0] >= ONE // 10 * 7 and D[f.shapes[0]] >= 3))
 
     # --- what the text says of a species' own reads -----------------------------------
     def places_of(self, s, lie):

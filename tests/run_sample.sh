@@ -104,6 +104,14 @@ check "a strain that lacks none" agrees db.khdb all.fq
 check "that is one" verdict 10710 divergent
 check "a strain that is as far as some sisters are, and has all genes" agrees db.khdb farther.fq
 check "that is one" verdict 10710 divergent
+# all reads have an error in every tenth base
+sample 1500 perfect.fq 100 "$lambda:1:0" "$sars:1:0"
+python -c 'import random, sys; random.seed(7)
+for i, line in enumerate(sys.stdin):
+    bases = (random.choice("ACGT".replace(c, "")) if c in "ACGT" and random.random() < .1 else c for c in line)
+    sys.stdout.write("".join(bases) if i % 4 == 1 else line)' <perfect.fq >noisy.fq
+check "species whose reads have many errors" agrees db.khdb noisy.fq
+check "are there" sh -c 'test "$1 $2" = "divergent divergent"' - "$(of 10710 verdict)" "$(of 694009 verdict)"
 check "a fifth of a genome, near its reference" agrees db.khdb part.fq
 check "that is there" verdict 10710 present
 # T3, which is absent, has most long reads that are called T7, but those of T7 are near

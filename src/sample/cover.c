@@ -72,8 +72,6 @@ enum {
 	/* the same of one whose genes all are there and as far: .95, and nearly all of the weight;
 	 * S. pneumoniae on S. mitis has .89, S. bongori on S. enterica a weight of .95 */
 	AS_GOOD_AS_ALL = 973,
-	FARTHEST = 190,
-	EVEN = KH_WEIGHT_ONE / 100 * 99,
 	/* the cover, .75, divergence and weight of one strain whose fragments are all its own; what
 	 * is its reference has no genes that are far from it */
 	STEADY = 768,
@@ -210,14 +208,15 @@ static uint32_t find_lead(const kh_cover *c, const kh_probe *q)
 }
 
 /* --- what follows ------------------------------------------------------------------------- */
-/* All of its genes are there, and are as far: it may lie over as good as all of the genome, by one
- * and a half standard errors. */
-static bool is_even(const kh_presence *p)
+/* All of its genes are there, and are as far: it may lie over as good as all of the genome, by two
+ * standard errors, and its fragments may have one divergence, whose shape *shape becomes. */
+static bool is_even(const kh_work *w, const kh_presence *p, uint32_t *shape)
 {
 	const kh_cover *c = &p->cover;
 
-	return !p->by_long && c->n >= KH_COVER_LEAST && p->fit.one_weight >= EVEN &&
-	       2 * c->share + 3 * c->off >= 2 * AS_GOOD_AS_ALL;
+	return !p->by_long && c->n >= KH_COVER_LEAST &&
+	       c->share + 2 * c->off >= AS_GOOD_AS_ALL &&
+	       kh_fit_is_even(&p->fit, &w->m->shapes, w->many[p - w->m->at], shape);
 }
 
 static bool is_far(const kh_presence *p)
@@ -243,12 +242,14 @@ static uint64_t seen_of(const kh_work *w, const kh_presence *p)
  * together, nothing is said. */
 static bool lacks_genes(const kh_work *w, const kh_presence *p, uint64_t found)
 {
-	if (!is_far(p) || is_even(p))
+	uint32_t shape;
+
+	if (!is_far(p) || is_even(w, p, &shape))
 		return false;
 	const kh_probe *q = &w->probe[p - w->m->at];
 	const uint64_t d = kh_divergence[p->fit.one_shape],
 		       far = 1 + KH_COVER_ONE * seen_of(w, p) / (65536 + 64 * MORE_FAR * d);
-	const bool even = p->fit.one_weight >= EVEN;
+	const bool even = p->fit.one_weight >= KH_WEIGHT_EVEN;
 	const int64_t are = (int64_t)(p->cover.n - found), all = together(p, q, KH_COVER_ONE),
 		      may = together(p, q, even ? WITH_GENES : far),
 		      alike = (int64_t)(p->fit.one_weight >> 10) + ALIKE_FAR * (int64_t)d - ALIKE;
@@ -364,33 +365,35 @@ int kh_cover_make(kh_work *w, kh_err *err)
 	return rc;
 }
 
-void kh_cover_rescue(kh_presence *p)
+void kh_cover_rescue(const kh_work *w, kh_presence *p)
 {
 	kh_fit *f = &p->fit;
 	const uint32_t d = kh_divergence[f->one_shape];
+	uint32_t shape = f->one_shape, weight = f->one_weight;
 	/* a strain with little beside what would be a relative */
 	const bool little = f->kind == KH_FIT_PAIR && f->weight[0] < KH_WEIGHT_ONE / 20;
 
 	if (p->refuted || f->kind == KH_FIT_FEW || (f->own && !little))
 		return;
-	if (!(d <= FARTHEST && is_even(p)) &&
-	    !(d <= FAR && f->one_weight >= ONE_OF && lies_over(p, ALL_OVER)))
+	if (is_even(w, p, &shape))
+		weight = weight > KH_WEIGHT_EVEN ? weight : KH_WEIGHT_EVEN;
+	else if (!(d <= FAR && weight >= ONE_OF && lies_over(p, ALL_OVER)))
 		return;
 	f->kind = KH_FIT_SINGLE;
 	f->own = true;
 	f->weak = false;
 	f->n = 2;
-	f->shape[0] = f->low = f->high = f->one_shape;
+	f->shape[0] = f->low = f->high = shape;
 	f->shape[1] = KH_JUNK;
-	f->weight[0] = f->one_weight;
-	f->weight[1] = KH_WEIGHT_ONE - f->one_weight;
+	f->weight[0] = weight;
+	f->weight[1] = KH_WEIGHT_ONE - weight;
 }
 
 bool kh_cover_is_steady(const kh_presence *p)
 {
 	return (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT) &&
 	       p->fit.kind == KH_FIT_SINGLE && lies_over(p, STEADY) &&
-	       (p->fit.weight[0] >= EVEN ||
+	       (p->fit.weight[0] >= KH_WEIGHT_EVEN ||
 		(p->fit.weight[0] >= STEADY_OF &&
 		 kh_divergence[p->fit.shape[0]] >= STEADY_FAR));
 }

@@ -482,3 +482,32 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 	memcpy(fit->weight, m.weight, sizeof m.weight);
 	find_interval(fit, &c, &m);
 }
+
+bool kh_fit_is_even(const kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS],
+		    uint32_t *shape)
+{
+	struct mixture m = start(fit->one_shape, KH_JUNK);
+	uint32_t at = fit->one_shape;
+	int64_t best = INT64_MIN, least;
+	struct cells c;
+
+	if (fit->kind != KH_FIT_FEW && fit->one_weight < KH_WEIGHT_EVEN) {
+		gather(&c, s, many);
+		m.weight[0] = fit->one_weight;
+		m.weight[1] = KH_WEIGHT_ONE - fit->one_weight;
+		likelihood(&c, &m);
+		least = m.like - NEAR;
+		m.weight[0] = KH_WEIGHT_EVEN;
+		m.weight[1] = KH_WEIGHT_ONE - KH_WEIGHT_EVEN;
+		for (uint32_t a = 0; a < KH_JUNK; a++) {
+			m.shape[0] = a;
+			likelihood(&c, &m);
+			at = m.like > best ? a : at;
+			best = m.like > best ? m.like : best;
+		}
+		if (best < least)
+			return false;
+	}
+	*shape = at;
+	return fit->kind != KH_FIT_FEW;
+}

@@ -16,6 +16,7 @@
 #include "sample/shapes.h"
 
 #define KH_WEIGHT_ONE (1 << 20)
+#define KH_WEIGHT_EVEN (KH_WEIGHT_ONE / 100 * 99)     /* all but one in a hundred */
 #define KH_FEW (5 * 256)        /* fragments, in 1/256: of fewer, nothing is said */
 
 enum kh_fit_kind { KH_FIT_FEW, KH_FIT_SINGLE, KH_FIT_PAIR };
@@ -37,6 +38,11 @@ typedef struct kh_fit {
 
 /* many: fragments by cell, in 1/256; their sum is below 2^43. */
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS]);
+
+/* May the fragments have one divergence, all but one in a hundred?  Yes, if that explains them nearly
+ * as well as the best mixture of one; *shape becomes it. */
+bool kh_fit_is_even(const kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS],
+		    uint32_t *shape);
 
 /* The fragments that are fitted, and those of them that are the species' own, in 1/256. */
 static inline uint64_t kh_fit_short(const kh_fit *f)

@@ -364,7 +364,7 @@ static int work(kh_work *w, kh_err *err)
 		return rc;
 	kh_judge_long(w);
 	for (uint32_t i = 0; i < w->m->n; i++) {
-		kh_cover_rescue(&w->m->at[i]);
+		kh_cover_rescue(w, &w->m->at[i]);
 		first_verdict(&w->m->at[i]);
 		sum_up(w, i);
 	}

@@ -180,7 +180,7 @@ int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err
 /* Finds out over how much of its genome each species lies, and refutes some; with w->probe. */
 int kh_cover_make(kh_work *w, kh_err *err);
 /* Makes those that are far from their reference, but lie all over it, their own. */
-void kh_cover_rescue(kh_presence *p);
+void kh_cover_rescue(const kh_work *w, kh_presence *p);
 /* Is what is called a species all its own, as its verdict stands? */
 bool kh_cover_is_steady(const kh_presence *p);
 /* Refutes species of whose long fragments too few are told, and makes w->told; with w->probe. */
