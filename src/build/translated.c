@@ -116,6 +116,19 @@ static int append(void *arg, const void *p, size_t n, kh_err *err)
 	return kh_db_append(arg, p, n, err);
 }
 
+struct writing {
+	struct build *b;
+	const kh_translated_made *made;
+};
+
+static int write_made(void *arg, kh_err *err)
+{
+	const struct writing *w = arg;
+	const int rc = kh_db_begin(w->b->out.w, KH_SEC_TRANSLATED, err);
+
+	return rc ? rc : kh_translated_put(w->made, append, w->b->out.w, err);
+}
+
 int kh_build_translated_write(struct build *b, kh_err *err)
 {
 	kh_translated_input in = { .threads = b->o->threads };
@@ -137,10 +150,8 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 		in.db_bases = b->sum->header.bins * b->sampling.stride;
 		rc = kh_translated_make(&made, &in, err);
 	}
-	if (!rc)
-		rc = kh_db_begin(b->out.w, KH_SEC_TRANSLATED, err);
-	if (!rc)
-		rc = kh_translated_put(made, append, b->out.w, err);
+	if (!rc)        /* a second thread makes the checksums meanwhile */
+		rc = kh_db_with_helper(b->out.w, write_made, &(struct writing) { b, made }, err);
 	kh_translated_made_free(made);
 	free(target);
 	free(calls);

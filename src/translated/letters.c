@@ -65,13 +65,16 @@ enum { LETTER_W = 9 };
 /* --- letters -------------------------------------------------------------------------- */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter)
 {
-	uint64_t x = 0;
+	for (uint32_t i = 0; i < n; i += 10) {  /* codons of 32 bases */
+		const uint32_t some = n - i < 10 ? n - i : 10;
+		uint64_t x = kh_bases_at(base, at + 3 * (uint64_t)i);
 
-	for (uint32_t i = 0; i < n; i++) {      /* ten codons of 32 bases */
-		x = i % 10 == 0 ? kh_bases_at(base, at + 3 * (uint64_t)i) : x >> 6;
-		letter[i] = kh_letter_of[x & 63];
-		if (letter[i] == KH_STOP)       /* TGA, then: of references of code 4 */
-			letter[i] = LETTER_W;
+		for (uint32_t j = 0; j < some; j++, x >>= 6) {
+			const uint8_t is = kh_letter_of[x & 63];
+
+			/* a stop is TGA, of references of code 4 */
+			letter[i + j] = is == KH_STOP ? LETTER_W : is;
+		}
 	}
 }
 

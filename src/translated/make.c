@@ -7,29 +7,39 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/threads.h"
-#include "kmer/kmer.h"
-#include "text/fit.h"
+#include "text/text.h"
 #include "translated/score.h"
 
 /* --- one genus -------------------------------------------------------------------------- */
-/* What a genus is made with. */
+/* What a worker makes one genus after the other with. */
 struct work {
 	const kh_translated_input *in;
 	uint32_t k;                     /* of keys */
 	const kh_letters_by *by;
 	kh_letter_keys keys;
-	kh_genus_made *to;
 	kh_codings codings;
 	uint64_t *bases;                /* of a stretch, in the direction in which it is read */
 	size_t cap_bases;
-	uint32_t *known;                /* keys of the genus: open addressing, 0: free */
-	size_t n_known, mask;
+	uint64_t codons;                /* of the genus, */
+	kh_key_at *key;                 /* its keys */
+	size_t n_keys, cap_keys;
+	kh_laid_stretch *stretch;       /* and its stretches */
+	size_t n_stretches, cap_stretches;
+	uint32_t *known;                /* the keys once more: open addressing, 0: free */
+	size_t cap_known, mask;
 	bool knows_0;
 };
 
+enum { AHEAD = 16 };                    /* keys, whose slots the memory is asked for */
+
+static size_t first_slot(const struct work *w, uint64_t key)
+{
+	return (key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & w->mask;
+}
+
 static size_t slot_of(const struct work *w, uint32_t key)
 {
-	size_t i = (key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & w->mask;
+	size_t i = first_slot(w, key);
 
 	while (w->known[i] != 0 && w->known[i] != key)
 		i = (i + 1) & w->mask;
@@ -41,57 +51,54 @@ static bool knows(const struct work *w, uint32_t key)
 	return key == 0 ? w->knows_0 : w->known[slot_of(w, key)] == key;
 }
 
-static int grow_known(struct work *w, kh_err *err)
+/* Learns the keys from number i to end - 1. */
+static void learn(struct work *w, size_t i, size_t end)
 {
-	uint32_t *old = w->known;
-	const size_t n = old ? w->mask + 1 : 0;
+	for (; i < end; i++) {
+		const uint32_t key = (uint32_t)(w->key[i] >> 32);
 
-	w->known = kh_array(n ? 2 * n : 1 << 12, sizeof *w->known, err);
-	if (!w->known) {
-		w->known = old;
-		return KH_ENOMEM;
+		if (i + AHEAD < end)
+			__builtin_prefetch(&w->known[first_slot(w, w->key[i + AHEAD] >> 32)]);
+		w->known[slot_of(w, key)] = key;
+		w->knows_0 |= key == 0;
 	}
-	w->mask = (n ? 2 * n : 1 << 12) - 1;
-	for (size_t i = 0; i < n; i++)
-		if (old[i])
-			w->known[slot_of(w, old[i])] = old[i];
-	free(old);
-	return KH_OK;
 }
 
-static int learn(struct work *w, uint32_t key, kh_err *err)
+/* Makes room for all keys; so far n of them are known. */
+static int grow_known(struct work *w, size_t n, kh_err *err)
 {
-	const int rc = 2 * w->n_known >= w->mask ? grow_known(w, err) : KH_OK;
-	size_t i;
+	size_t size = w->mask + 1;
 
-	if (rc || key == 0) {
-		w->knows_0 |= key == 0;
-		return rc;
+	if (n > 0 && 2 * w->n_keys < size)
+		return KH_OK;
+	for (size = n > 0 ? 2 * size : 1 << 12; size <= 2 * w->n_keys;)
+		size *= 2;
+	if (size > w->cap_known) {
+		free(w->known);
+		w->known = kh_array_large(size, sizeof *w->known, err);
+		w->cap_known = w->known ? size : 0;
+		if (!w->known)
+			return KH_ENOMEM;
 	}
-	i = slot_of(w, key);
-	w->n_known += w->known[i] == 0;
-	w->known[i] = key;
+	memset(w->known, 0, size * sizeof *w->known);
+	w->mask = size - 1;
+	w->knows_0 = false;
+	learn(w, 0, n);
 	return KH_OK;
 }
 
 /* The bases of a stretch as they are read; behind the last one and in the word behind it, zeros. */
-static int take_bases(struct work *w, const kh_translated_target *t, const kh_coding *c,
-		      kh_err *err)
+static int take_bases(struct work *w, const kh_laid_stretch *s, uint32_t codons, kh_err *err)
 {
-	const uint64_t n = 3 * (uint64_t)c->codons, from = t->at + c->at;
-	int rc = kh_grow((void **)&w->bases, &w->cap_bases, (size_t)n / 32 + 3, sizeof *w->bases,
-			 err);
+	const uint64_t n = 3 * (uint64_t)codons;
+	const size_t words = (size_t)n / 32 + 2;
+	int rc = KH_GROW(w->bases, w->cap_bases, words, err);
 
-	for (uint64_t i = 0; i < n && !rc; i += 32) {
-		const uint32_t m = n - i < 32 ? (uint32_t)(n - i) : 32;
-		const uint64_t first = c->strand ? from + n - i - m : from + i;
-		const uint64_t x = kh_text_bases(w->in->text, first) & kh_text_first(m);
-
-		w->bases[i / 32] = c->strand ? kh_kmer_rc(x, m) : x;
-	}
-	if (!rc)
-		w->bases[(n + 31) / 32] = 0;
-	return rc;
+	if (rc)
+		return rc;
+	memset(w->bases, 0, words * sizeof *w->bases);
+	kh_read_bases(w->in->text, s->place, n, w->bases, 0);
+	return KH_OK;
 }
 
 /* Has a key enough different letters? */
@@ -104,10 +111,17 @@ static bool has_letters(const uint8_t *letter, uint32_t k)
 	return kh_text_count(seen) >= KH_KEY_LETTERS;
 }
 
+/* Adds the key at one of the letters of a stretch, of which the first is number `at`. */
+static void add_key(struct work *w, const uint8_t *letter, uint32_t i, uint32_t at)
+{
+	if (has_letters(letter + i, w->k))
+		w->key[w->n_keys++] = (uint64_t)kh_letters_key(&w->keys, w->k, 1, i) << 32 |
+				      (uint32_t)(w->codons + at + i);
+}
+
 /* Adds the keys of the stretch, as if it were behind all that are kept. */
 static int add_keys(struct work *w, uint32_t codons, kh_err *err)
 {
-	kh_genus_made *g = w->to;
 	uint8_t letter[KH_LETTERS_ROOM] = { 0 };
 	int rc = KH_OK;
 
@@ -117,12 +131,10 @@ static int add_keys(struct work *w, uint32_t codons, kh_err *err)
 
 		kh_letters(w->bases, 3 * (uint64_t)at, n, letter);
 		w->by->sample(&w->keys, w->k, 1, letter, n - w->k + 1);
-		rc = kh_grow((void **)&g->key, &g->cap_keys, g->n_keys + n, sizeof *g->key, err);
-		for (uint32_t i = 0; i + w->k <= n && !rc; i++)
-			if (w->keys.kept[i / 64] >> i % 64 & 1 && has_letters(letter + i, w->k))
-				g->key[g->n_keys++] =
-					(uint64_t)kh_letters_key(&w->keys, w->k, 1, i) << 32 |
-					(uint32_t)(g->codons + at + i);
+		rc = KH_GROW(w->key, w->cap_keys, w->n_keys + n, err);
+		for (uint32_t j = 0; 64 * j < n - w->k + 1 && !rc; j++)
+			for (uint64_t x = w->keys.kept[j]; x; x &= x - 1)
+				add_key(w, letter, 64 * j + (uint32_t)__builtin_ctzll(x), at);
 	}
 	return rc;
 }
@@ -130,96 +142,95 @@ static int add_keys(struct work *w, uint32_t codons, kh_err *err)
 /* Are half of the keys from number `first` on known, or are there none? */
 static bool is_known(const struct work *w, size_t first)
 {
-	const kh_genus_made *g = w->to;
 	size_t n = 0;
 
-	for (size_t i = first; i < g->n_keys && w->known; i++)
-		n += knows(w, (uint32_t)(g->key[i] >> 32));
-	return 2 * n >= g->n_keys - first;
+	for (size_t i = first; i < w->n_keys; i++)
+		__builtin_prefetch(&w->known[first_slot(w, w->key[i] >> 32)]);
+	for (size_t i = first; i < w->n_keys; i++)
+		n += knows(w, (uint32_t)(w->key[i] >> 32));
+	return 2 * n >= w->n_keys - first;
 }
 
-static int add_text(struct work *w, uint32_t codons, kh_err *err)
+static int add_stretch(struct work *w, uint32_t target, const kh_coding *c, kh_err *err)
 {
-	kh_genus_made *g = w->to;
-	const uint64_t words = (3 * (uint64_t)codons + 31) / 32, at = 3 * g->codons;
-	const size_t old = g->cap_text, need = (size_t)(at / 32 + words + 2);
-	const unsigned sh = 2 * (unsigned)(at % 32);
-	int rc = kh_grow((void **)&g->text, &g->cap_text, need, sizeof *g->text, err);
-
-	if (rc)
-		return rc;
-	memset(g->text + old, 0, (g->cap_text - old) * sizeof *g->text);
-	for (uint64_t i = 0; i < words; i++) {
-		g->text[at / 32 + i] |= w->bases[i] << sh;
-		if (sh)
-			g->text[at / 32 + i + 1] |= w->bases[i] >> (64 - sh);
-	}
-	return KH_OK;
-}
-
-/* Notes where a stretch is in the text of the database. */
-static int add_place(struct work *w, const kh_translated_target *t, const kh_coding *c, kh_err *err)
-{
-	kh_genus_made *g = w->to;
-	const uint64_t first = t->db_at + c->at, last = first + 3 * (uint64_t)c->codons - 1;
-	int rc = kh_grow((void **)&g->stretch, &g->cap_stretches, g->n_stretches + 1,
-			 sizeof *g->stretch, err);
-
-	if (!rc)
-		g->stretch[g->n_stretches++] = (kh_laid_stretch) {
-			g->codons, c->strand ? 2 * last + 1 : 2 * first
-		};
-	return rc;
-}
-
-static int add_stretch(struct work *w, const kh_translated_target *t, const kh_coding *c,
-		       kh_err *err)
-{
-	kh_genus_made *g = w->to;
-	const size_t first = g->n_keys;
-	int rc = take_bases(w, t, c, err);
+	const uint64_t at = w->in->target[target].at + c->at;
+	const uint64_t last = at + 3 * (uint64_t)c->codons - 1;
+	const kh_laid_stretch s = { (uint32_t)w->codons, target,
+				    c->strand ? 2 * last + 1 : 2 * at };
+	const size_t first = w->n_keys;
+	int rc = take_bases(w, &s, c->codons, err);
 
 	if (!rc)
 		rc = add_keys(w, c->codons, err);
-	if (rc)
-		return rc;
-	if (is_known(w, first)) {
-		g->n_keys = first;
+	if (!rc)
+		rc = grow_known(w, first, err);
+	if (!rc && is_known(w, first)) {
+		w->n_keys = first;
 		return KH_OK;
 	}
-	for (size_t i = first; i < g->n_keys && !rc; i++)
-		rc = learn(w, (uint32_t)(g->key[i] >> 32), err);
-	if (!rc && w->in->db_bases > 0)
-		rc = add_place(w, t, c, err);
 	if (!rc)
-		rc = add_text(w, c->codons, err);
-	g->codons += c->codons;
-	return rc;
+		rc = KH_GROW(w->stretch, w->cap_stretches, w->n_stretches + 2, err);
+	if (rc)
+		return rc;
+	learn(w, first, w->n_keys);
+	w->stretch[w->n_stretches++] = s;
+	w->codons += c->codons;
+	return KH_OK;
+}
+
+/* Gives a genus what was made of it. */
+static int end_genus(struct work *w, kh_genus_made *g, kh_err *err)
+{
+	if (w->n_stretches == 0)
+		return KH_OK;
+	w->stretch[w->n_stretches++] = (kh_laid_stretch) { (uint32_t)w->codons, KH_NO_TARGET, 0 };
+	g->codons = w->codons;
+	g->key = kh_array_large(w->n_keys, sizeof *g->key, err);
+	g->stretch = kh_array(w->n_stretches, sizeof *g->stretch, err);
+	if (!g->key || !g->stretch)
+		return KH_ENOMEM;
+	memcpy(g->key, w->key, w->n_keys * sizeof *g->key);
+	memcpy(g->stretch, w->stretch, w->n_stretches * sizeof *g->stretch);
+	g->n_keys = w->n_keys;
+	g->n_stretches = w->n_stretches;
+	for (size_t i = 0; i < g->n_keys; i++)
+		g->at[kh_translated_range(g->key[i])]++;
+	return KH_OK;
+}
+
+static int make_genus(struct work *w, kh_genus_made *g, kh_err *err)
+{
+	int rc = KH_OK;
+
+	w->codons = w->n_keys = w->n_stretches = 0;
+	for (size_t j = g->first; j < g->first + g->n && !rc; j++) {
+		rc = kh_codings_find(&w->codings, w->in, &w->in->target[j], err);
+		for (size_t k = 0; k < w->codings.n && !rc; k++)
+			rc = add_stretch(w, (uint32_t)j, &w->codings.v[k], err);
+	}
+	return rc ? rc : end_genus(w, g, err);
 }
 
 struct genera {
-	const kh_translated_input *in;
 	kh_translated_made *m;
+	_Atomic size_t next;
 };
 
-static int make_genus(void *arg, size_t i, kh_err *err)
+static int make_genera(void *arg, unsigned worker, kh_err *err)
 {
 	struct genera *all = arg;
-	kh_genus_made *g = &all->m->made[i];
-	struct work w = { .in = all->in, .to = g, .k = all->m->head.k,
-			  .by = kh_letters_best() };
+	kh_translated_made *m = all->m;
+	struct work w = { .in = m->in, .k = m->head.k, .by = kh_letters_best() };
 	int rc = KH_OK;
 
-	for (size_t j = g->first; j < g->first + g->n && !rc; j++) {
-		const kh_translated_target *t = &all->in->target[j];
-
-		rc = kh_codings_find(&w.codings, all->in, t, err);
-		for (size_t k = 0; k < w.codings.n && !rc; k++)
-			rc = add_stretch(&w, t, &w.codings.v[k], err);
-	}
+	(void)worker;
+	for (size_t i; !rc && (i = all->next++) < m->head.genera;)
+		rc = make_genus(&w, &m->made[i], err);
 	free(w.codings.v);
 	free(w.codings.covered);
 	free(w.bases);
+	free(w.key);
+	free(w.stretch);
 	free(w.known);
 	return rc;
 }
@@ -275,12 +286,17 @@ static int find_genera(kh_translated_made *m, const kh_translated_input *in, kh_
 static void genus_clear(kh_genus_made *g)
 {
 	free(g->key);
-	free(g->text);
 	free(g->stretch);
-	*g = (kh_genus_made) { .key = NULL };
+	g->key = NULL;
+	g->stretch = NULL;
 }
 
-/* Forgets genera of which nothing is kept, and numbers the codons of the others. */
+static uint64_t up_to_next_genus(uint64_t codons)
+{
+	return (codons + KH_GENUS_CODONS - 1) / KH_GENUS_CODONS * KH_GENUS_CODONS;
+}
+
+/* Forgets genera of which nothing is kept, and numbers the codons and stretches of the others. */
 static int number_codons(kh_translated_made *m, kh_err *err)
 {
 	uint64_t codons = 0;
@@ -289,20 +305,20 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 	for (uint32_t i = 0; i < m->head.genera; i++) {
 		kh_genus_made *g = &m->made[i];
 
-		if (g->codons == 0) {
-			genus_clear(g);
+		if (g->codons == 0)
 			continue;
-		}
 		m->genus[n] = (kh_translated_genus) {
 			.taxon = m->genus[i].taxon, .first = (uint32_t)codons,
 			.threshold = KH_TRANSLATED_LEAST, .called = m->genus[i].called
 		};
+		g->first_stretch = m->n_stretches;
+		m->n_stretches += g->n_stretches;
+		codons += up_to_next_genus(g->codons);
 		if (n < i) {
 			m->made[n] = *g;
 			*g = (kh_genus_made) { .key = NULL };
 		}
-		codons += (m->made[n++].codons + KH_GENUS_CODONS - 1) / KH_GENUS_CODONS *
-			  KH_GENUS_CODONS;
+		n++;
 		if (codons > UINT32_MAX)
 			return kh_fail(err, KH_EUSAGE, "--translated: the references have more "
 				       "than 2^32 codons");
@@ -312,141 +328,122 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 	return KH_OK;
 }
 
-static int join_rooms(kh_translated_made *m, kh_err *err)
-{
-	const size_t words = (size_t)kh_translated_text_bytes(m->codons) / 8 + 1;
-	size_t stretches = 0;
-
-	for (uint32_t i = 0; i < m->head.genera; i++) {
-		m->n_keys += m->made[i].n_keys;
-		stretches += m->made[i].n_stretches;
-	}
-	m->key = kh_array_large(m->n_keys, sizeof *m->key, err);
-	m->text = kh_array(words, sizeof *m->text, err);
-	m->stretch = kh_array(stretches, sizeof *m->stretch, err);
-	return m->key && m->text && m->stretch ? KH_OK : KH_ENOMEM;
-}
-
-/* Keys, text and stretches of all genera while they are put together. */
-struct joining {
-	kh_translated_made *m;
-	/* of each genus and range: its keys, then where the next one of them goes */
-	size_t (*at)[KH_TRANSLATED_RANGES];
-};
-
-static int count_keys(void *arg, size_t i, kh_err *err)
-{
-	const struct joining *w = arg;
-	const kh_genus_made *g = &w->m->made[i];
-
-	(void)err;
-	for (size_t j = 0; j < g->n_keys; j++)
-		w->at[i][kh_translated_range(g->key[j])]++;
-	return KH_OK;
-}
-
 /* A range has the keys of all genera, one after the other. */
-static void find_ranges(const struct joining *w)
+static size_t find_ranges(kh_translated_made *m)
 {
-	kh_translated_made *m = w->m;
 	size_t at = 0;
 
 	for (uint32_t r = 0; r < KH_TRANSLATED_RANGES; r++) {
-		m->range[r] = at;
+		m->range[r].begin = at;
 		for (uint32_t i = 0; i < m->head.genera; i++) {
-			const size_t n = w->at[i][r];
+			const size_t n = m->made[i].at[r];
 
-			w->at[i][r] = at;
+			m->made[i].at[r] = at;
 			at += n;
 		}
+		m->range[r].end = at;
 	}
-	m->range[KH_TRANSLATED_RANGES] = at;
+	return at;
+}
+
+/* Fills the blocks of codons that begin in a genus. */
+static void find_blocks(kh_translated_made *m, uint32_t genus)
+{
+	const kh_genus_made *g = &m->made[genus];
+	const kh_laid_stretch *s = m->stretch + g->first_stretch, *last = s + g->n_stretches - 1;
+	const uint64_t first = m->genus[genus].first;
+	const uint64_t end = first + up_to_next_genus(g->codons);
+
+	for (uint64_t i = (first + KH_CODON_BLOCK - 1) / KH_CODON_BLOCK; i * KH_CODON_BLOCK < end;
+	     i++) {
+		while (s < last && s[1].codon <= i * KH_CODON_BLOCK)
+			s++;
+		m->block[i].genus = genus;
+		m->block[i].stretch = (uint32_t)(s - m->stretch);
+	}
 }
 
 static int join_genus(void *arg, size_t i, kh_err *err)
 {
-	const struct joining *w = arg;
-	kh_translated_made *m = w->m;
+	kh_translated_made *m = arg;
 	kh_genus_made *g = &m->made[i];
-	const uint64_t first = m->genus[i].first;
+	const uint32_t first = m->genus[i].first;
 
 	(void)err;
 	for (size_t j = 0; j < g->n_keys; j++)
-		m->key[w->at[i][kh_translated_range(g->key[j])]++] = g->key[j] + first;
-	memcpy(m->text + 3 * first / 32, g->text,
-	       (size_t)((3 * g->codons + 31) / 32) * sizeof *g->text);
+		m->key[g->at[kh_translated_range(g->key[j])]++] = g->key[j] + first;
+	for (size_t j = 0; j < g->n_stretches; j++) {
+		m->stretch[g->first_stretch + j] = g->stretch[j];
+		m->stretch[g->first_stretch + j].codon += first;
+	}
+	find_blocks(m, (uint32_t)i);
+	genus_clear(g);
 	return KH_OK;
 }
 
-/* Puts keys, by range, text and stretches of all genera together. */
-static int join(kh_translated_made *m, unsigned threads, kh_err *err)
+/* Puts keys, by range, and stretches of all genera together. */
+static int join(kh_translated_made *m, kh_err *err)
 {
-	struct joining w = { .m = m };
-	int rc = join_rooms(m, err);
-
-	w.at = kh_array(m->head.genera, sizeof *w.at, err);
-	if (!rc && !w.at)
-		rc = KH_ENOMEM;
-	if (!rc)
-		rc = kh_translated_each(m->head.genera, threads, count_keys, &w, err);
-	if (!rc) {
-		find_ranges(&w);
-		rc = kh_translated_each(m->head.genera, threads, join_genus, &w, err);
-	}
-	for (uint32_t i = 0; i < m->head.genera && !rc; i++) {
-		kh_genus_made *g = &m->made[i];
-		const uint64_t codons = g->codons;
-		const uint32_t family = g->family;
-
-		for (size_t j = 0; j < g->n_stretches; j++)
-			m->stretch[m->n_stretches++] = (kh_laid_stretch) {
-				g->stretch[j].codon + m->genus[i].first, g->stretch[j].place
-			};
-		genus_clear(g);
-		g->codons = codons;
-		g->family = family;
-	}
-	free(w.at);
-	return rc;
+	m->key = kh_array_large(find_ranges(m), sizeof *m->key, err);
+	m->stretch = kh_array_large(m->n_stretches, sizeof *m->stretch, err);
+	m->block = kh_array_large((size_t)(m->codons / KH_CODON_BLOCK) + 1, sizeof *m->block, err);
+	if (!m->key || !m->stretch || !m->block)
+		return KH_ENOMEM;
+	return kh_translated_each(m->head.genera, m->in->threads, join_genus, m, err);
 }
 
-uint32_t *kh_genus_of_codons(const kh_translated_made *m, kh_err *err)
+static int table_range(void *arg, size_t range, kh_err *err)
 {
-	const size_t n = (size_t)(m->codons / KH_GENUS_CODONS);
-	uint32_t *of = kh_array(n, sizeof *of, err), genus = 0;
+	return kh_table_range(arg, range, err);
+}
 
-	for (size_t i = 0; of && i < n; i++) {
-		while (genus + 1 < m->head.genera &&
-		       m->genus[genus + 1].first <= i * KH_GENUS_CODONS)
-			genus++;
-		of[i] = genus;
-	}
-	return of;
+/* Of a database that has not the text, the section has the codons. */
+static int make_text(kh_translated_made *m, kh_err *err)
+{
+	if (m->in->db_bases > 0)
+		return KH_OK;
+	m->text = kh_array((size_t)kh_translated_text_bytes(m->codons) / 8 + 1, sizeof *m->text,
+			   err);
+	if (!m->text)
+		return KH_ENOMEM;
+	if (m->codons > 0)
+		kh_read_codons(m, 0, (uint32_t)m->codons, m->text);
+	return KH_OK;
+}
+
+static int make(kh_translated_made *m, kh_err *err)
+{
+	struct genera all = { m, 0 };
+	const unsigned threads = m->in->threads;
+	int rc;
+
+	if ((rc = find_genera(m, m->in, err)) ||
+	    (rc = kh_side_by_side(threads, make_genera, &all, err)) ||
+	    (rc = number_codons(m, err)) || (rc = join(m, err)) || (rc = make_text(m, err)) ||
+	    (rc = kh_translated_each(KH_TRANSLATED_RANGES, threads, table_range, m, err)) ||
+	    (rc = kh_thresholds_make(m, err)))
+		return rc;
+	return kh_table_make(m, err);
 }
 
 int kh_translated_make(kh_translated_made **out, const kh_translated_input *in, kh_err *err)
 {
 	kh_translated_made *m = kh_array(1, sizeof *m, err);
-	struct genera all = { in, m };
 	uint64_t bases = 0;
-	int rc = m ? find_genera(m, in, err) : KH_ENOMEM;
+	int rc;
 
+	if (!m)
+		return KH_ENOMEM;
 	for (size_t i = 0; i < in->n_targets; i++)
 		bases += in->target[i].bases;
-	if (!rc) {
-		m->head.k = kh_key_len(bases);
-		m->db_bases = in->db_bases;
-		rc = kh_translated_each(m->head.genera, in->threads, make_genus, &all, err);
-	}
-	if (rc || (rc = number_codons(m, err)) || (rc = join(m, in->threads, err)) ||
-	    (rc = kh_table_sort(m, in->threads, err)) ||
-	    (rc = kh_thresholds_make(m, in->threads, err)) ||
-	    (rc = kh_table_make(m, in->threads, err))) {
+	m->in = in;
+	m->head.k = kh_key_len(bases);
+	rc = make(m, err);
+	if (rc)
 		kh_translated_made_free(m);
-		return rc;
-	}
-	*out = m;
-	return KH_OK;
+	else
+		*out = m;
+	return rc;
 }
 
 void kh_translated_made_free(kh_translated_made *m)
@@ -455,6 +452,8 @@ void kh_translated_made_free(kh_translated_made *m)
 		return;
 	for (uint32_t i = 0; m->made && i < m->head.genera; i++)
 		genus_clear(&m->made[i]);
+	for (uint32_t r = 0; r < KH_TRANSLATED_RANGES; r++)
+		free(m->range[r].shared);
 	free(m->made);
 	free(m->genus);
 	free(m->line);
@@ -462,5 +461,6 @@ void kh_translated_made_free(kh_translated_made *m)
 	free(m->text);
 	free(m->key);
 	free(m->stretch);
+	free(m->block);
 	free(m);
 }

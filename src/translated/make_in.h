@@ -35,53 +35,110 @@ static inline uint32_t kh_translated_range(kh_key_at key)
 	return (uint32_t)(key >> 56);
 }
 
-/* A stretch of a target that the database keeps: its first codon, of the genus or of all, and
- * where this begins in the text, as a place of the section. */
+/* A stretch of a target that the database keeps: its first codon, of the genus or of all, and where
+ * this begins in the text: twice its first base, and 1 more if it is read downwards.  Behind those
+ * of a genus is one of no target: zeros. */
 typedef struct kh_laid_stretch {
-	uint64_t codon, place;
+	uint32_t codon, target;
+	uint64_t place;
 } kh_laid_stretch;
+#define KH_NO_TARGET UINT32_MAX
 
 /* What is kept of a genus. */
 typedef struct kh_genus_made {
 	size_t first, n;                /* of its targets */
 	uint32_t family;
 	kh_key_at *key;                 /* codons counted from its first one */
-	size_t n_keys, cap_keys;
-	uint64_t *text;
-	size_t cap_text;                /* words of 32 bases */
+	size_t n_keys;
+	/* its keys of each range; then, where the next one of them goes */
+	size_t at[KH_TRANSLATED_RANGES];
 	uint64_t codons;
 	kh_laid_stretch *stretch;
-	size_t n_stretches, cap_stretches;
+	size_t n_stretches;
+	size_t first_stretch;           /* among those of all */
 } kh_genus_made;
+
+/* A key of a genus in one of its tiles, and, in another genus, the place of the same key. */
+typedef struct kh_shared_key {
+	uint32_t of;                    /* the genus */
+	uint32_t tile, genus;
+	int64_t shift;                  /* codons from its place to that */
+} kh_shared_key;
+
+/* The keys of a range, by their upper 8 bits: a task of threads, which make the same bytes for any
+ * number of these. */
+typedef struct kh_range_made {
+	size_t begin, end;              /* of all keys; when they are sorted, of those kept */
+	size_t first;                   /* the number of the first one among all that are kept */
+	kh_shared_key *shared;
+	size_t n_shared, cap_shared;
+} kh_range_made;
+
+#define KH_CODON_BLOCK 64
 
 struct kh_translated_made {
 	kh_translated_head head;
 	kh_translated_genus *genus;
 	kh_translated_line *line;
 	uint8_t *place;
-	uint64_t *text;
+	uint64_t *text;                 /* NULL: the section has none */
+	const kh_translated_input *in;
 	kh_genus_made *made;            /* head.genera, while it is made */
 	kh_key_at *key;                 /* of all genera, ascending */
-	size_t n_keys;
-	/* where the keys of each range, by their upper 8 bits, begin: tasks of threads, which make
-	 * the same bytes for any number of these */
-	size_t range[KH_TRANSLATED_RANGES + 1];
+	kh_range_made range[KH_TRANSLATED_RANGES];
 	uint64_t codons;                /* of all genera */
-	uint64_t db_bases;              /* as in the input */
 	kh_laid_stretch *stretch;       /* of all genera, by codon */
 	size_t n_stretches;
+	/* by KH_CODON_BLOCK codons: the last genus, and stretch, that begins at the first of these
+	 * or before */
+	struct { uint32_t genus, stretch; } *block;
 };
 
-/* The genus of each KH_GENUS_CODONS codons. */
-uint32_t *kh_genus_of_codons(const kh_translated_made *m, kh_err *err);
+/* The genus of a codon. */
+static inline uint32_t kh_genus_at(const kh_translated_made *m, uint32_t codon)
+{
+	uint32_t i = m->block[codon / KH_CODON_BLOCK].genus;
 
-/* Sorts the keys of each range; equal ones stay in the order of their places. */
-int kh_table_sort(kh_translated_made *m, unsigned threads, kh_err *err);
-/* Of these, makes the table of those that one genus has. */
-int kh_table_make(kh_translated_made *m, unsigned threads, kh_err *err);
+	while (i + 1 < m->head.genera && m->genus[i + 1].first <= codon)
+		i++;
+	return i;
+}
 
-/* Raises the thresholds of genera by keys that two of them have. */
-int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err);
+/* The stretch of a codon. */
+static inline const kh_laid_stretch *kh_stretch_at(const kh_translated_made *m, uint32_t codon)
+{
+	const kh_laid_stretch *s = &m->stretch[m->block[codon / KH_CODON_BLOCK].stretch];
+	const kh_laid_stretch *last = m->stretch + m->n_stretches - 1;
+
+	while (s < last && s[1].codon <= codon)
+		s++;
+	return s;
+}
+
+/* Where a codon of a stretch begins in the text. */
+static inline uint64_t kh_place_in(const kh_laid_stretch *s, uint32_t codon)
+{
+	const uint64_t bases = 3 * (uint64_t)(codon - s->codon);
+
+	return s->place & 1 ? s->place - 2 * bases : s->place + 2 * bases;
+}
+
+/* Adds n bases of the text, from a place on, to those, zeros so far, of `to` from number `at`
+ * on. */
+void kh_read_bases(const uint32_t *text, uint64_t place, uint64_t n, uint64_t *to, uint64_t at);
+/* The bases of n codons as they are read, in words of 32. */
+void kh_read_codons(const kh_translated_made *m, uint32_t codon, uint32_t n, uint64_t *to);
+
+/* Sorts the keys of a range, equal ones by their places, notes those that two genera share, and
+ * keeps those that one genus has, or a few of one family, each with its lowest place in each. */
+int kh_table_range(kh_translated_made *m, size_t range, kh_err *err);
+/* Of the keys that are kept, makes the table. */
+int kh_table_make(kh_translated_made *m, kh_err *err);
+
+/* Notes the keys that two genera share, of a sorted range. */
+int kh_shared_find(kh_translated_made *m, kh_range_made *r, kh_err *err);
+/* Raises the thresholds of genera by these. */
+int kh_thresholds_make(kh_translated_made *m, kh_err *err);
 
 /* fn(arg, i, err) for i from 0 to n - 1, by several threads. */
 typedef int kh_each_fn(void *arg, size_t i, kh_err *err);

@@ -1,4 +1,5 @@
-/* stretches.c - where references may code for proteins: stretches of a frame without a stop */
+/* stretches.c - where references may code for proteins: stretches of a frame without a stop; and
+ * bases as these are read */
 #include <config.h>
 #include "translated/make_in.h"
 
@@ -33,13 +34,13 @@ struct frames {
 static int add(struct frames *f, uint64_t from, uint64_t to, kh_err *err)
 {
 	kh_codings *c = f->to;
-	const uint64_t codons = to > from ? (to - from) / 3 : 0;
-	int rc = codons >= KH_STRETCH_CODONS
-			 ? kh_grow((void **)&c->v, &c->cap, c->n + 1, sizeof *c->v, err)
-			 : KH_OK;
+	int rc;
 
-	if (!rc && codons >= KH_STRETCH_CODONS)
-		c->v[c->n++] = (kh_coding) { from, (uint32_t)codons, f->strand };
+	if (to < from + 3 * KH_STRETCH_CODONS)
+		return KH_OK;
+	rc = KH_GROW(c->v, c->cap, c->n + 1, err);
+	if (!rc)
+		c->v[c->n++] = (kh_coding) { from, (uint32_t)((to - from) / 3), f->strand };
 	return rc;
 }
 
@@ -48,12 +49,14 @@ static int go_on(struct frames *f, uint64_t at, uint64_t stops, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (; stops && !rc; stops &= stops - 1) {
-		const uint64_t stop = at + (unsigned)__builtin_ctzll(stops) / 2;
-		uint64_t *from = &f->from[stop % 3];
+	const unsigned phase = at % 3;
 
-		rc = add(f, *from, stop, err);
-		*from = stop + 3;
+	for (; stops && !rc; stops &= stops - 1) {
+		const unsigned i = (unsigned)__builtin_ctzll(stops) / 2;
+		uint64_t *from = &f->from[(phase + i) % 3];
+
+		rc = add(f, *from, at + i, err);
+		*from = at + i + 3;
 	}
 	return rc;
 }
@@ -144,4 +147,35 @@ int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_trans
 			c->v[kept++] = c->v[i];
 	c->n = kept;
 	return KH_OK;
+}
+
+/* --- bases -------------------------------------------------------------------------------- */
+void kh_read_bases(const uint32_t *text, uint64_t place, uint64_t n, uint64_t *to, uint64_t at)
+{
+	for (uint64_t i = 0; i < n; i += 32) {
+		const uint32_t m = n - i < 32 ? (uint32_t)(n - i) : 32;
+		const uint64_t first = place & 1 ? place / 2 - i - m + 1 : place / 2 + i;
+		const uint64_t y = kh_text_bases(text, first) & kh_text_first(m);
+		const uint64_t x = place & 1 ? kh_kmer_rc(y, m) : y;
+		const unsigned sh = 2 * (unsigned)((at + i) % 32);
+
+		to[(at + i) / 32] |= x << sh;
+		if (sh)
+			to[(at + i) / 32 + 1] |= x >> (64 - sh);
+	}
+}
+
+void kh_read_codons(const kh_translated_made *m, uint32_t codon, uint32_t n, uint64_t *to)
+{
+	const kh_laid_stretch *s = kh_stretch_at(m, codon), *last = m->stretch + m->n_stretches - 1;
+
+	memset(to, 0, (size_t)(3 * (uint64_t)n / 32 + 2) * sizeof *to);
+	for (; s <= last && s->codon < codon + (uint64_t)n; s++) {
+		const uint32_t from = s->codon > codon ? s->codon : codon;
+		const uint32_t end = s < last && s[1].codon - codon < n ? s[1].codon : codon + n;
+
+		if (s->target != KH_NO_TARGET)
+			kh_read_bases(m->in->text, kh_place_in(s, from),
+				      3 * (uint64_t)(end - from), to, 3 * (uint64_t)(from - codon));
+	}
 }

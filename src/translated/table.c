@@ -9,11 +9,11 @@
 
 enum { LOAD = 24 };                     /* places a line, so that few lines overflow */
 
-static int sort_range(void *arg, size_t r, kh_err *err)
+/* --- ranges ----------------------------------------------------------------------------- */
+static int sort_range(kh_translated_made *m, const kh_range_made *r, kh_err *err)
 {
-	kh_translated_made *m = arg;
-	const size_t n = m->range[r + 1] - m->range[r];
-	kh_key_at *from = m->key + m->range[r], *room = kh_array_large(n, sizeof *room, err);
+	const size_t n = r->end - r->begin;
+	kh_key_at *from = m->key + r->begin, *room = kh_array_large(n, sizeof *room, err);
 	kh_key_at *to = room;
 
 	if (!room)
@@ -31,21 +31,10 @@ static int sort_range(void *arg, size_t r, kh_err *err)
 		from = to;
 		to = swap;
 	}
-	memcpy(m->key + m->range[r], room, n * sizeof *room);
+	memcpy(m->key + r->begin, room, n * sizeof *room);
 	free(room);
 	return KH_OK;
 }
-
-int kh_table_sort(kh_translated_made *m, unsigned threads, kh_err *err)
-{
-	return kh_translated_each(KH_TRANSLATED_RANGES, threads, sort_range, m, err);
-}
-
-struct keeping {
-	kh_translated_made *m;
-	const uint32_t *of;             /* genus of each KH_GENUS_CODONS codons */
-	size_t kept[KH_TRANSLATED_RANGES];
-};
 
 /* Are two genera of one family? */
 static bool are_kin(const kh_translated_made *m, uint32_t a, uint32_t b)
@@ -53,172 +42,201 @@ static bool are_kin(const kh_translated_made *m, uint32_t a, uint32_t b)
 	return m->made[a].family > 0 && m->made[a].family == m->made[b].family;
 }
 
-static int keep_own_of(void *arg, size_t r, kh_err *err)
+/* Of places of one key, from number i to end - 1, keeps those that `to` is given; returns their
+ * number. */
+static uint32_t keep_key(const kh_translated_made *m, size_t i, size_t end, kh_key_at *to)
 {
-	struct keeping *w = arg;
-	kh_key_at *key = w->m->key + w->m->range[r];
-	const size_t n = w->m->range[r + 1] - w->m->range[r];
+	uint32_t genera = 0, before = 0;
+	bool kin = true;
 
-	(void)err;
-	for (size_t i = 0, end; i < n; i = end) {
-		const size_t kept = w->kept[r];
-		uint32_t genera = 0, before = 0;
-		bool kin = true;
+	for (; i < end; i++) {
+		const kh_key_at key = m->key[i];
+		const uint32_t genus = kh_genus_at(m, (uint32_t)key);
 
-		for (end = i; end < n && key[end] >> 32 == key[i] >> 32; end++) {
-			const uint32_t genus = w->of[(uint32_t)key[end] / KH_GENUS_CODONS];
-
-			if (end > i && genus == before)
-				continue;       /* places ascend, and genera with them */
-			kin = kin && (end == i || are_kin(w->m, genus, before));
-			before = genus;
-			key[w->kept[r]++] = key[end];
-			genera++;
-		}
-		if (!kin || genera > KH_KEY_GENERA)
-			w->kept[r] = kept;
+		if (genera > 0 && genus == before)
+			continue;       /* places ascend, and genera with them */
+		kin = kin && (genera == 0 || are_kin(m, genus, before));
+		before = genus;
+		to[genera++] = key;
 	}
-	return KH_OK;
+	return kin && genera <= KH_KEY_GENERA ? genera : 0;
 }
 
-/* Keeps the keys that one genus has, or a few of one family, each with its lowest place in each. */
-static int keep_own(kh_translated_made *m, unsigned threads, kh_err *err)
+static void keep_own(kh_translated_made *m, kh_range_made *r)
 {
-	uint32_t *of = kh_genus_of_codons(m, err);
-	struct keeping w = { .m = m, .of = of };
-	int rc = of ? kh_translated_each(KH_TRANSLATED_RANGES, threads, keep_own_of, &w, err)
-		    : KH_ENOMEM;
+	size_t kept = r->begin;
 
-	m->n_keys = 0;
-	for (size_t r = 0; r < KH_TRANSLATED_RANGES && !rc; r++) {
-		memmove(m->key + m->n_keys, m->key + m->range[r], w.kept[r] * sizeof *m->key);
-		m->n_keys += w.kept[r];
+	for (size_t i = r->begin, end; i < r->end; i = end) {
+		for (end = i + 1; end < r->end && m->key[end] >> 32 == m->key[i] >> 32;)
+			end++;
+		if (end == i + 1)
+			m->key[kept++] = m->key[i];
+		else
+			kept += keep_key(m, i, end, m->key + kept);
 	}
-	free(of);
-	return rc;
+	r->end = kept;
 }
 
-/* --- places --------------------------------------------------------------------------- */
-/* By KH_GENUS_CODONS codons: the last stretch that begins at the first of these, or before. */
-static uint32_t *stretch_of_codons(const kh_translated_made *m, kh_err *err)
+int kh_table_range(kh_translated_made *m, size_t range, kh_err *err)
 {
-	const size_t n = (size_t)(m->codons / KH_GENUS_CODONS);
-	uint32_t *of = kh_array(n, sizeof *of, err), stretch = 0;
-
-	for (size_t i = 0; of && i < n; i++) {
-		while (stretch + (size_t)1 < m->n_stretches &&
-		       m->stretch[stretch + 1].codon <= i * KH_GENUS_CODONS)
-			stretch++;
-		of[i] = stretch;
-	}
-	return of;
-}
-
-/* The place of a codon in the database's text. */
-static uint64_t place_in_db(const kh_translated_made *m, const uint32_t *of, uint32_t codon)
-{
-	const kh_laid_stretch *s = &m->stretch[of[codon / KH_GENUS_CODONS]];
-	const kh_laid_stretch *end = m->stretch + m->n_stretches;
-	uint64_t bases;
-
-	while (s + 1 < end && s[1].codon <= codon)
-		s++;
-	bases = 3 * (codon - s->codon);
-	return s->place & 1 ? s->place - 2 * bases : s->place + 2 * bases;
-}
-
-/* Adds a number to bytes that are 0 there; touches none but those that have its bits. */
-static void put_place(uint8_t *to, uint64_t i, uint32_t bits, uint64_t place)
-{
-	const uint64_t bit = i * bits;
-	const unsigned sh = bit % 8;
-
-	place <<= sh;
-	for (unsigned j = 0; 8 * j < sh + bits; j++)
-		to[bit / 8 + j] |= (uint8_t)(place >> 8 * j);
-}
-
-struct placing {
-	kh_translated_made *m;
-	const uint32_t *of;             /* stretches by codons, or NULL */
-};
-
-/* A task puts so many places, which end with a byte. */
-enum { PLACES = 1 << 16 };
-
-static int put_places(void *arg, size_t task, kh_err *err)
-{
-	const struct placing *w = arg;
-	kh_translated_made *m = w->m;
-	const size_t end = (task + 1) * PLACES < m->n_keys ? (task + 1) * PLACES : m->n_keys;
-
-	(void)err;
-	for (size_t i = task * PLACES; i < end; i++) {
-		const uint32_t codon = (uint32_t)m->key[i];
-
-		put_place(m->place, i, m->head.bits,
-			  w->of ? place_in_db(m, w->of, codon) : codon);
-	}
-	return KH_OK;
-}
-
-static int make_places(kh_translated_made *m, unsigned threads, kh_err *err)
-{
-	uint32_t *of = NULL;
-	struct placing w = { .m = m };
-	int rc;
-
-	m->head.codons = m->db_bases ? 0 : m->codons;
-	m->head.places = m->n_keys;
-	m->head.bits = kh_translated_bits(m->db_bases ? 2 * m->db_bases : m->codons);
-	if (m->head.bits > KH_PLACE_BITS)
-		return kh_fail(err, KH_EUSAGE, "--translated: the text has too many bases");
-	m->place = kh_array((size_t)kh_translated_place_bytes(m->n_keys, m->head.bits) + 8, 1, err);
-	if (!m->place || (m->db_bases && !(of = stretch_of_codons(m, err))))
-		return KH_ENOMEM;
-	w.of = of;
-	rc = kh_translated_each(m->n_keys / PLACES + 1, threads, put_places, &w, err);
-	for (uint32_t i = 0; of && i < m->head.genera; i++)
-		m->genus[i].family = m->made[i].family;
-	free(of);
-	return rc;
-}
-
-/* --- the section ---------------------------------------------------------------------- */
-/* Keys ascend, and so do their lines: those for which theirs is full are in the next ones. */
-static int make_table(kh_translated_made *m, kh_err *err)
-{
-	const uint64_t lines = m->n_keys / LOAD + 1;
-	const size_t room = (size_t)(lines + m->n_keys / KH_TAGS + 1);
-	uint64_t at = 0;
-	size_t i = 0, later;
-
-	m->head.lines = (uint32_t)lines;
-	m->line = kh_array(room, sizeof *m->line, err);
-	if (!m->line)
-		return KH_ENOMEM;
-	for (; i < m->n_keys || at < lines; at++) {
-		kh_translated_line *l = &m->line[at];
-
-		l->base = (uint32_t)i;
-		for (; i < m->n_keys && l->n < KH_TAGS &&
-		       (m->key[i] >> 32) * lines >> 32 <= at; i++)
-			l->tag[l->n++] = (uint16_t)(m->key[i] >> 32);
-		for (later = i; later < m->n_keys && (m->key[later] >> 32) * lines >> 32 <= at;
-		     later++)
-			l->later |= (uint16_t)(1 << (m->key[later] >> 32) % 16);
-	}
-	m->head.behind = (uint32_t)(at - lines);
-	return KH_OK;
-}
-
-int kh_table_make(kh_translated_made *m, unsigned threads, kh_err *err)
-{
-	int rc = keep_own(m, threads, err);
+	kh_range_made *r = &m->range[range];
+	int rc = sort_range(m, r, err);
 
 	if (!rc)
-		rc = make_table(m, err);
-	return rc ? rc : make_places(m, threads, err);
+		rc = kh_shared_find(m, r, err);
+	if (!rc)
+		keep_own(m, r);
+	return rc;
+}
+
+/* --- lines ------------------------------------------------------------------------------ */
+static size_t number_keys(kh_translated_made *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < KH_TRANSLATED_RANGES; i++) {
+		m->range[i].first = n;
+		n += m->range[i].end - m->range[i].begin;
+	}
+	return n;
+}
+
+/* The lines that are made, up to `last`, and how many keys they have. */
+struct lines {
+	kh_translated_line *line;
+	uint64_t n, last;
+	uint32_t keys;
+};
+
+static void next_line(struct lines *x)
+{
+	x->line[++x->last] = (kh_translated_line) { .base = x->keys };
+}
+
+/* Keys ascend, and so do their lines: those for which theirs is full are in the next ones. */
+static void put_key(struct lines *x, uint32_t key)
+{
+	const uint64_t own = key * x->n >> 32;
+
+	while (x->last < own || x->line[x->last].n == KH_TAGS)
+		next_line(x);
+	for (uint64_t i = own; i < x->last; i++)
+		x->line[i].later |= (uint16_t)(1 << key % 16);
+	kh_translated_line *l = &x->line[x->last];
+
+	l->tag[l->n++] = (uint16_t)key;
+	x->keys++;
+}
+
+static void make_lines(kh_translated_made *m)
+{
+	struct lines x = { m->line, m->head.lines, 0, 0 };
+
+	x.line[0] = (kh_translated_line) { .base = 0 };
+	for (size_t r = 0; r < KH_TRANSLATED_RANGES; r++)
+		for (size_t i = m->range[r].begin; i < m->range[r].end; i++)
+			put_key(&x, (uint32_t)(m->key[i] >> 32));
+	while (x.last + 1 < x.n)
+		next_line(&x);
+	m->head.behind = (uint32_t)(x.last + 1 - x.n);
+}
+
+/* --- places ----------------------------------------------------------------------------- */
+/* A task puts so many places, which end with a word; some at a time, as each waits for the
+ * memory. */
+enum { PLACES = 1 << 16, TOGETHER = 32 };
+
+/* Where bits are put. */
+struct bits {
+	uint8_t *to;
+	unsigned __int128 last;         /* n of them, less than 64 */
+	unsigned n;
+};
+
+static void put_bits(struct bits *x, uint64_t bits, unsigned n)
+{
+	x->last |= (unsigned __int128)bits << x->n;
+	x->n += n;
+	if (x->n >= 64) {
+		const uint64_t word = (uint64_t)x->last;
+
+		memcpy(x->to, &word, sizeof word);
+		x->to += sizeof word;
+		x->last >>= 64;
+		x->n -= 64;
+	}
+}
+
+/* The place of a codon in the text of the database, or in that of the section. */
+static uint64_t place_of(const kh_translated_made *m, uint32_t codon)
+{
+	const kh_laid_stretch *s = kh_stretch_at(m, codon);
+	const kh_translated_target *t = &m->in->target[s->target];
+
+	return m->text ? codon : kh_place_in(s, codon) + 2 * (t->db_at - t->at);
+}
+
+static void put_some(const kh_translated_made *m, const kh_key_at *key, size_t n, struct bits *to)
+{
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(&m->block[(uint32_t)key[i] / KH_CODON_BLOCK]);
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(
+			&m->stretch[m->block[(uint32_t)key[i] / KH_CODON_BLOCK].stretch]);
+	for (size_t i = 0; i < n; i++)
+		put_bits(to, place_of(m, (uint32_t)key[i]), m->head.bits);
+}
+
+static void put_places(const kh_translated_made *m, size_t from, size_t to)
+{
+	struct bits x = { m->place + from / 8 * m->head.bits, 0, 0 };
+
+	for (const kh_range_made *r = m->range; from < to; r++)
+		for (size_t at, n; from < to && (at = from - r->first) < r->end - r->begin;
+		     from += n) {
+			n = r->end - r->begin - at;
+			n = n < to - from ? n : to - from;
+			n = n < TOGETHER ? n : TOGETHER;
+			put_some(m, m->key + r->begin + at, n, &x);
+		}
+	for (; x.n > 0; x.n -= x.n < 8 ? x.n : 8, x.last >>= 8)
+		*x.to++ = (uint8_t)x.last;
+}
+
+/* Task 0 makes the lines, the others make places. */
+static int make_part(void *arg, size_t task, kh_err *err)
+{
+	kh_translated_made *m = arg;
+	const size_t n = (size_t)m->head.places;
+
+	(void)err;
+	if (task == 0)
+		make_lines(m);
+	else
+		put_places(m, (task - 1) * PLACES, task * PLACES < n ? task * PLACES : n);
+	return KH_OK;
+}
+
+int kh_table_make(kh_translated_made *m, kh_err *err)
+{
+	const size_t n = number_keys(m);
+	const uint64_t db_bases = m->in->db_bases, lines = n / LOAD + 1;
+	int rc;
+
+	m->head.codons = db_bases ? 0 : m->codons;
+	m->head.places = n;
+	m->head.bits = kh_translated_bits(db_bases ? 2 * db_bases : m->codons);
+	m->head.lines = (uint32_t)lines;
+	if (m->head.bits > KH_PLACE_BITS)
+		return kh_fail(err, KH_EUSAGE, "--translated: the text has too many bases");
+	m->line = kh_array_large((size_t)lines + n / KH_TAGS + 1, sizeof *m->line, err);
+	m->place = kh_array_large((size_t)kh_translated_place_bytes(n, m->head.bits), 1, err);
+	if (!m->line || !m->place)
+		return KH_ENOMEM;
+	rc = kh_translated_each(n / PLACES + 2, m->in->threads, make_part, m, err);
+	for (uint32_t i = 0; db_bases && i < m->head.genera; i++)
+		m->genus[i].family = m->made[i].family;
+	return rc;
 }
 
 int kh_translated_put(const kh_translated_made *m,

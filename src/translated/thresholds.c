@@ -29,17 +29,6 @@ enum {
 	NEAR = 240              /* a threshold that only a near relative asks for */
 };
 
-/* A key of a genus in one of its tiles, and, in another genus, the place of the same key. */
-struct record {
-	uint32_t tile, genus;
-	int64_t shift;                  /* codons from its place to that */
-};
-
-struct records {
-	struct record *v;
-	size_t n, cap;
-};
-
 /* How well a tile fits another genus. */
 struct fit {
 	uint32_t tile, genus, score, exact;
@@ -53,9 +42,8 @@ struct asked {
 
 struct asking {
 	kh_translated_made *m;
-	uint32_t *of;                   /* genus of each KH_GENUS_CODONS codons */
-	struct records *records;        /* by genus, */
-	struct found *found;            /* and by range, while they are found */
+	kh_shared_key *key;             /* of all genera, by these */
+	_Atomic size_t *end;            /* of those of each genus */
 	_Atomic uint32_t *threshold;
 };
 
@@ -63,100 +51,115 @@ struct asking {
 struct genus {
 	const struct asking *a;
 	uint32_t number, tiles;
-	struct records records;
+	kh_shared_key *key;
+	size_t n_keys;
 	struct fit *fit;
 	size_t n_fits, cap_fits;
 	struct asked *asked;
 	size_t n_asked, cap_asked;
+	uint64_t tile[BASES / 32 + 3];  /* of one of its tiles, the bases */
+	uint32_t read;                  /* its number */
 };
 
-/* --- records --------------------------------------------------------------------------- */
-/* Those that a range of keys has, with the genera that they are of. */
-struct found {
-	struct record *v;
-	uint32_t *of;
-	size_t n, cap, cap_of;
-};
-
+/* --- shared keys ------------------------------------------------------------------------ */
 /* Adds the places of one of two genera that a key has. */
-static int add_records(const struct asking *a, struct found *f, const kh_key_at *key, size_t n,
-		       uint32_t genus, uint32_t other, uint32_t place, kh_err *err)
+static int add_shared(const kh_translated_made *m, kh_range_made *r, const kh_key_at *key,
+		      size_t n, const uint32_t genus[2], uint32_t place, kh_err *err)
 {
-	const uint32_t k = a->m->head.k, first = a->m->genus[genus].first;
-	int rc = KH_GROW(f->v, f->cap, f->n + n, err);
+	const uint32_t k = m->head.k, first = m->genus[genus[0]].first;
+	int rc = KH_GROW(r->shared, r->cap_shared, r->n_shared + n, err);
 
-	if (!rc)
-		rc = KH_GROW(f->of, f->cap_of, f->n + n, err);
 	for (size_t i = 0; i < n && !rc; i++) {
 		const uint32_t at = (uint32_t)key[i];
 
-		if (a->of[at / KH_GENUS_CODONS] != genus || (at - first) % TILE + k > TILE)
-			continue;
-		f->of[f->n] = genus;
-		f->v[f->n++] = (struct record) { (at - first) / TILE, other, (int64_t)place - at };
+		if ((at - first) % TILE + k <= TILE)
+			r->shared[r->n_shared++] = (kh_shared_key) {
+				genus[0], (at - first) / TILE, genus[1], (int64_t)place - at
+			};
 	}
 	return rc;
 }
 
-static int find_records_of(void *arg, size_t range, kh_err *err)
+int kh_shared_find(kh_translated_made *m, kh_range_made *r, kh_err *err)
 {
-	struct asking *a = arg;
-	const kh_key_at *key = a->m->key + a->m->range[range];
-	const size_t keys = a->m->range[range + 1] - a->m->range[range];
+	const kh_key_at *key = m->key;
 	int rc = KH_OK;
 
-	for (size_t i = 0, end; i < keys && !rc; i = end) {
-		uint32_t genus[2], place[2], n = 0;
+	for (size_t i = r->begin, end, second; i < r->end && !rc; i = end) {
+		uint32_t genus[3] = { 0 };
 
-		for (end = i; end < keys && key[end] >> 32 == key[i] >> 32; end++) {
-			const uint32_t at = (uint32_t)key[end], g = a->of[at / KH_GENUS_CODONS];
-
-			if (n > 0 && g == genus[n > 2 ? 1 : n - 1])
-				continue;       /* places ascend, and genera with them */
-			if (n < 2) {
-				genus[n] = g;
-				place[n] = at;
-			}
-			n++;
-		}
-		for (int side = 0; side < 2 && n == 2 && !rc; side++)
-			rc = add_records(a, &a->found[range], key + i, end - i, genus[side],
-					 genus[!side], place[!side], err);
+		for (end = i + 1; end < r->end && key[end] >> 32 == key[i] >> 32;)
+			end++;
+		if (end == i + 1)
+			continue;
+		/* places ascend, and genera with them */
+		genus[0] = genus[2] = kh_genus_at(m, (uint32_t)key[i]);
+		genus[1] = kh_genus_at(m, (uint32_t)key[end - 1]);
+		for (second = i + 1; second < end && genus[2] == genus[0]; second++)
+			genus[2] = kh_genus_at(m, (uint32_t)key[second]);
+		if (genus[0] == genus[1] || genus[2] != genus[1])
+			continue;
+		second--;
+		rc = add_shared(m, r, key + i, second - i, genus, (uint32_t)key[second], err);
+		genus[2] = genus[0];
+		if (!rc)
+			rc = add_shared(m, r, key + second, end - second, genus + 1,
+					(uint32_t)key[i], err);
 	}
 	return rc;
 }
 
-/* Finds the records of all genera. */
-static int find_records(struct asking *a, unsigned threads, kh_err *err)
+static int count_shared(void *arg, size_t range, kh_err *err)
 {
-	struct found all[KH_TRANSLATED_RANGES] = { { .v = NULL } };
-	int rc;
+	const struct asking *a = arg;
+	const kh_range_made *r = &a->m->range[range];
 
-	a->found = all;
-	rc = kh_translated_each(KH_TRANSLATED_RANGES, threads, find_records_of, a, err);
-	for (size_t r = 0; r < KH_TRANSLATED_RANGES; r++) {
-		for (size_t i = 0; i < all[r].n && !rc; i++) {
-			struct records *to = &a->records[all[r].of[i]];
+	(void)err;
+	for (size_t i = 0; i < r->n_shared; i++)
+		a->end[r->shared[i].of]++;
+	return KH_OK;
+}
 
-			rc = KH_GROW(to->v, to->cap, to->n + 1, err);
-			if (!rc)
-				to->v[to->n++] = all[r].v[i];
-		}
-		free(all[r].v);
-		free(all[r].of);
+static int join_shared(void *arg, size_t range, kh_err *err)
+{
+	const struct asking *a = arg;
+	kh_range_made *r = &a->m->range[range];
+
+	(void)err;
+	for (size_t i = 0; i < r->n_shared; i++)
+		a->key[a->end[r->shared[i].of]++] = r->shared[i];
+	free(r->shared);
+	r->shared = NULL;
+	return KH_OK;
+}
+
+/* Puts the shared keys of each genus together, in any order. */
+static int sort_shared(struct asking *a, kh_err *err)
+{
+	const unsigned threads = a->m->in->threads;
+	size_t at = 0;
+	int rc = kh_translated_each(KH_TRANSLATED_RANGES, threads, count_shared, a, err);
+
+	for (uint32_t i = 0; i < a->m->head.genera; i++) {
+		const size_t n = a->end[i];
+
+		a->end[i] = at;
+		at += n;
 	}
-	return rc;
+	a->key = kh_array_large(at, sizeof *a->key, err);
+	if (!rc && !a->key)
+		rc = KH_ENOMEM;
+	return rc ? rc : kh_translated_each(KH_TRANSLATED_RANGES, threads, join_shared, a, err);
 }
 
 /* --- tiles ----------------------------------------------------------------------------- */
 /* Where the columns of a tile match 18 in a row. */
-static uint32_t exact_in(const kh_laid *l, int64_t at)
+static uint32_t exact_in(const kh_laid *l)
 {
 	uint32_t from = 0, n = 0;
 
 	for (uint32_t i = 0; i < BASES; i += 32) {
-		uint64_t x = kh_text_differ(l->read->base[i / 32],
-					    kh_text_bases(l->text, (uint64_t)at + i));
+		uint64_t x = kh_text_differ(l->read->base[i / 32], kh_text_bases(l->text, i));
 
 		for (; x; x &= x - 1) {
 			const uint32_t column = i + (uint32_t)__builtin_ctzll(x) / 2;
@@ -170,29 +173,32 @@ static uint32_t exact_in(const kh_laid *l, int64_t at)
 	return n + (BASES - from >= EXACT ? BASES - from - EXACT + 1 : 0);
 }
 
-static void fit_tile(const struct genus *g, struct fit *f)
+static void fit_tile(struct genus *g, struct fit *f)
 {
 	const kh_translated_made *m = g->a->m;
-	const uint32_t *text = (const void *)m->text;
-	const uint64_t from = 3 * (m->genus[g->number].first + TILE * (uint64_t)f->tile);
-	const int64_t at = (int64_t)from + 3 * f->shift;
+	const uint32_t codon = m->genus[g->number].first + TILE * f->tile;
+	const int64_t at = (int64_t)codon + f->shift;
+	uint64_t other[BASES / 32 + 3] = { 0 };
 	kh_oriented o = { .base = { 0 } };
-	const kh_laid l = { &o, BASES, text, NULL, 0, 3 * m->codons, NULL };
+	const kh_laid l = { &o, BASES, (const void *)other, NULL, 0, BASES, NULL };
 
 	f->score = f->exact = 0;
-	if (at < 0 || (uint64_t)at + BASES > l.end)
+	if (at < 0 || (uint64_t)at + TILE > m->codons)
 		return;
-	for (uint32_t i = 0; i < BASES; i += 32)
-		o.base[i / 32] = kh_text_bases(text, from + i);
-	const kh_alignment fit = kh_text_fit(&l, at, 0, BASES);
+	if (g->read != f->tile)
+		kh_read_codons(m, codon, TILE, g->tile);
+	g->read = f->tile;
+	kh_read_codons(m, (uint32_t)at, TILE, other);
+	memcpy(o.base, g->tile, sizeof g->tile);
+	const kh_alignment fit = kh_text_fit(&l, 0, 0, BASES);
 
 	f->score = kh_translated_score(fit.matches, fit.columns);
-	f->exact = exact_in(&l, at);
+	f->exact = exact_in(&l);
 }
 
 static int by_tile(const void *a, const void *b)
 {
-	const struct record *x = a, *y = b;
+	const kh_shared_key *x = a, *y = b;
 
 	if (x->tile != y->tile)
 		return x->tile < y->tile ? -1 : 1;
@@ -204,17 +210,16 @@ static int by_tile(const void *a, const void *b)
 /* The best fit of each tile and genus. */
 static int fit_tiles(struct genus *g, kh_err *err)
 {
-	struct records *r = &g->records;
 	int rc = KH_OK;
 
-	if (r->n > 0)
-		qsort(r->v, r->n, sizeof *r->v, by_tile);
-	for (size_t i = 0; i < r->n && !rc; i++) {
-		struct fit f = { .tile = r->v[i].tile, .genus = r->v[i].genus,
-				 .shift = r->v[i].shift };
+	if (g->n_keys > 0)
+		qsort(g->key, g->n_keys, sizeof *g->key, by_tile);
+	for (size_t i = 0; i < g->n_keys && !rc; i++) {
+		const kh_shared_key *key = &g->key[i];
+		struct fit f = { .tile = key->tile, .genus = key->genus, .shift = key->shift };
 		struct fit *last = g->n_fits > 0 ? &g->fit[g->n_fits - 1] : NULL;
 
-		if (f.tile >= g->tiles || (i > 0 && by_tile(&r->v[i], &r->v[i - 1]) == 0))
+		if (f.tile >= g->tiles || (i > 0 && by_tile(key, key - 1) == 0))
 			continue;
 		fit_tile(g, &f);
 		if (last && last->tile == f.tile && last->genus == f.genus) {
@@ -232,7 +237,7 @@ static int fit_tiles(struct genus *g, kh_err *err)
 /* --- fragments ------------------------------------------------------------------------- */
 /* Adds to the fit of a tile that of its neighbour with the same genus, f[0] to f[n - 1] being all
  * that this has; or, if that has none, the neighbour on the diagonal of the tile. */
-static void add_neighbour(const struct genus *g, struct fit *sum, uint32_t tile,
+static void add_neighbour(struct genus *g, struct fit *sum, uint32_t tile,
 			  const struct fit *f, size_t n)
 {
 	struct fit next = { .tile = tile, .genus = sum->genus, .shift = sum->shift };
@@ -330,7 +335,9 @@ static void raise_others(struct genus *g)
 static int ask_genus(void *arg, size_t i, kh_err *err)
 {
 	struct asking *a = arg;
-	struct genus g = { .a = a, .number = (uint32_t)i, .records = a->records[i] };
+	const size_t first = i > 0 ? a->end[i - 1] : 0;
+	struct genus g = { .a = a, .number = (uint32_t)i, .key = a->key + first,
+			   .n_keys = a->end[i] - first, .read = UINT32_MAX };
 	int rc = KH_OK;
 
 	g.tiles = (uint32_t)(a->m->made[i].codons / TILE);
@@ -355,24 +362,22 @@ static void raise_genus(kh_translated_genus *g, uint32_t threshold)
 		g->called = g->taxon;
 }
 
-int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err)
+int kh_thresholds_make(kh_translated_made *m, kh_err *err)
 {
 	const uint32_t n = m->head.genera;
-	struct asking a = { .m = m, .of = kh_genus_of_codons(m, err) };
+	struct asking a = { .m = m };
 	int rc = KH_ENOMEM;
 
-	a.records = kh_array(n, sizeof *a.records, err);
+	a.end = kh_array(n, sizeof *a.end, err);
 	a.threshold = kh_array(n, sizeof *a.threshold, err);
-	if (a.of && a.records && a.threshold)
-		rc = find_records(&a, threads, err);
+	if (a.end && a.threshold)
+		rc = sort_shared(&a, err);
 	if (!rc)
-		rc = kh_translated_each(n, threads, ask_genus, &a, err);
+		rc = kh_translated_each(n, m->in->threads, ask_genus, &a, err);
 	for (uint32_t i = 0; i < n && !rc; i++)
 		raise_genus(&m->genus[i], a.threshold[i]);
-	for (uint32_t i = 0; i < n && a.records; i++)
-		free(a.records[i].v);
-	free(a.records);
+	free(a.key);
+	free((void *)a.end);
 	free((void *)a.threshold);
-	free(a.of);
 	return rc;
 }
