@@ -24,27 +24,67 @@ uint64_t kh_seed_bytes(const kh_seed_range *r)
 	return (kh_seed_line_bytes(r) + 4 * (uint64_t)r->words + LINE - 1) / LINE * LINE;
 }
 
-int kh_seeds_too_many_words(uint64_t words, kh_err *err)
-{
-	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " words of lists in one of 256 ranges of the "
-		       "index are too many", words);
-}
-
-int kh_seeds_too_many(uint64_t seeds, kh_err *err)
-{
-	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " seeds in one of 256 ranges of the index do not "
-		       "fit its levels", seeds);
-}
-
 void kh_image_clear(kh_image *im)
 {
 	free(im->line);
 	free(im->word);
-	kh_cut_clear(&im->cut);
+	free(im->cut.in);
+	free(im->cut.species);
 	*im = (kh_image) { .line = NULL };
 }
 
 /* --- making a range ------------------------------------------------------------------- */
+static int room_to_cut(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
+{
+	if (!c->in)
+		c->in = kh_array(bins->n_species, sizeof *c->in, err);
+	return c->in ? KH_GROW(c->species, c->cap_species, longest, err) : KH_ENOMEM;
+}
+
+/* The target of a bin that is not before target t: often t itself, or, with strains, the next
+ * one. */
+static uint32_t target_from(const kh_bins *b, uint32_t t, uint32_t bin)
+{
+	for (int i = 0; i < 4 && t < b->n_targets; i++, t++)
+		if (bin < b->first[t + 1])
+			return t;
+	return kh_bins_target(b, bin);
+}
+
+/* Keeps the first places of each species, of n ascending, distinct bins; how many are left. */
+static size_t cut_list(kh_cut *c, const kh_bins *b, uint32_t *bin, size_t n)
+{
+	uint32_t t = n > 0 ? kh_bins_target(b, bin[0]) : 0;
+	size_t kept = 0;
+
+	if (n <= KH_SPECIES_PLACES)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		t = target_from(b, t, bin[i]);
+		c->species[i] = b->species[t] - b->n_targets;
+		if (c->in[c->species[i]]++ < KH_SPECIES_PLACES)
+			bin[kept++] = bin[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		c->in[c->species[i]] = 0;
+	return kept;
+}
+
+/* The list of the pairs from .. to - 1, which have one key: their distinct bins, cut by species.
+ * It has room for one of each, and may be where their bins are. */
+static int make_list(const kh_pairs *p, size_t from, size_t to, kh_cut *cut, const kh_bins *bins,
+		     uint32_t *list, size_t *n, kh_err *err)
+{
+	const int rc = room_to_cut(cut, bins, to - from, err);
+
+	*n = 0;
+	for (size_t i = from; i < to && !rc; i++)
+		if (*n == 0 || list[*n - 1] != p->loc[i])
+			list[(*n)++] = p->loc[i];
+	*n = rc ? 0 : cut_list(cut, bins, list, *n);
+	return rc;
+}
+
 /* The next seed, with n bins: its slots, and its list. */
 static int add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, const uint32_t *bin,
 		    size_t n, kh_err *err)
@@ -83,7 +123,7 @@ static int add_seeds(kh_image *im, const kh_bins *bins, kh_pairs *p, kh_err *err
 		for (end = i + 1; end < p->n && p->key[end] == key;)
 			end++;
 		if (end - i > 1)
-			rc = kh_pairs_list(p, i, end, &im->cut, bins, p->loc + i, &n, err);
+			rc = make_list(p, i, end, &im->cut, bins, p->loc + i, &n, err);
 		if (!rc)
 			rc = add_seed(im, bins->bits, &to, key, p->loc + i, n, err);
 	}
@@ -91,7 +131,19 @@ static int add_seeds(kh_image *im, const kh_bins *bins, kh_pairs *p, kh_err *err
 	im->range.slots = (uint32_t)to.n;
 	if (rc || im->range.words < (UINT64_C(1) << bins->bits) - 1)
 		return rc;
-	return kh_seeds_too_many_words(im->range.words, err);
+	return kh_fail(err, KH_EUSAGE, "%" PRIu32 " words of lists in one of 256 ranges of the "
+		       "index are too many", im->range.words);
+}
+
+/* Fills a slot of a line, in words of 32 bits, that is free. */
+static void put_slot(uint32_t line[16], uint32_t slot, uint32_t tag, uint32_t value, uint32_t bits)
+{
+	const uint32_t bit = 8 * kh_seed_slots(bits) + slot * (bits + 1), shift = bit % 32;
+
+	line[slot / 4] |= tag << slot % 4 * 8;
+	line[bit / 32] |= value << shift;
+	if (shift + bits + 1 > 32)
+		line[bit / 32 + 1] |= value >> (32 - shift);
 }
 
 /* Fills a level of B lines with slots in the order of y; those that are left over become the first
@@ -108,8 +160,8 @@ static void fill_level(uint32_t *line, uint32_t B, uint32_t bits, kh_pairs *p)
 		slot = place >> 8 == number ? slot : 0;
 		number = place >> 8;
 		if (slot < slots) {
-			kh_seed_put(line + number * (LINE / 4), (uint32_t)slot++,
-				    (uint32_t)place & 255, p->loc[i], bits);
+			put_slot(line + number * (LINE / 4), (uint32_t)slot++,
+				 (uint32_t)place & 255, p->loc[i], bits);
 			continue;
 		}
 		p->key[left] = kh_seed_next(p->key[i]);
@@ -140,7 +192,8 @@ static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *scratch, kh
 		const uint32_t B = kh_seed_lines(level, p->n, slots);
 
 		if (level == KH_SEED_LEVELS)
-			return kh_seeds_too_many(im->range.seeds, err);
+			return kh_fail(err, KH_EUSAGE, "%" PRIu32 " seeds in one of 256 ranges of "
+				       "the index do not fit its levels", im->range.seeds);
 		if (KH_GROW(im->line, im->cap_line, (size_t)lines + B, err))
 			return KH_ENOMEM;
 		memset(im->line + lines, 0, (size_t)B * sizeof *im->line);

@@ -120,18 +120,6 @@ static KH_HD uint32_t kh_seed_value(const void *line, uint32_t slot, uint32_t bi
 	return kh_seed_value_of(line, slot, kh_seed_slots(bits), bits);
 }
 
-/* Fills a slot of a line, in words of 32 bits, that is free. */
-static KH_HD void kh_seed_put(uint32_t line[16], uint32_t slot, uint32_t tag, uint32_t value,
-			      uint32_t bits)
-{
-	const uint32_t bit = 8 * kh_seed_slots(bits) + slot * (bits + 1), shift = bit % 32;
-
-	line[slot / 4] |= tag << slot % 4 * 8;
-	line[bit / 32] |= value << shift;
-	if (shift + bits + 1 > 32)
-		line[bit / 32 + 1] |= value >> (32 - shift);
-}
-
 /* Does a line send seeds with this tag on to the next level? */
 static KH_HD int kh_seed_goes_on(const void *line, uint32_t tag, uint32_t bits)
 {
@@ -202,7 +190,8 @@ static KH_HD const uint32_t *kh_seed_bins(const kh_seed_index *x, const kh_seed_
 }
 
 #ifndef __CUDACC__
-#include "index/cut.h"
+#include "index/bins.h"
+#include "index/pairs.h"
 
 /* The n bins of some seeds, as bin << 32 | number of the seed, which ascends; one of a seed is
  * KH_SEED_MANY if its bins are not all.  To be cleared; it may be used again. */
@@ -219,6 +208,13 @@ void kh_seeds_found_clear(kh_seeds_found *f);
 uint64_t kh_seed_bytes(const kh_seed_range *r);
 uint64_t kh_seed_line_bytes(const kh_seed_range *r);
 
+/* What cuts lists by species: the first KH_SPECIES_PLACES bins in one stay. */
+typedef struct kh_cut {
+	uint32_t *in;           /* what each species has of the current list; zero between lists */
+	uint32_t *species;      /* of each bin */
+	size_t cap_species;
+} kh_cut;
+
 /* A range that was made: owned by the caller, cleared by kh_image_clear; may be used again. */
 typedef struct kh_image {
 	kh_seed_range range;            /* firsts are 0 */
@@ -233,11 +229,6 @@ void kh_image_clear(kh_image *im);
 /* Makes a range of pairs, which lie in `scratch` and do not stay as they are. */
 int kh_seeds_encode(kh_image *im, kh_pair_scratch *scratch, kh_pairs *p, const kh_bins *bins,
 		    kh_err *err);
-
-/* Fails as a range does that has so many words of lists; or so many seeds, or seeds whose keys do
- * not fit its levels. */
-int kh_seeds_too_many_words(uint64_t words, kh_err *err);
-int kh_seeds_too_many(uint64_t seeds, kh_err *err);
 
 /* Checks all that a look-up relies on in a range that was read and lies in the section: its levels,
  * values and lists; bins are below n_bins. */
