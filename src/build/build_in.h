@@ -21,7 +21,6 @@ struct part {
 };
 
 struct worker {
-	struct build *build;
 	kh_timer timer;
 	kh_pieces pieces;
 	kh_features features;           /* of the block that it samples */

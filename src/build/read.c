@@ -71,7 +71,6 @@ static int read_blocks(void *arg, unsigned worker, kh_err *err)
 	kh_block *blk;
 	int rc;
 
-	w->build = b;
 	kh_timer_start(&w->timer);
 	while ((rc = kh_feed_next(b->in.feed, &blk, err)) == 1) {
 		kh_timer_mark(&w->timer, READ);
