@@ -29,6 +29,30 @@ verdict() { test "$(of "$1" verdict)" = "$2"; }
 # number JSON-KEY: of j.json
 number() { sed -n 's/.*"'"$1"'": \([0-9]*\).*/\1/p' j.json; }
 
+# Marker genes: six species with eight copies of a gene; and six with the eight segments of a genome.
+"$PYTHON3" -c 'import random; random.seed(1)
+def word(n): return "".join(random.choices("ACGT", k=n))
+genes, segments, ids = open("genes.fa", "w"), open("segments.fa", "w"), open("ids.tsv", "w")
+for species in range(6):
+    gene = word(1500)
+    for copy in range(8):
+        at = random.randrange(1500)
+        print(">g%d.%d\n%sC%s" % (species, copy, gene[:at], gene[at + 1:]), file=genes)
+        print(">s%d.%d\n%s" % (species, copy, word(1500)), file=segments)
+        for kind in "gs":
+            print("%s%d.%d\td__D;p__P;c__C;o__O;f__F;g__G;s__S %d" % (kind, species, copy, species), file=ids)'
+for of in genes segments; do check "build, $of" "$kmerhash" build -q --db $of.khdb --lineage ids.tsv $of.fa; done
+sed -n '2p' genes.fa | awk '{ for (i = 0; i < 600; i++) printf ">r%d\n%s\n", i, substr($0, 100 + i % 20, 250) }' >amplicon.fa
+for o in "--sample-pass" "--profile p.tsv"; do
+	expect 0 "warning: most species have fewer than 5000 bases in the database, as marker genes" "marker genes: $o" \
+		"$kmerhash" classify --db genes.khdb --output calls.tsv $o amplicon.fa
+	check "segments: $o" "$kmerhash" classify --db segments.khdb --output calls.tsv $o amplicon.fa
+	"$kmerhash" classify --db segments.khdb --output calls.tsv $o amplicon.fa 2>said
+	check "segments: no warning of marker genes" sh -c '! grep marker said'
+done
+"$kmerhash" classify --db genes.khdb --output calls.tsv amplicon.fa 2>said
+check "marker genes without a second pass: no warning" sh -c '! grep marker said'
+
 # In the sample: relatives of T7 (T3, which is absent), a strain of lambda, phiX174 and SARS-CoV-2
 # as they are, MERS, which is absent.
 build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"; }

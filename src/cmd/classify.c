@@ -12,6 +12,7 @@
 #include "db/in_use.h"
 #include "io/temporary.h"
 #include "run/load.h"
+#include "sample/model.h"
 
 /* --- the database ----------------------------------------------------------------- */
 /* Reports all taxa that the database does not have at once. */
@@ -45,6 +46,20 @@ static int check_candidates(const struct classify *j, kh_err *err)
 	return kh_parts_can_join(j->db, err);
 }
 
+/* The second pass asks over how much of a genome reads are spread. */
+static int warn_of_genes(const struct classify *j, kh_err *err)
+{
+	bool are = false;
+	int rc = j->v.sample_pass || j->v.profile ? kh_genomes_are_short(j->db, &are, err) : KH_OK;
+
+	if (!rc && are)
+		kh_log(KH_WARN, "most species have fewer than %d bases in the database, as marker "
+		       "genes (16S, ITS) have: --sample-pass and --profile judge by how reads are "
+		       "spread over a genome, and are wrong about reads of one gene",
+		       KH_SHORT_GENOME);
+	return rc;
+}
+
 static int load_db(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v,
@@ -63,7 +78,7 @@ static int load_db(struct classify *j, kh_err *err)
 
 	int rc = kh_load(&j->db, &j->rule, &o, err);
 
-	if (rc || (rc = check_candidates(j, err)))
+	if (rc || (rc = check_candidates(j, err)) || (rc = warn_of_genes(j, err)))
 		return rc;
 	const kh_parts_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
 				     .n = j->v.join.n,

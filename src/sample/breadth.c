@@ -35,6 +35,26 @@ int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err)
 	return KH_OK;
 }
 
+int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err)
+{
+	const kh_tree tree = kh_taxonomy_tree(db->tax);
+	uint64_t *bases = kh_array(tree.n, sizeof *bases, err);
+	uint32_t species = 0, few = 0;
+
+	if (!bases)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < db->n_kept; i++)
+		bases[kh_tree_own_species(&tree, db->target[db->kept[i].target].taxon)] +=
+			kh_db_kept_bases(db, &db->kept[i]);
+	for (uint32_t i = 0; i < tree.n; i++) {
+		species += bases[i] > 0;
+		few += bases[i] > 0 && bases[i] < KH_SHORT_GENOME;
+	}
+	free(bases);
+	*are = few > species / 2;
+	return KH_OK;
+}
+
 /* The shares j at which at least half of the fragments of a species are its own; *all: the
  * fragments with such shares, in 1/256. */
 static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all_own)

@@ -169,4 +169,10 @@ void kh_model_clear(kh_model *m);
  * each target, and the number behind the last. */
 int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err);
 
+/* Have most species fewer bases than this, as marker genes have?  Then no reads can be spread over
+ * a genome.  What is alike in sequences of a species counts once: copies of a gene are one gene,
+ * and the segments of a virus add up to its genome. */
+enum { KH_SHORT_GENOME = 5000 };
+int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err);
+
 #endif
