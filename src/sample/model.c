@@ -12,6 +12,7 @@ enum {
 	LONG_IS = 8,            /* a long fragment says as much as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
+	LARGE_SUMS = 1 << 27,   /* bytes that all threads' copies of sums have together */
 	NARROW_MOST = 20        /* so many stretches are few only if many more are expected */
 };
 
@@ -258,41 +259,74 @@ int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err 
 	return kh_team_run(team, fn, w, err);
 }
 
+/* --- sums of threads -------------------------------------------------------------- */
+int kh_sums_init(kh_sums *s, size_t n, unsigned threads, kh_err *err)
+{
+	const size_t most = n * sizeof *s->at < LARGE_SUMS ? LARGE_SUMS / (n * sizeof *s->at) : 1;
+
+	s->n = n;
+	s->copies = most < threads ? (unsigned)most : threads;
+	s->at = kh_array(n, s->copies * sizeof *s->at, err);
+	return s->at ? KH_OK : KH_ENOMEM;
+}
+
+uint64_t *kh_sums_add_up(const kh_sums *s, kh_err *err)
+{
+	uint64_t *sum = kh_array(s->n, sizeof *sum, err);
+
+	for (unsigned i = 0; sum && i < s->copies; i++)
+		for (size_t j = 0; j < s->n; j++)
+			sum[j] += kh_sums_of(s, i)[j];
+	return sum;
+}
+
 /* --- fits ------------------------------------------------------------------------- */
+/* Adds up what is a species' alone, and what all threads have shared, and leaves none of that. */
+static void take_shares(kh_work *w, uint32_t i)
+{
+	memcpy(w->many[i], w->alone[i], sizeof w->many[i]);
+	for (unsigned c = 0; c < w->shared.copies; c++) {
+		uint64_t *shared = kh_sums_of(&w->shared, c) + (size_t)i * w->n_used;
+
+		for (uint32_t cell = 0; cell < KH_CELLS; cell++)
+			if (w->used[cell]) {
+				w->many[i][cell] += shared[w->slot[cell]];
+				shared[w->slot[cell]] = 0;
+			}
+	}
+}
+
 static bool same_cells(const uint64_t *a, const uint64_t *b)
 {
 	return memcmp(a, b, KH_CELLS * sizeof *a) == 0;
 }
 
 /* Some fits take many times as long as others, so each thread takes the next species when it is
- * ready. */
+ * ready.  A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
 
 	(void)id;
 	(void)err;
-	for (uint32_t x; (x = atomic_fetch_add(&w->next, 1)) < w->n_due;) {
-		const uint32_t i = w->due[x];
-
+	for (uint32_t i; (i = atomic_fetch_add(&w->next, 1)) < w->m->n;) {
+		take_shares(w, i);
+		if (w->fitted && same_cells(w->many[i], w->before[i]))
+			continue;
 		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
 		memcpy(w->before[i], w->many[i], sizeof w->many[i]);
+		atomic_fetch_add(&w->n_fits, 1);
 	}
 	return KH_OK;
 }
 
-/* A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_all(kh_work *w, kh_err *err)
 {
 	int rc;
 
-	w->n_due = 0;
-	for (uint32_t i = 0; i < w->m->n; i++)
-		if (!w->fitted || !same_cells(w->many[i], w->before[i]))
-			w->due[w->n_due++] = i;
 	atomic_store(&w->next, 0);
-	rc = kh_work_run(w, w->n_due, FEW_SPECIES, fit_some, err);
-
+	atomic_store(&w->n_fits, 0);
+	rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
 	w->fitted = true;
 	return rc;
 }
@@ -303,7 +337,7 @@ static int settle(kh_work *w, kh_err *err)
 	int rc = KH_OK;
 
 	for (int round = 0; round < ROUNDS && !rc; round++)
-		if ((rc = kh_ties_divide(w, err)) || (rc = fit_all(w, err)) || w->n_due == 0)
+		if ((rc = kh_ties_divide(w, err)) || (rc = fit_all(w, err)) || w->n_fits == 0)
 			break;
 	return rc;
 }
@@ -320,32 +354,36 @@ static int decide_some(void *arg, unsigned id, kh_err *err)
 		const uint32_t call = w->m->changes ? kh_decide(w, k) : k->call;
 
 		w->m->decision[i] = call;
-		kh_add(kh_count_of(w, w->m->first, k->call), k->many);
-		kh_add(kh_count_of(w, w->decided, call), k->many);
+		kh_add_call(&w->first, id, k->call, k->many);
+		kh_add_call(&w->decided, id, call, k->many);
 	}
 	return KH_OK;
 }
 
 static int decide_all(kh_work *w, kh_err *err)
 {
+	const size_t taxa = (size_t)w->in->db->tax->n + 1;
+	const unsigned threads = kh_team_size(w->in->team);
 	kh_model *m = w->m;
 	int rc;
 
 	m->small = w->in->fragments + LONG_IS * w->in->classes->many[0] < KH_SAMPLE_LEAST;
 	m->changes = w->in->change && !m->small;
 	m->decision = kh_array_large(w->in->classes->n, sizeof *m->decision, err);
-	m->first = kh_array((size_t)w->in->db->tax->n + 1, sizeof *m->first, err);
-	w->decided = kh_array((size_t)w->in->db->tax->n + 1, sizeof *w->decided, err);
-	if (!m->decision || !m->first || !w->decided)
+	if (!m->decision)
 		return KH_ENOMEM;
-	if (m->changes && (rc = kh_decide_begin(w, err)))
+	if ((rc = kh_sums_init(&w->first, taxa, threads, err)) ||
+	    (rc = kh_sums_init(&w->decided, taxa, threads, err)) ||
+	    (m->changes && (rc = kh_decide_begin(w, err))) ||
+	    (rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err)))
 		return rc;
-	rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err);
-	if (!rc && m->changes)
+	m->first = kh_sums_add_up(&w->first, err);
+	if (!m->first)
+		return KH_ENOMEM;
+	if (m->changes)
 		return kh_support_make(w, err);
-	m->last = w->decided;
-	w->decided = NULL;
-	return rc;
+	m->last = kh_sums_add_up(&w->decided, err);
+	return m->last ? KH_OK : KH_ENOMEM;
 }
 
 static int work(kh_work *w, kh_err *err)
@@ -388,7 +426,10 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.called);
 	free(w.called_alone);
 	free(w.logs);
-	free(w.decided);
+	free(w.first.at);
+	free(w.decided.at);
+	free(w.last.at);
+	free(w.shared.at);
 	free(w.tie);
 	free(w.named);
 	free(w.ties);

@@ -58,6 +58,19 @@ typedef struct kh_logs {
 	uint32_t own, other;
 } kh_logs;
 
+/* Sums that all threads add to.  Most of what is shared goes to a few of them, and a sum that many
+ * threads change is slow; so each thread has its own, if they are not too large for that. */
+typedef struct kh_sums {
+	uint64_t *at;                   /* `copies` times n */
+	size_t n;
+	unsigned copies;
+} kh_sums;
+int kh_sums_init(kh_sums *s, size_t n, unsigned threads, kh_err *err);
+static inline uint64_t *kh_sums_of(const kh_sums *s, unsigned thread)
+{
+	return s->at + thread % s->copies * s->n;
+}
+
 typedef struct kh_work {
 	const kh_model_input *in;
 	kh_model *m;
@@ -78,12 +91,18 @@ typedef struct kh_work {
 	kh_told *told;                  /* by species; NULL: not known yet */
 	kh_probe *probe;                /* by species */
 	unsigned threads;               /* threads that work on it now */
-	uint32_t *due, n_due;           /* species to be fitted, as w->many has changed */
-	_Atomic uint32_t next;          /* the first of these that no thread has taken */
+	_Atomic uint32_t n_fits;        /* of the last round, as w->many has changed */
+	uint32_t *due, n_due;           /* species that the text is asked about */
+	_Atomic uint32_t next;          /* the first of these, or of all, that no thread has taken */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
 	_Atomic bool used[KH_CELLS];    /* a class has this cell */
+	uint32_t slot[KH_CELLS], n_used;        /* which of these it is; how many there are */
 	kh_logs *logs;                  /* by species and such a cell, for decisions */
-	uint64_t *decided;              /* as m->last, before that is known */
+	/* of threads: what m->first and m->last are made of, the latter twice: before it is known
+	 * what calls become in the end, and after */
+	kh_sums first, decided, last;
+	/* of threads: what w->many has beside w->alone, by species and used cell */
+	kh_sums shared;
 	uint32_t *family;               /* by species: its family, or what is in its place */
 	uint32_t near_long;             /* the least share of a long fragment that a strain has */
 	uint32_t near, close;           /* of any fragment that is near, or not far (sure.c) */
@@ -95,11 +114,13 @@ static inline void kh_add(uint64_t *sum, uint64_t many)
 	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
 }
 
-/* Where the fragments with a call are counted, by taxon, then without one. */
-static inline uint64_t *kh_count_of(const kh_work *w, uint64_t *many, uint32_t call)
+/* Adds fragments with a call, by taxon, then without one. */
+static inline void kh_add_call(const kh_sums *s, unsigned thread, uint32_t call, uint64_t many)
 {
-	return &many[call == KH_NO_TAXON ? w->in->db->tax->n : call];
+	kh_add(kh_sums_of(s, thread) + (call == KH_NO_TAXON ? s->n - 1 : call), many);
 }
+/* The sums of all threads, to be freed. */
+uint64_t *kh_sums_add_up(const kh_sums *s, kh_err *err);
 
 /* The species number i of a class; NULL behind the last one. */
 static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, int i)
@@ -153,7 +174,7 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 
 /* Looks at all classes: finds those that are to be shared, and counts what one alone says. */
 int kh_ties_open(kh_work *w, kh_err *err);
-/* Shares out the fragments into w->many; before the first fits by drops alone. */
+/* Shares out the fragments into w->shared; before the first fits by drops alone. */
 int kh_ties_divide(kh_work *w, kh_err *err);
 /* Counts a class for that: what is a species' alone; fragments that were called a species, and those
  * of them that are near, or long. */

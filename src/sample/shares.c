@@ -9,7 +9,6 @@
 #include <config.h>
 #include "sample/model_in.h"
 
-#include <string.h>
 #include "base/mem.h"
 #include "sample/logs.h"
 
@@ -59,7 +58,7 @@ static uint64_t weight_of(const kh_work *w, uint32_t i)
 /* --- the fragments that are shared --------------------------------------------------------- */
 /* Most of these classes have one fragment and many species, as those of mobile elements have; so
  * what sharing asks of them in each round is put down once, one behind the other. */
-static void share_tie(kh_work *w, const kh_tie *t)
+static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 {
 	const bool is_long = t->cell / KH_SHARES == KH_LONG;
 	const kh_named *named = &w->named[t->from];
@@ -79,7 +78,7 @@ static void share_tie(kh_work *w, const kh_tie *t)
 			continue;
 		const uint64_t many = t->many * ((log[i] << 16) / sum) >> 8;
 
-		kh_add(&w->many[named[i].at][t->cell], many);
+		kh_add(&shared[(size_t)named[i].at * w->n_used + w->slot[t->cell]], many);
 		if (is_long && named[i].called)
 			kh_add(&w->called[named[i].at], many);
 	}
@@ -88,10 +87,11 @@ static void share_tie(kh_work *w, const kh_tie *t)
 static int share_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
+	uint64_t *shared = kh_sums_of(&w->shared, id);
 
 	(void)err;
 	for (size_t i = kh_work_from(w, w->n_ties, id); i < kh_work_from(w, w->n_ties, id + 1); i++)
-		share_tie(w, &w->tie[i]);
+		share_tie(w, &w->tie[i], shared);
 	return KH_OK;
 }
 
@@ -170,6 +170,16 @@ static int line_up(kh_work *w, kh_err *err)
 	return w->tie && w->named ? KH_OK : KH_ENOMEM;
 }
 
+/* Room for what threads share, of cells that there are. */
+static int make_room(kh_work *w, kh_err *err)
+{
+	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
+		if (w->used[cell])
+			w->slot[cell] = w->n_used++;
+	return kh_sums_init(&w->shared, (size_t)w->m->n * w->n_used + 1,
+			    kh_team_size(w->in->team), err);
+}
+
 int kh_ties_open(kh_work *w, kh_err *err)
 {
 	const size_t n = w->in->classes->n;
@@ -185,12 +195,13 @@ int kh_ties_open(kh_work *w, kh_err *err)
 	    !w->told_many || !w->ties)
 		return KH_ENOMEM;
 	kh_near_begin(w);
-	if ((rc = kh_work_run(w, n, KH_FEW_CLASSES, count_some, err)) || (rc = line_up(w, err)))
+	if ((rc = kh_work_run(w, n, KH_FEW_CLASSES, count_some, err)) ||
+	    (rc = line_up(w, err)) || (rc = make_room(w, err)))
 		return rc;
 	return kh_work_run(w, n, KH_FEW_CLASSES, put_some, err);
 }
 
-/* Makes the weights of species, and leaves them what is theirs alone. */
+/* Makes the weights of species. */
 static int begin_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
@@ -200,7 +211,6 @@ static int begin_some(void *arg, unsigned id, kh_err *err)
 	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++) {
 		w->weight[i] = weight_of(w, (uint32_t)i);
 		w->called[i] = w->called_alone[i];
-		memcpy(w->many[i], w->alone[i], sizeof w->many[i]);
 	}
 	return KH_OK;
 }

@@ -19,7 +19,6 @@
 #include "sample/model_in.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
 
 enum {
@@ -83,7 +82,6 @@ static void count_calls(struct support *s)
 {
 	const kh_db *db = s->w->in->db;
 
-	memcpy(s->many, s->w->decided, s->tax->n * sizeof *s->many);
 	for (uint32_t i = 0; i < db->h->n_targets; i++)
 		s->targets[db->target[i].taxon]++;
 	for (uint32_t t = s->tax->n; t-- > 0;) {
@@ -228,14 +226,15 @@ static int allocate(struct support *s, kh_err *err)
 
 	s->genus = kh_array(n, sizeof *s->genus, err);
 	s->known = kh_array(n, sizeof *s->known, err);
-	s->many = kh_array(n, sizeof *s->many, err);
+	s->many = kh_sums_add_up(&s->w->decided, err);
 	s->clade = kh_array(n, sizeof *s->clade, err);
 	s->lost = kh_array(n, sizeof *s->lost, err);
 	s->targets = kh_array(n, sizeof *s->targets, err);
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
-	s->w->m->last = kh_array((size_t)n + 1, sizeof *s->w->m->last, err);
 	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
-		       s->w->m->end_up && s->w->m->last ? KH_OK : KH_ENOMEM;
+		       s->w->m->end_up
+		       ? kh_sums_init(&s->w->last, (size_t)n + 1, kh_team_size(s->w->in->team), err)
+		       : KH_ENOMEM;
 }
 
 /* Makes what is decided of a class what it becomes. */
@@ -251,7 +250,7 @@ static int end_some(void *arg, unsigned id, kh_err *err)
 
 		w->m->decision[i] = end;
 		changed += end != c->at[i].call ? c->at[i].many : 0;
-		kh_add(kh_count_of(w, w->m->last, end), c->at[i].many);
+		kh_add_call(&w->last, id, end, c->at[i].many);
 	}
 	kh_add(&w->m->changed, changed);
 	return KH_OK;
@@ -274,6 +273,8 @@ int kh_support_make(kh_work *w, kh_err *err)
 			m->end_up[t] = end_of(&s, t);
 		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, end_some, err);
 	}
+	if (!rc && !(m->last = kh_sums_add_up(&w->last, err)))
+		rc = KH_ENOMEM;
 	free(s.genus);
 	free(s.known);
 	free(s.many);
