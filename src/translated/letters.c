@@ -60,7 +60,10 @@ uint64_t kh_stops_reverse(uint64_t x, uint64_t next, bool code_4)
 	return third.a & ((second.t & (first.t | c)) | tga);
 }
 
-enum { LETTER_W = 9 };
+enum {
+	LETTER_W = 9,
+	MATE = 3                /* words of 64 letters, as most mates have them */
+};
 
 /* --- letters -------------------------------------------------------------------------- */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter)
@@ -129,21 +132,22 @@ static void sample(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *
 }
 
 /* Keeps the bits that have n - 1 others behind them, each the third one from the one before. */
-static void keep_rows(uint64_t x[KH_LETTERS_WORDS + 1], uint32_t words, uint32_t n)
+static inline void keep_rows(uint64_t *x, uint32_t words, uint32_t n)
 {
-	x[words] = 0;
 	for (uint32_t have = 1, more; have < n; have += more) {
 		more = have < n - have ? have : n - have;
+		KH_UNROLLED
 		for (uint32_t i = 0; i < words; i++)
 			x[i] &= x[i] >> 3 * more | x[i + 1] << (64 - 3 * more);
 	}
 }
 
 /* Sets the n - 1 bits behind each in the same way. */
-static void fill_rows(uint64_t *x, uint32_t words, uint32_t n)
+static inline void fill_rows(uint64_t *x, uint32_t words, uint32_t n)
 {
 	for (uint32_t have = 1, more; have < n; have += more) {
 		more = have < n - have ? have : n - have;
+		KH_UNROLLED
 		for (uint32_t i = words; i-- > 1;)
 			x[i] |= x[i] << 3 * more | x[i - 1] >> (64 - 3 * more);
 		x[0] |= x[0] << 3 * more;
@@ -155,9 +159,15 @@ void kh_letters_rows(const kh_letter_keys *s, uint32_t n, uint32_t row, uint32_t
 {
 	const uint32_t words = (n + 63) / 64;
 
-	memcpy(at, s->open, words * sizeof *at);
-	keep_rows(at, words, row);
-	fill_rows(at, words, row - k + 1);
+	for (uint32_t i = 0; i <= words || i <= MATE; i++)
+		at[i] = i < words ? s->open[i] : 0;
+	if (words <= MATE) {
+		keep_rows(at, MATE, row);
+		fill_rows(at, MATE, row - k + 1);
+	} else {
+		keep_rows(at, words, row);
+		fill_rows(at, words, row - k + 1);
+	}
 }
 
 const kh_letters_by *kh_letters_best(void)

@@ -33,6 +33,9 @@ static KH_HD uint32_t kh_key_mix(uint64_t key)
 	return (uint32_t)(kh_fmix64(key) >> 32);
 }
 
+/* In front of a short loop that is gone through very often. */
+#define KH_UNROLLED _Pragma("GCC unroll 8")
+
 /* What orders rows of four letters: an odd number, so orders are all different. */
 #define KH_SMER_ORDER 40503
 

@@ -97,6 +97,7 @@ KH_AVX2 static inline __m256i least_is_middle(const uint16_t *order, uint32_t st
 	const __m256i middle = _mm256_loadu_si256((const void *)(order + step * others / 2));
 	__m256i above = _mm256_setzero_si256();         /* by how much it is greater */
 
+	KH_UNROLLED
 	for (uint32_t m = 0; m <= others; m++) {
 		const __m256i at = _mm256_loadu_si256((const void *)(order + step * m));
 
@@ -105,8 +106,8 @@ KH_AVX2 static inline __m256i least_is_middle(const uint16_t *order, uint32_t st
 	return _mm256_cmpeq_epi16(above, _mm256_setzero_si256());
 }
 
-KH_AVX2 static void sample(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *letter,
-			   uint32_t n)
+KH_AVX2 static inline __attribute__((always_inline)) void
+sample_by(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *letter, uint32_t n)
 {
 	const uint32_t others = k - KH_SMER;
 	uint16_t order[KH_LETTERS_ROOM];
@@ -126,6 +127,15 @@ KH_AVX2 static void sample(kh_letter_keys *s, uint32_t k, uint32_t step, const u
 		s->kept[i / 64] = i % 64 ? s->kept[i / 64] | kept << 32 : kept;
 		s->open[i / 64] = i % 64 ? s->open[i / 64] | open << 32 : open;
 	}
+}
+
+KH_AVX2 static void sample(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *letter,
+			   uint32_t n)
+{
+	if (k == 8)
+		sample_by(s, 8, step, letter, n);
+	else
+		sample_by(s, k, step, letter, n);
 }
 
 const kh_letters_by *kh_letters_avx2(void)

@@ -5,6 +5,7 @@
 #define KH_TRANSLATED_LOOK_UP_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 #include "text/text.h"
 
@@ -91,11 +92,31 @@ static KH_HD uint32_t kh_translated_line_of(const kh_translated *t, uint32_t key
 	return (uint32_t)((uint64_t)key * t->head->lines >> 32);
 }
 
+#ifndef __CUDACC__
+/* Has a line this tag?  Mostly not, and eight at a time are soon asked. */
+static inline bool kh_translated_has(const kh_translated_line *l, uint16_t is)
+{
+	typedef uint16_t eight __attribute__((vector_size(16)));
+	uint64_t any[2];
+	eight tag[4], all = { 0 };
+
+	memcpy(tag, l, sizeof tag);     /* and what is behind them */
+	all += is;
+	all = (eight)((tag[0] == all) | (tag[1] == all) | (tag[2] == all) | (tag[3] == all));
+	memcpy(any, &all, sizeof any);
+	return (any[0] | any[1]) != 0;
+}
+#endif
+
 /* The first of the tags of a line that is this one; KH_TAGS or more: none is. */
 static KH_HD unsigned kh_translated_first_of(const kh_translated_line *l, uint16_t is)
 {
 	const uint64_t one = UINT64_C(0x0001000100010001), all = is * one;
 
+#ifndef __CUDACC__
+	if (!kh_translated_has(l, is))
+		return KH_TAGS;
+#endif
 	for (unsigned i = 0; i < KH_TAGS; i += 4) {
 		uint64_t x;
 

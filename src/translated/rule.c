@@ -149,14 +149,15 @@ static int look_up(kh_translator *r, kh_err *err)
 			uint32_t found, place;
 
 			place = kh_translated_look_up(r->t, r->key[i].key, &found);
+			if (found == 0)
+				continue;
 			rc = KH_GROW(r->hit, r->cap_hits, n + found, err);
 			for (uint32_t x = 0; x < found && !rc; x++) {
 				r->hit[n] = r->key[i];
 				r->hit[n++].key = place + x;
 			}
-			if (found > 0)
-				__builtin_prefetch(r->t->place +
-						   place * (uint64_t)r->t->head->bits / 8);
+			__builtin_prefetch(r->t->place +
+					   place * (uint64_t)r->t->head->bits / 8);
 		}
 		f->end = n;
 	}
