@@ -76,40 +76,84 @@ static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f,
 	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, &found);
 }
 
-/* Makes a region of the n candidates from its first one on. */
-static KH_HD void kh_places_region(const kh_matching *m, const kh_found *f, uint32_t len,
-				   kh_region *r, uint32_t n)
+#ifndef __CUDACC__
+/* Of each seed, the first one that begins behind it. */
+static inline void kh_seeds_behind(const uint32_t *pos, uint32_t n, uint32_t k,
+				   uint8_t behind[KH_MATCH_SEEDS])
 {
-	r->n = (uint16_t)n;
-	r->loss = (uint16_t)kh_places_loss_of(m, f, len, r->from, n);
-}
-
-static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
-{
-	const uint32_t far = kh_places_far(m, len);
-
-	f->n_regions = 0;
-	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
-		kh_region *r = &f->region[f->n_regions++];
-
-		j = i + 1;
-		while (j < f->n_candidates && kh_candidate_bin(f->candidate[j]) -
-						      kh_candidate_bin(f->candidate[j - 1]) <= far)
+	for (uint32_t i = 0, j = 0; i < n; i++) {
+		while (j < n && pos[j] < pos[i] + k)
 			j++;
-		r->from = (uint16_t)i;
-		kh_places_region(m, f, len, r, j - i);
+		behind[i] = (uint8_t)j;
 	}
 }
 
+/* As kh_match_loss, of a mate that lacks all known seeds that were not found. */
+static inline uint32_t kh_seeds_loss(const kh_found *f, const uint8_t behind[KH_MATCH_SEEDS],
+				     uint32_t k, uint32_t len, const kh_seed_set *found)
+{
+	uint32_t loss = 0, next = 0;
+
+	for (uint32_t w = 0; w < KH_MATCH_SEEDS / 64; w++) {
+		const uint32_t first = 64 * w, end = first + 64;
+		uint64_t x = f->known.bit[w] & ~found->bit[w];
+
+		if (next > first)
+			x = next < end ? x & UINT64_MAX << next % 64 : 0;
+		while (x != 0) {
+			const uint32_t i = first + (uint32_t)__builtin_ctzll(x), at = f->pos[i];
+
+			next = behind[i];
+			x = next < end ? x & UINT64_MAX << next % 64 : 0;
+			loss += 1 + ((at != 0) & (at + k != len));
+		}
+	}
+	return loss;
+}
+
+/* Makes regions of all candidates, which are in order.  Those of close species mostly have the same
+ * seeds. */
+static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+{
+	const uint32_t far = kh_places_far(m, len), k = m->db->sampling.k;
+	const bool tell = kh_match_seeds_tell(m->db);
+	uint8_t behind[KH_MATCH_SEEDS];
+	kh_seed_set last = kh_seed_none();
+	uint32_t loss;
+
+	if (tell)
+		kh_seeds_behind(f->pos, f->n, k, behind);
+	f->unseen = loss = tell ? kh_seeds_loss(f, behind, k, len, &last) : 0;
+	f->n_regions = 0;
+	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
+		kh_region *r = &f->region[f->n_regions++];
+		kh_seed_set found = kh_seed_none();
+
+		j = i;
+		do
+			kh_seed_add(&found, (uint32_t)f->candidate[j++]);
+		while (j < f->n_candidates && kh_candidate_bin(f->candidate[j]) -
+						      kh_candidate_bin(f->candidate[j - 1]) <= far);
+		if (tell && (found.bit[0] != last.bit[0] || found.bit[1] != last.bit[1]))
+			loss = kh_seeds_loss(f, behind, k, len, &found);
+		last = found;
+		r->from = (uint16_t)i;
+		r->n = (uint16_t)(j - i);
+		r->loss = (uint16_t)loss;
+	}
+}
+
+static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
+
 /* Makes regions of all candidates of a mate. */
-static KH_HD void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t mate)
+static inline void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t mate)
 {
 	kh_found *f = &m->found[mate];
 
 	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates);
 	kh_places_find_regions(m, f, s->mate[mate].len);
-	f->unseen = kh_places_loss_of(m, f, s->mate[mate].len, 0, 0);
 }
+#endif
 
 /* --- places ------------------------------------------------------------------------------- */
 /* How many a mate may have, or a part. */
@@ -269,28 +313,70 @@ static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mat
 	}
 }
 
+/* Where the seeds of a mate that lies at a place are: one at base `pos` of the mate is at base
+ * `at` + pos, or, if the mate is turned, `at` - pos. */
+typedef struct kh_spot_seeds {
+	int64_t at;
+	uint32_t turned;
+	uint32_t first, bins;           /* bins of its target */
+} kh_spot_seeds;
+
+static KH_HD kh_spot_seeds kh_places_seeds(const kh_matching *m, const kh_mates *s,
+					   const kh_spot *p)
+{
+	const uint32_t stride = m->db->sampling.stride, first = m->db->bins.first[p->target];
+	const uint32_t back = s->mate[kh_place_mate(p)].len - m->db->sampling.k;
+	const uint64_t end = m->db->stretch[p->target].end;
+	const kh_spot_seeds x = { kh_place_at(p) + (kh_place_strand(p) ? back : 0),
+				  kh_place_strand(p), first,
+				  (uint32_t)((end + stride - 1) / stride) - first };
+
+	return x;
+}
+
+/* The first candidate from number i on, of those in front of `end`, whose seed is not there. */
+static KH_HD uint32_t kh_places_first_away(const kh_found *f, kh_spot_seeds x, int64_t stride,
+					   uint32_t i, uint32_t end)
+{
+	for (; i < end; i++) {
+		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
+		const int64_t pos = f->pos[(uint32_t)f->candidate[i]];
+		const int64_t here = x.turned ? x.at - pos : x.at + pos;
+
+		if ((uint64_t)(here - bin * stride) >= (uint64_t)stride ||
+		    bin - x.first >= x.bins)
+			break;
+	}
+	return i;
+}
+
 static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
 					   kh_region *r)
 {
 	const kh_found *f = &m->found[mate];
-	const uint32_t before = m->n_place;
+	const uint32_t before = m->n_place, stride = m->db->sampling.stride;
+	const uint32_t back = s->mate[mate].len - m->db->sampling.k, end = r->from + r->n;
+	kh_spot_seeds first = { 0, 0, 0, 0 };   /* of the first place, on which nearly all lie */
 
 	if (kh_match_is_thin(m->db)) {
 		kh_thin_places(m, s, mate, r, kh_places_most(s));
 		return;
 	}
 	r->loss = KH_REGION_COMPARED;
-	for (uint32_t i = r->from; i < (uint32_t)r->from + r->n; i++) {
+	for (uint32_t i = r->from;
+	     (i = kh_places_first_away(f, first, stride, i, end)) < end; i++) {
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
 		const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
-		const uint32_t at[2] = { pos, s->mate[mate].len - m->db->sampling.k - pos };
+		const uint32_t n = m->n_place - before, at[2] = { pos, back - pos };
 
-		if (m->n_place - before >= KH_MATCH_DIAGONALS)
+		if (n >= KH_MATCH_DIAGONALS)
 			break;
-		if (!kh_places_have(m, m->n_place - before, at, bin)) {
+		if (!kh_places_have(m, n, at, bin)) {
 			const kh_stands x = kh_places_stands(m, s, mate, pos);
 
 			kh_places_look(m, s, mate, r, &x, bin);
+			if (n == 0 && m->n_place > before)
+				first = kh_places_seeds(m, s, &m->place[before]);
 		}
 	}
 }
@@ -319,6 +405,8 @@ static KH_HD uint32_t kh_places_beside(const kh_matching *m, uint32_t mate, cons
 	const uint32_t bin = kh_region_bin(&m->found[mate], r), from = bin > near ? bin - near : 0;
 	uint32_t lo = 0;
 
+	if (f->n_regions == 0)
+		return 0;
 	/* the first one that is not in front of that */
 	for (uint32_t n = f->n_regions; n > 0;) {
 		const uint32_t half = n / 2;

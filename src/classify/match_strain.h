@@ -254,16 +254,40 @@ static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_mates 
 	return kh_extent_add(e, kh_strain_of_place(m->db, &x, p->target, species));
 }
 
+/* Is a candidate in a species? */
+static KH_HD bool kh_strain_is_in(const kh_match_db *db, uint64_t candidate, uint32_t species)
+{
+	return db->bins.species[kh_match_target(db, kh_candidate_bin(candidate))] == species;
+}
+
+#ifdef KH_TEXT_SSE2
+/* Which of four candidates are of a seed, as bits? */
+static inline uint32_t kh_strain_of_seed(const uint64_t *candidate, uint32_t seed)
+{
+	const __m128 a = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)candidate));
+	const __m128 b = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(candidate + 2)));
+	const __m128i seeds = _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
+	const __m128i same = _mm_cmpeq_epi32(seeds, _mm_set1_epi32((int)seed));
+
+	return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(same));
+}
+#endif
+
 /* How many of n candidates are of a seed, and in a species? */
 static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *candidate, uint32_t n,
 				     uint32_t seed, uint32_t species)
 {
-	uint32_t bins = 0;
+	uint32_t bins = 0, i = 0;
 
-	for (uint32_t i = 0; i < n; i++)
+#ifdef KH_TEXT_SSE2
+	for (; i + 4 <= n; i += 4)
+		for (uint32_t x = kh_strain_of_seed(candidate + i, seed); x != 0; x &= x - 1)
+			bins += kh_strain_is_in(db, candidate[i + (uint32_t)__builtin_ctz(x)],
+						species);
+#endif
+	for (; i < n; i++)
 		bins += (uint32_t)candidate[i] == seed &&
-			db->bins.species[kh_match_target(db, kh_candidate_bin(candidate[i]))] ==
-				species;
+			kh_strain_is_in(db, candidate[i], species);
 	return bins;
 }
 

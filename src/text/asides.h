@@ -36,33 +36,48 @@ typedef struct kh_text_aside {
 /* The half of a sum fits into a byte. */
 enum { KH_ASIDE_COLUMNS = 254 };
 
+/* 64 bases from a byte on, less so many bits; left: 64 less these. */
+static inline __m128i kh_text_two_at(const uint8_t *at, __m128i bits, __m128i left)
+{
+	return _mm_or_si128(_mm_srl_epi64(_mm_loadu_si128((const __m128i *)at), bits),
+			    _mm_sll_epi64(_mm_loadu_si128((const __m128i *)(at + 8)), left));
+}
+
 /* As kh_text_bases, 64 bases. */
 static inline __m128i kh_text_two(const uint32_t *text, uint64_t i)
 {
-	const uint8_t *at = (const uint8_t *)text + i / 4;
-	const int sh = 2 * (int)(i % 4);
+	const int bits = 2 * (int)(i % 4);
 
-	return _mm_or_si128(_mm_srl_epi64(_mm_loadu_si128((const __m128i *)at),
-					  _mm_cvtsi32_si128(sh)),
-			    _mm_sll_epi64(_mm_loadu_si128((const __m128i *)(at + 8)),
-					  _mm_cvtsi32_si128(64 - sh)));
+	return kh_text_two_at((const uint8_t *)text + i / 4, _mm_cvtsi32_si128(bits),
+			      _mm_cvtsi32_si128(64 - bits));
 }
 
-/* As kh_text_wrong of fit.h, of a word of the read that lies at base `at` and the one behind it. */
-static inline void kh_text_wrong_two(const kh_laid *l, int64_t at, uint32_t word, uint64_t *wrong)
+/* As kh_text_wrong of fit.h, of words of a read, the first of which lies at base `at`, and perhaps
+ * of the one behind them. */
+static inline void kh_text_wrong_words(const kh_laid *l, uint64_t at, uint32_t word, uint32_t end,
+				       uint64_t *wrong)
 {
-	const __m128i read = _mm_loadu_si128((const __m128i *)(l->read->base + word));
-	const __m128i unknown = _mm_loadu_si128((const __m128i *)(l->read->unknown + word));
-	const __m128i x = _mm_xor_si128(read, kh_text_two(l->text, (uint64_t)at));
-	__m128i differ = _mm_or_si128(x, _mm_srli_epi64(x, 1));
+	const __m128i bits = _mm_cvtsi32_si128(2 * (int)(at % 4));
+	const __m128i left = _mm_cvtsi32_si128(64 - 2 * (int)(at % 4));
+	const uint8_t *text = (const uint8_t *)l->text + at / 4;
+	const uint8_t *alleles = l->alleles ? (const uint8_t *)l->alleles + at / 4 : NULL;
+	const kh_oriented *r = l->read;
 
-	if (l->alleles) {
-		const __m128i y = _mm_xor_si128(x, kh_text_two(l->alleles, (uint64_t)at));
+	for (; word < end; word += 2, text += 16) {
+		const __m128i read = _mm_loadu_si128((const __m128i *)(r->base + word));
+		const __m128i unknown = _mm_loadu_si128((const __m128i *)(r->unknown + word));
+		const __m128i x = _mm_xor_si128(read, kh_text_two_at(text, bits, left));
+		__m128i differ = _mm_or_si128(x, _mm_srli_epi64(x, 1));
 
-		differ = _mm_and_si128(differ, _mm_or_si128(y, _mm_srli_epi64(y, 1)));
+		if (alleles) {
+			const __m128i y = _mm_xor_si128(x, kh_text_two_at(alleles, bits, left));
+
+			differ = _mm_and_si128(differ, _mm_or_si128(y, _mm_srli_epi64(y, 1)));
+			alleles += 16;
+		}
+		differ = _mm_or_si128(_mm_and_si128(differ, _mm_set1_epi8(0x55)), unknown);
+		_mm_storeu_si128((__m128i *)(wrong + word), differ);
 	}
-	differ = _mm_or_si128(_mm_and_si128(differ, _mm_set1_epi8(0x55)), unknown);
-	_mm_storeu_si128((__m128i *)wrong, differ);
 }
 
 /* Writes a byte for each base of the text from `at` on: it, and three bases behind it. */

@@ -45,10 +45,11 @@ static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns 
 	const uint32_t end = (c.to + 31) / 32;
 	uint32_t w = c.from / 32;
 
-	for (; at + 32 * (int64_t)w >= (int64_t)l->begin && w < end; w += 2)
-		kh_text_wrong_two(l, at + 32 * (int64_t)w, w, wrong + w);
-	for (; w < end; w++)
-		wrong[w] = kh_text_wrong(l, at, 32 * w > c.from ? 32 * w : c.from);
+	if (at + 32 * (int64_t)w >= (int64_t)l->begin)
+		kh_text_wrong_words(l, (uint64_t)(at + 32 * (int64_t)w), w, end, wrong);
+	else
+		for (; w < end; w++)
+			wrong[w] = kh_text_wrong(l, at, 32 * w > c.from ? 32 * w : c.from);
 	wrong[c.from / 32] &= ~(kh_text_first(c.from % 32));
 	wrong[end - 1] &= kh_text_first(c.to - 32 * (end - 1));
 }
@@ -61,10 +62,10 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 {
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t done = c.from;
-	kh_text_sum s = { 0, c.from, 0, { 0, 0, 0, 0, 0 } };
+	kh_text_sum s = kh_text_sum_from(c.from);
 
 	if (c.from >= c.to)
-		return s.best;
+		return kh_text_sum_stretch(&s);
 #ifdef KH_TEXT_SSE2
 	uint64_t wrong[KH_TEXT_WORDS];
 
@@ -81,7 +82,7 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 #endif
 	if (done < c.to)
 		kh_text_add_matches(&s, done, c.to);
-	return s.best;
+	return kh_text_sum_stretch(&s);
 }
 
 /* How many of the columns from .. to - 1 match: no stretch of them has a greater score. */

@@ -142,7 +142,7 @@ static inline uint64_t kh_text_window_wrong(const kh_text_window_seen *w, uint32
 /* The best stretch in way i. */
 static inline kh_alignment kh_text_window_stretch(const kh_text_window_seen *w, uint32_t i)
 {
-	kh_text_sum s = { 0, w->from, 0, { 0, 0, 0, 0, 0 } };
+	kh_text_sum s = kh_text_sum_from(w->from);
 	uint32_t done = w->from;
 
 	for (uint32_t word = 0; w->from + 32 * word < w->to; word++) {
@@ -154,7 +154,7 @@ static inline kh_alignment kh_text_window_stretch(const kh_text_window_seen *w, 
 	}
 	if (done < w->to)
 		kh_text_add_matches(&s, done, w->to);
-	return s.best;
+	return kh_text_sum_stretch(&s);
 }
 
 /* Compares a window in way i, which may be the best one. */

@@ -5,22 +5,26 @@
 #include <stdbool.h>
 #include "text/text.h"
 
-/* A sum over columns, which begins anew where it comes to 0. */
+/* A sum over columns, which begins anew where it comes to 0, and the greatest one. */
 typedef struct kh_text_sum {
-	uint32_t now;
-	uint32_t from, wrong;           /* its first column, and its mismatches */
-	kh_alignment best;
+	uint32_t now, from;             /* its first column */
+	uint32_t best, best_from, best_to;
 } kh_text_sum;
+
+static KH_HD kh_text_sum kh_text_sum_from(uint32_t column)
+{
+	const kh_text_sum s = { 0, column, 0, 0, 0 };
+
+	return s;
+}
 
 static KH_HD void kh_text_add_matches(kh_text_sum *s, uint32_t from, uint32_t to)
 {
 	s->now += to - from;
-	if (s->now > s->best.score) {
-		s->best.score = s->now;
-		s->best.matches = to - s->from - s->wrong;
-		s->best.columns = to - s->from;
-		s->best.from = s->from;
-		s->best.to = to;
+	if (s->now > s->best) {
+		s->best = s->now;
+		s->best_from = s->from;
+		s->best_to = to;
 	}
 }
 
@@ -30,8 +34,17 @@ static KH_HD void kh_text_add_mismatches(kh_text_sum *s, uint32_t at, uint32_t n
 	const bool on = s->now > n;
 
 	s->from = on ? s->from : at + n;
-	s->wrong = on ? s->wrong + n : 0;
 	s->now = on ? s->now - n : 0;
+}
+
+/* The stretch with the greatest sum: its matches are more than its mismatches by that. */
+static KH_HD kh_alignment kh_text_sum_stretch(const kh_text_sum *s)
+{
+	const uint32_t columns = s->best_to - s->best_from;
+	const kh_alignment a = { s->best, (columns + s->best) / 2, columns, s->best_from,
+				 s->best_to };
+
+	return a;
 }
 
 /* Adds the columns of a word that do not match, both bits of each: so a run is one of bits, too.
