@@ -233,10 +233,13 @@ static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_mates 
 
 	for (uint32_t i = 0; i < f->n_regions; i++) {
 		const kh_region *r = &f->region[i];
-		const uint32_t target = kh_match_target(m->db, kh_region_bin(f, r));
 		int64_t last = INT64_MIN;
 
-		if (r->loss == KH_REGION_COMPARED || m->db->stretch[target].alleles == 0 ||
+		if (r->loss == KH_REGION_COMPARED)
+			continue;
+		const uint32_t target = kh_match_target(m->db, kh_region_bin(f, r));
+
+		if (m->db->stretch[target].alleles == 0 ||
 		    b->species[target] != b->species[here->target])
 			continue;
 		for (uint32_t k = r->from; k < (uint32_t)r->from + r->n; k++)

@@ -92,15 +92,16 @@ static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t fro
 	uint32_t n = 0;
 
 #ifdef KH_TEXT_SSE2
-	uint64_t wrong[KH_TEXT_WORDS + 1];
+	uint64_t wrong[KH_TEXT_WORDS + 2];
+	const uint32_t end = (c.to + 31) / 32;
 
 	if (c.from >= c.to)
 		return 0;
 	kh_text_wrongs(l, at, c, wrong);
-	wrong[(c.to + 31) / 32] = 0;
+	wrong[end] = wrong[end + 1] = 0;
 	n = c.to - c.from;
-	for (uint32_t w = c.from / 32; 32 * w < c.to; w += 2)   /* counts of two bits */
-		n -= kh_text_count(wrong[w] + wrong[w + 1]);
+	for (uint32_t w = c.from / 32; w < end; w += 3)         /* counts of two bits */
+		n -= kh_text_count(wrong[w] + wrong[w + 1] + wrong[w + 2]);
 #else
 	for (uint32_t i = c.from; i < c.to; i = (i / 32 + 1) * 32) {
 		const uint32_t end = (i / 32 + 1) * 32 < c.to ? (i / 32 + 1) * 32 : c.to;

@@ -189,15 +189,34 @@ static inline void kh_text_window_search(kh_text_window_seen *w, uint32_t left)
 	}
 }
 
-/* Compares a window as none before. */
+/* How many columns match in way 0: no sum is greater. */
+static inline uint32_t kh_text_window_matches(const kh_text_window_seen *w)
+{
+	const uint32_t n = w->to - w->from;
+	uint64_t wrong = kh_text_window_wrong(w, 0, 0) & kh_text_first(n < 32 ? n : 32);
+
+	if (n > 32)
+		wrong += kh_text_window_wrong(w, 0, 1) & kh_text_first(n - 32);
+	return n - kh_text_count(wrong);        /* counts of two bits */
+}
+
+/* Compares a window as none before: first in way 0, if that looks like the best one. */
 static inline void kh_text_window_alone(kh_text_window_seen *w, const kh_laid *l, int64_t at)
 {
-	kh_text_window_try(w, 0);
-	w->bounded = w->best.fit.score + KH_GAP_COST < w->to - w->from;
+	const uint32_t n = w->to - w->from, here = kh_text_window_matches(w);
+
+	w->here = (uint8_t)here;
+	w->bounded = true;
+	if (2 * here > n) {
+		kh_text_window_try(w, 0);
+		w->bounded = w->best.fit.score + KH_GAP_COST < n;
+	}
 	if (!w->bounded)
 		return;
 	_mm_storeu_si128((__m128i *)w->half, kh_text_halves(l, at, w->from, w->to));
 	kh_text_window_search(w, KH_ALL_WAYS);
+	if (2 * here <= n && here >= KH_END_SCORE && here >= w->best.fit.score)
+		kh_text_window_try(w, 0);
 }
 
 /* Compares a window whose text differs in so many bases from that of another one. */
