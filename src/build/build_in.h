@@ -123,7 +123,10 @@ void kh_build_same_clear(struct build *b);
 /* One pass over the references, with b->sampling. */
 int kh_build_read(struct build *b, kh_err *err);
 /* Bytes of text in a block. */
-size_t kh_build_block_size(const struct build *b);
+static inline size_t kh_build_block_size(const struct build *b)
+{
+	return b->o->block_size ? b->o->block_size : KH_BLOCK_SIZE;
+}
 /* Frees what a pass has made, all but its figures. */
 void kh_build_forget(struct build *b);
 /* Adds up the digests of sequences of which several workers have read parts. */
@@ -175,7 +178,14 @@ int kh_build_keep_target(struct build *b, uint32_t i, const uint8_t *kept, uint3
 int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
 		      uint32_t *n, kh_err *err);
 /* Where a stretch that is kept begins in the text as it was read, and how long it is. */
-uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases);
+static inline uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases)
+{
+	const kh_ref *r = &b->refs.ref[b->taxa.target[k->target]];
+	const uint64_t stride = b->sampling.stride, left = r->bases - k->at * stride;
+
+	*bases = left < k->bins * stride ? left : k->bins * stride;
+	return (r->first_bin + (uint64_t)k->at) * stride;
+}
 /* b->taxa.alleles, for a build where there may be some. */
 int kh_build_room_for_alleles(struct build *b, kh_err *err);
 /* Each stretch of b->taxa.kept that has alleles in its tiles says so; but those of tiles that are

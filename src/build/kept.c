@@ -7,15 +7,6 @@
 #include "base/mem.h"
 #include "text/text.h"
 
-uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases)
-{
-	const kh_ref *r = &b->refs.ref[b->taxa.target[k->target]];
-	const uint64_t stride = b->sampling.stride, left = r->bases - k->at * stride;
-
-	*bases = left < k->bins * stride ? left : k->bins * stride;
-	return (r->first_bin + (uint64_t)k->at) * stride;
-}
-
 /* --- alleles ----------------------------------------------------------------------------- */
 int kh_build_room_for_alleles(struct build *b, kh_err *err)
 {

@@ -122,11 +122,6 @@ static int check_bins(const struct build *b, kh_err *err)
 		       b->all.bins, b->sampling.stride, stride);
 }
 
-size_t kh_build_block_size(const struct build *b)
-{
-	return b->o->block_size ? b->o->block_size : KH_BLOCK_SIZE;
-}
-
 static int open_feed(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;

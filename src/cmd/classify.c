@@ -25,7 +25,7 @@ static int select_reads(struct classify *j, kh_err *err)
 	int rc = kh_select_open(&j->select, j->db->tax, &o, &j->errs, err);
 
 	for (size_t i = 0; i + 1 < j->errs.n; i++)
-		kh_cmd_fail(&kh_cmd_classify, &j->errs.v[i]);
+		kh_cmd_fail(j->command, &j->errs.v[i]);
 	if (!rc && j->errs.n > 0) {
 		*err = j->errs.v[j->errs.n - 1];
 		rc = err->code;
@@ -330,7 +330,7 @@ static void clear(struct classify *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct classify j = { .v = { .min_groups = 2 }, .argv = argv };
+	struct classify j = { .command = c, .v = { .min_groups = 2 }, .argv = argv };
 	kh_err err = { 0, "" };
 	int first = kh_opt_parse(c, argc, argv, &j.v), rc;
 

@@ -60,6 +60,7 @@ struct kh_decompressed {
 
 /* Everything a run holds. */
 struct classify {
+	const kh_command *command;
 	struct classify_values v;
 	bool kraken;                    /* the database is one of Kraken 2 */
 	char **argv;                    /* the command line, ended by NULL */

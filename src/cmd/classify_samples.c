@@ -89,7 +89,7 @@ void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err
 		kh_err told = { .code = err->code };
 
 		kh_fail(&told, err->code, "sample %s: %.400s", name, err->msg);
-		kh_cmd_fail(&kh_cmd_classify, &told);
+		kh_cmd_fail(j->command, &told);
 	} else if (name && !err && j->sample[i].inputs) {
 		kh_log(KH_INFO,
 		       "sample %s: %" PRIu64 " fragments, %" PRIu64 " classified (%.2f %%)", name,

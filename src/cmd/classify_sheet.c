@@ -211,7 +211,7 @@ static bool hint_at_swapped(const kh_sheet *s)
 /* Tells all errors of the sheet; the error that is left is about all of them. */
 static int tell_errors(const struct classify *j, const char *sheet, kh_err *err)
 {
-	const int status = kh_cmd_fail_all(&kh_cmd_classify, &j->errs);
+	const int status = kh_cmd_fail_all(j->command, &j->errs);
 
 	return kh_fail(err, status == 2 ? KH_EUSAGE : KH_EFORMAT,
 		       "%s: nothing is classified before that is mended", sheet);

@@ -18,11 +18,6 @@ static const char *const section_name[KH_N_SECTIONS] = {
 	"unmapped ids", "translated", "checksums"
 };
 
-int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
-{
-	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
-}
-
 /* --- header ----------------------------------------------------------------------- */
 static int check_magic(const kh_db *db, kh_err *err)
 {

@@ -9,7 +9,10 @@
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err);
 
 /* Fails: the file is no database, as `what` says. */
-int kh_db_bad(const kh_db *db, const char *what, kh_err *err);
+static inline int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
+}
 
 static inline const void *kh_db_section(const kh_db *db, enum kh_section s)
 {

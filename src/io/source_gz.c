@@ -1,8 +1,8 @@
 /*
  * source_gz.c - gzip members and BGZF blocks
  *
- * A gzip file is a row of members: header, deflate data, CRC-32 and length.  Header
- * and trailer are read here, inflate.h has the data.  In BGZF each member carries its
+ * A gzip file is a row of members: header, deflate data, CRC-32 and length.  gz_head.c reads the
+ * header, inflate.h has the data, and the trailer is read here.  In BGZF each member carries its
  * compressed size in its header, so that the row can be walked without inflating.
  */
 #include <config.h>
@@ -13,74 +13,7 @@
 #include "base/mem.h"
 #include "io/source_in.h"
 
-enum { GZ_HCRC = 2, GZ_EXTRA = 4, GZ_NAME = 8, GZ_COMMENT = 16, GZ_RESERVED = 0xe0 };
-enum { GZ_TRAILER = 8, BGZF_MAX = 65536 };
-
-static uint32_t le16(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8;
-}
-
-static uint32_t le32(const uint8_t *p)
-{
-	return le16(p) | le16(p + 2) << 16;
-}
-
-/* The BGZF field among the extra fields: 'B' 'C' 2 0 and the block's size less 1. */
-static size_t bgzf_field(const uint8_t *p, size_t n)
-{
-	for (size_t len; n >= 4; p += len, n -= len) {
-		len = 4 + le16(p + 2);
-		if (len > n)
-			break;
-		if (p[0] == 'B' && p[1] == 'C' && len == 6)
-			return le16(p + 4) + 1;
-	}
-	return 0;
-}
-
-/* Index behind the zero that ends a string at i; 0: it is not there. */
-static size_t skip_string(const uint8_t *p, size_t i, size_t n)
-{
-	const uint8_t *z = i < n ? memchr(p + i, 0, n - i) : NULL;
-
-	return z ? (size_t)(z - p) + 1 : 0;
-}
-
-struct kh_gz_head kh_gz_parse_head(const uint8_t *p, size_t n)
-{
-	struct kh_gz_head h = { 0, 0, NULL };
-	size_t i = 10;
-
-	if (n < 10)
-		return h;
-	unsigned flags = p[3];
-	if (p[2] != 8 || flags & GZ_RESERVED) {
-		h.bad = "its header has an unknown method or flag";
-		return h;
-	}
-	if (flags & GZ_EXTRA) {
-		if (n < 12 || n - 12 < le16(p + 10))
-			return h;
-		h.bsize = bgzf_field(p + 12, le16(p + 10));
-		i = 12 + le16(p + 10);
-	}
-	if (flags & GZ_NAME && (i = skip_string(p, i, n)) == 0)
-		return h;
-	if (flags & GZ_COMMENT && (i = skip_string(p, i, n)) == 0)
-		return h;
-	if (flags & GZ_HCRC) {
-		if (n - i < 2)
-			return h;
-		if (le16(p + i) != (kh_crc32(0, p, i) & 0xffff))
-			h.bad = "its header has a wrong checksum";
-		i += 2;
-	}
-	h.n = i;
-	if (h.bsize && h.bsize < h.n + GZ_TRAILER)
-		h.bad = "its BGZF size is impossible";
-	return h;
-}
+enum { BGZF_MAX = 65536 };
 
 static int gz_cut(const kh_source *s, kh_err *err)
 {
@@ -209,18 +142,18 @@ static int body(kh_source *s, kh_inflate_io *out, kh_err *err)
 
 static int trailer(kh_source *s, kh_err *err)
 {
-	int rc = kh_source_fill(s, GZ_TRAILER, err);
+	int rc = kh_source_fill(s, KH_GZ_TRAILER_BYTES, err);
 	const uint8_t *p = s->in + s->pos;
 
 	if (rc)
 		return rc;
-	if (s->end - s->pos < GZ_TRAILER)
+	if (s->end - s->pos < KH_GZ_TRAILER_BYTES)
 		return gz_cut(s, err);
-	if (le32(p) != s->crc)
+	if (kh_le32(p) != s->crc)
 		return gz_bad(s, KH_GZ_BAD_CRC, err);
-	if (le32(p + 4) != (uint32_t)s->n_member)
+	if (kh_le32(p + 4) != (uint32_t)s->n_member)
 		return gz_bad(s, KH_GZ_BAD_LENGTH, err);
-	s->pos += GZ_TRAILER;
+	s->pos += KH_GZ_TRAILER_BYTES;
 	if (s->bsize
 	    && (kh_source_at(s) - s->member_at != s->bsize || s->n_member > BGZF_MAX))
 		return gz_bad(s, "its BGZF size is wrong", err);
@@ -289,7 +222,7 @@ static int take_block(kh_source *s, kh_bgzf_run *run, kh_err *err)
 	if (s->end - s->pos < s->bsize)
 		return gz_cut(s, err);
 	const uint8_t *p = s->in + s->pos;
-	size_t n_out = le32(p + s->bsize - 4);
+	size_t n_out = kh_le32(p + s->bsize - 4);
 	if (n_out > BGZF_MAX)
 		return gz_bad(s, "a BGZF block of more than 64 KiB", err);
 	rc = KH_GROW(run->data, run->cap, run->n + s->bsize, err);
@@ -340,14 +273,14 @@ int kh_bgzf_run_inflate(kh_bgzf_run *run, const char *name, char *out, size_t *n
 	for (size_t i = 0; !rc && i < run->n;) {
 		const uint8_t *p = run->data + i;
 		struct kh_gz_head h = kh_gz_parse_head(p, run->n - i);
-		size_t n_out = le32(p + h.bsize - 4);
-		kh_inflate_io io = { p + h.n, h.bsize - h.n - GZ_TRAILER, (uint8_t *)out + *n,
-			       n_out };
+		size_t n_out = kh_le32(p + h.bsize - 4);
+		kh_inflate_io io = { p + h.n, h.bsize - h.n - KH_GZ_TRAILER_BYTES,
+				     (uint8_t *)out + *n, n_out };
 		const char *bad = NULL;
 
 		if (!kh_inflate_block(run->z, &io))
 			bad = "its data cannot be inflated";
-		else if (kh_crc32(0, out + *n, n_out) != le32(p + h.bsize - GZ_TRAILER))
+		else if (kh_crc32(0, out + *n, n_out) != kh_le32(p + h.bsize - KH_GZ_TRAILER_BYTES))
 			bad = KH_GZ_BAD_CRC;
 		if (bad)
 			return kh_gz_damaged(name, run->at + i, bad, err);

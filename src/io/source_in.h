@@ -68,7 +68,20 @@ struct kh_gz_head {
 	const char *bad;        /* what is wrong with it, or NULL */
 };
 
+/* gz_head.c */
 struct kh_gz_head kh_gz_parse_head(const uint8_t *p, size_t n);
+
+enum { KH_GZ_TRAILER_BYTES = 8 };
+
+static inline uint32_t kh_le16(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8;
+}
+
+static inline uint32_t kh_le32(const uint8_t *p)
+{
+	return kh_le16(p) | kh_le16(p + 2) << 16;
+}
 
 #define KH_GZ_BAD_CRC "CRC-32 differs"
 #define KH_GZ_BAD_LENGTH "its length differs"

@@ -1,8 +1,8 @@
 /*
  * read_in.h - what the readers of reports and of profiles share: how a row comes into the table
  *
- * read_report.c knows the rows of a report, read_profile.c those of a profile; read.c tells them
- * apart.
+ * read_rows.c has it.  read_report.c knows the rows of a report, read_profile.c those of a profile;
+ * read.c tells them apart.
  */
 #ifndef KH_MERGE_READ_IN_H
 #define KH_MERGE_READ_IN_H
