@@ -179,23 +179,23 @@ int kh_source_check(const char *path, uint64_t *size, kh_err *err)
 
 static void add_to_digest(kh_source *s, const void *p, size_t n)
 {
-	if (s->digest)
-		XXH3_64bits_update(s->digest, p, n);
-	s->n_digest += n;
+	if (s->digest.state)
+		XXH3_64bits_update(s->digest.state, p, n);
+	s->digest.n += n;
 }
 
 int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err)
 {
-	ssize_t got = (ssize_t)(s->back_end - s->back_pos);
+	ssize_t got = (ssize_t)(s->back.end - s->back.pos);
 
 	if (got > 0) {
 		got = (size_t)got < n ? got : (ssize_t)n;
-		memcpy(buf, s->back + s->back_pos, (size_t)got);
-		s->back_pos += (size_t)got;
-		if (s->back_pos == s->back_end) {
-			free(s->back);
-			s->back = NULL;
-			s->back_pos = s->back_end = 0;
+		memcpy(buf, s->back.p + s->back.pos, (size_t)got);
+		s->back.pos += (size_t)got;
+		if (s->back.pos == s->back.end) {
+			free(s->back.p);
+			s->back.p = NULL;
+			s->back.pos = s->back.end = 0;
 		}
 	} else if (!s->fault.code) {
 		got = read_source(s, buf, n);
@@ -356,9 +356,9 @@ void kh_source_close(kh_source *s)
 		return;
 	kh_inflate_free(s->z);
 	kh_pgzip_free(s->pgzip);
-	kh_gzdev_free(s->device);
-	XXH3_freeState(s->digest);
-	free(s->back);
+	kh_gzdev_free(s->device.g);
+	XXH3_freeState(s->digest.state);
+	free(s->back.p);
 	if (s->own_fd)
 		close(s->fd);
 	free(s->in);
@@ -414,19 +414,19 @@ enum kh_source_kind kh_source_kind(const kh_source *s)
 
 int kh_source_make_digest(kh_source *s, kh_err *err)
 {
-	if (!(s->digest = XXH3_createState()))
+	if (!(s->digest.state = XXH3_createState()))
 		return kh_fail_nomem(err);
-	XXH3_64bits_reset(s->digest);
-	s->n_digest = 0;
+	XXH3_64bits_reset(s->digest.state);
+	s->digest.n = 0;
 	add_to_digest(s, s->in + s->pos, s->end - s->pos);
 	return KH_OK;
 }
 
 bool kh_source_digest(const kh_source *s, uint64_t *digest)
 {
-	if (!s->digest || s->size == 0 || s->n_digest != s->size)
+	if (!s->digest.state || s->size == 0 || s->digest.n != s->size)
 		return false;
-	*digest = XXH3_64bits_digest(s->digest);
+	*digest = XXH3_64bits_digest(s->digest.state);
 	return true;
 }
 

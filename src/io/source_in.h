@@ -24,8 +24,10 @@ struct kh_source {
 	bool at_end;            /* fd has no more */
 	bool in_step, looked;   /* at the first bytes */
 	kh_err late;            /* to be told once what was right has been given */
-	XXH3_state_t *digest;   /* of n_digest bytes that were read from fd; NULL: not wanted */
-	uint64_t n_digest;
+	struct {
+		XXH3_state_t *state;    /* of n bytes that were read from fd; NULL: not wanted */
+		uint64_t n;
+	} digest;
 
 	enum kh_gz_state gz;
 	kh_inflate *z;
@@ -39,12 +41,16 @@ struct kh_source {
 	/* source_together.c */
 	kh_together with;
 	struct kh_pgzip *pgzip; /* made when first needed */
-	struct kh_gzdev *device;        /* the same */
+	struct {
+		struct kh_gzdev *g;     /* the same */
+		bool none;              /* it has no room, has failed, or cannot do much here */
+		uint64_t from;          /* where in the file it began */
+	} device;
 	enum { KH_GZ_ALONE, KH_GZ_BY_THREADS, KH_GZ_BY_DEVICE } together;       /* at work */
-	bool no_device;         /* it has no room, has failed, or cannot do much here */
-	uint64_t device_from;   /* where in the file it began */
-	uint8_t *back;          /* compressed bytes that it has not used: [back_pos, back_end) */
-	size_t back_pos, back_end;
+	struct {
+		uint8_t *p;             /* compressed bytes that nobody has used: [pos, end) */
+		size_t pos, end;
+	} back;
 	kh_err fault;           /* reading failed: what follows cannot be read */
 };
 

@@ -70,7 +70,7 @@ static int go_on(kh_source *s, const kh_gz_place *p, kh_err *err)
 /* --- a device ----------------------------------------------------------------------- */
 static bool is_for_device(const kh_source *s)
 {
-	return s->with.by.f && !s->no_device && s->size > 0 &&
+	return s->with.by.f && !s->device.none && s->size > 0 &&
 	       s->size - kh_source_at(s) > s->with.least;
 }
 
@@ -103,17 +103,17 @@ static int begin_device(kh_source *s, bool *began, kh_err *err)
 		data = kh_source_at(s);
 	if (data == 0 || data - s->member_at > KH_INFLATER_HEAD)
 		return KH_OK;
-	if (!s->device) {
+	if (!s->device.g) {
 		const kh_gzdev_options o = { .by = s->with.by, .name = s->name, .fd = s->fd,
 					     .size = s->size, .part = s->with.part };
 
-		rc = kh_gzdev_new(&s->device, &o, err);
+		rc = kh_gzdev_new(&s->device.g, &o, err);
 	}
-	s->no_device = !s->device;
-	if (rc || !s->device)
+	s->device.none = !s->device.g;
+	if (rc || !s->device.g)
 		return rc;
-	s->device_from = s->member_at;
-	kh_gzdev_start(s->device, s->member_at, data, members);
+	s->device.from = s->member_at;
+	kh_gzdev_start(s->device.g, s->member_at, data, members);
 	*began = true;
 	return KH_OK;
 }
@@ -122,12 +122,12 @@ static int end_device(kh_source *s, kh_err *err)
 {
 	kh_gzdev_rest r;
 
-	kh_gzdev_leave(s->device, &r);
+	kh_gzdev_leave(s->device.g, &r);
 	/* where it soon comes to what it cannot do, it would only read much in vain */
-	s->no_device = r.failed || r.at - s->device_from < s->with.least;
-	free(s->back);
-	s->back = NULL;
-	s->back_pos = s->back_end = 0;
+	s->device.none = r.failed || r.at - s->device.from < s->with.least;
+	free(s->back.p);
+	s->back.p = NULL;
+	s->back.pos = s->back.end = 0;
 	s->pos = s->end = KH_INFLATE_BACK;
 	s->at_end = false;
 	if (lseek(s->fd, (off_t)r.at, SEEK_SET) < 0)
@@ -186,7 +186,7 @@ static int begin_threads(kh_source *s, bool *began, kh_err *err)
  * got, then what is left of those of the last time. */
 static int give_back(kh_source *s, kh_pgzip_rest *r, kh_err *err)
 {
-	const size_t n_in = s->end - s->pos, left = s->back_end - s->back_pos;
+	const size_t n_in = s->end - s->pos, left = s->back.end - s->back.pos;
 	size_t cap = r->n;
 	int rc = KH_GROW(r->in, cap, r->n + n_in + left, err);
 
@@ -196,11 +196,11 @@ static int give_back(kh_source *s, kh_pgzip_rest *r, kh_err *err)
 	}
 	memcpy(r->in + r->n, s->in + s->pos, n_in);
 	if (left > 0)
-		memcpy(r->in + r->n + n_in, s->back + s->back_pos, left);
-	free(s->back);
-	s->back = r->in;
-	s->back_pos = 0;
-	s->back_end = r->n + n_in + left;
+		memcpy(r->in + r->n + n_in, s->back.p + s->back.pos, left);
+	free(s->back.p);
+	s->back.p = r->in;
+	s->back.pos = 0;
+	s->back.end = r->n + n_in + left;
 	s->taken -= r->n + n_in;
 	s->pos = s->end = KH_INFLATE_BACK;
 	s->at_end = false;
@@ -251,14 +251,14 @@ int kh_source_work(kh_source *s, kh_gz_job *job, kh_err *err)
 		return kh_pgzip_work(s->pgzip, &job->by_threads, err);
 	if (s->together == KH_GZ_ALONE)
 		return 0;
-	rc = kh_gzdev_work(s->device, &job->by_device);
-	s->taken = kh_gzdev_taken(s->device);
+	rc = kh_gzdev_work(s->device.g, &job->by_device);
+	s->taken = kh_gzdev_taken(s->device.g);
 	return rc;
 }
 
 kh_gzdev *kh_source_gzdev(const kh_source *s)
 {
-	return s->together == KH_GZ_BY_DEVICE ? s->device : NULL;
+	return s->together == KH_GZ_BY_DEVICE ? s->device.g : NULL;
 }
 
 void kh_gz_do(const kh_gz_job *job)
@@ -277,7 +277,7 @@ int kh_source_part(kh_source *s, kh_gz_part *part, kh_err *err)
 
 	part->by_device.g = NULL;
 	if (by_device) {
-		kh_gzdev_take(s->device, &part->by_device, &leave);
+		kh_gzdev_take(s->device.g, &part->by_device, &leave);
 		part->any = part->by_device.g;
 		part->n = part->by_device.n;
 	} else {

@@ -70,10 +70,10 @@ static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 	st->fresh = true;
 	st->slack = f->o.block_size < 1 << 14 ? f->o.block_size : 1 << 14;
 	st->block = kh_array(n, sizeof *st->block, err);
-	st->count = kh_array(st->n_path, sizeof *st->count, err);
-	st->wait = kh_array(n, sizeof *st->wait, err);
+	st->counted.v = kh_array(st->n_path, sizeof *st->counted.v, err);
+	st->wait.v = kh_array(n, sizeof *st->wait.v, err);
 	st->digest = kh_array(st->n_path, sizeof *st->digest, err);
-	if (!st->block || !st->count || !st->wait || !st->digest)
+	if (!st->block || !st->counted.v || !st->wait.v || !st->digest)
 		return KH_ENOMEM;
 	int rc = kh_queue_new(&st->pool, f->m, n, err);
 	pthread_mutex_init(&st->reading, NULL);
@@ -134,10 +134,10 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 	kh_queue_free(st->pool);
 	free(st->block);
 	free(st->part);
-	free(st->count);
+	free(st->counted.v);
 	free(st->digest);
-	free(st->wait);
-	free(st->carry);
+	free(st->wait.v);
+	free(st->carry.p);
 	feed_long_free(&st->open);
 	feed_long_free(&st->closed);
 }
@@ -264,12 +264,12 @@ static void publish(kh_feed *f, struct feed_block *b)
 	st->format = st->place.format;
 	pthread_mutex_unlock(&f->lock);
 	if (p->file_end && !st->failed) {
-		st->count[p->file] = st->place.n_rec;
-		st->files_done = p->file + 1;
+		st->counted.v[p->file] = st->place.n_rec;
+		st->counted.files = p->file + 1;
 	}
 	if (f->n_streams == 2 && p->n_rec > 0 && !f->orphan) {
 		feed_ref(f, b);
-		st->wait[(st->wait_head + st->n_wait++) % f->n_blocks] =
+		st->wait.v[(st->wait.head + st->wait.n++) % f->n_blocks] =
 			(struct feed_wait) { b, 0 };
 	}
 }

@@ -28,7 +28,7 @@ void feed_shift(struct feed_block *b, size_t by)
 	b->end += by;
 	b->boundary += by;
 	b->stop += by;
-	b->head_stop += by;
+	b->head.stop += by;
 	for (size_t i = b->first; i < b->parsed.n_rec; i++) {
 		b->parsed.rec[i].name += by;
 		b->parsed.rec[i].text += by;
@@ -143,7 +143,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	take_spare(f, b);
 	slim(b, f->o.block_size + FEED_SLACK);
 	b->refs = 1;
-	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head_good = false;
+	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head.good = false;
 	b->sliced = false;
 	b->bad.code = 0;
 	b->n_jobs = 0;
@@ -151,7 +151,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	p->file_end = false;
 	p->n_rec = p->n_words = 0;
 	p->first = 0;
-	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
+	b->boundary = b->stop = b->head.stop = b->mate.n = 0;
 	b->parsed.n_rec = b->first = FEED_FREE;
 	b->parsed.errors = false;
 	b->parsed.n_words = f->o.front / 32;
@@ -166,7 +166,7 @@ void feed_block_free(kh_feed *f, struct feed_block *b)
 	kh_parsed_free(&b->parsed);
 	kh_bgzf_run_free(&b->run);
 	free(b->buf);
-	free(b->mate);
+	free(b->mate.v);
 	free(b->job);
 }
 
@@ -209,20 +209,20 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 
 	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
 		return KH_OK;
-	int rc = KH_GROW(b->mate, b->cap_mate, parsed->n_rec, err);
+	int rc = KH_GROW(b->mate.v, b->mate.cap, parsed->n_rec, err);
 	if (rc)
 		return rc;
 	for (size_t i = b->first; i < parsed->n_rec; i++) {
 		if (i == FEED_FREE)
-			i += b->n_mate;
+			i += b->mate.n;
 		if (i >= parsed->n_rec)
 			break;
 		const kh_record *r = &parsed->rec[i];
 		const char *id = parsed->text + r->name;
 
-		b->mate[i] = feed_mate(XXH3_64bits(id, kh_mate_shared(id, r->id_len)),
+		b->mate.v[i] = feed_mate(XXH3_64bits(id, kh_mate_shared(id, r->id_len)),
 				       kh_mate_number(id, r->id_len, r->name_len));
 	}
-	b->n_mate = parsed->n_rec > FEED_FREE ? parsed->n_rec - FEED_FREE : 0;
+	b->mate.n = parsed->n_rec > FEED_FREE ? parsed->n_rec - FEED_FREE : 0;
 	return KH_OK;
 }

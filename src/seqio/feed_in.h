@@ -48,13 +48,17 @@ struct feed_block {
 	bool odd; /* only the sequential parse can judge what is at `stop` */
 	size_t boundary, stop;
 	kh_place place;         /* the place of `stop`, counted from `boundary` */
-	uint64_t *mate;         /* by feed_mate, beside parsed.rec */
-	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_FREE on */
+	struct {
+		uint64_t *v;    /* by feed_mate, beside parsed.rec */
+		size_t cap, n;  /* n of them are valid, from FEED_FREE on */
+	} mate;
 	/* what was parsed ahead is pieces: [raw, boundary), too, as if inside a record */
 	bool pieces;
-	bool head_good;
-	kh_place head_place;
-	size_t head_stop, head_n;       /* and the number of its records */
+	struct {
+		bool good;
+		kh_place place;
+		size_t stop, n; /* and the number of its records */
+	} head;
 };
 
 struct feed_text {              /* a buffer for text */
@@ -126,19 +130,25 @@ struct feed_stream {
 	struct feed_digest *digest;     /* of each file */
 	/* used in order, while a block is committed: */
 	kh_place place;         /* of the carry, which is what is left of the blocks before */
-	char *carry;
-	size_t n_carry, cap_carry;
-	size_t tried;           /* the length of the carry when it was last found incomplete */
+	struct {
+		char *p;
+		size_t n, cap;
+		size_t tried;   /* its length when it was last found incomplete */
+	} carry;
 	bool distrust;          /* the last boundary was not the start of a record */
 	bool walked;            /* the carry is what a parse of whole records has left */
 	struct feed_long open;  /* FASTA: the last record of the block before, if it goes on */
 	struct feed_long closed;/* is used while that one gets its place in a block */
-	uint64_t *count;        /* records a file */
-	size_t files_done;
+	struct {
+		uint64_t *v;    /* records a file, */
+		size_t files;   /* of so many */
+	} counted;
 	bool finished, failed;
 	kh_err err;
-	struct feed_wait *wait;
-	size_t n_wait, wait_head;
+	struct {
+		struct feed_wait *v;
+		size_t n, head;
+	} wait;
 };
 
 struct kh_feed {

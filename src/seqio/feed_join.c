@@ -34,13 +34,13 @@ static int carry_add(struct join *j, size_t from)
 {
 	struct feed_stream *st = j->st;
 	size_t n = j->b->end - from;
-	int rc = KH_GROW(st->carry, st->cap_carry, st->n_carry + n, j->err);
+	int rc = KH_GROW(st->carry.p, st->carry.cap, st->carry.n + n, j->err);
 
 	if (rc)
 		return rc;
 	if (n > 0)
-		memcpy(st->carry + st->n_carry, j->b->buf + from, n);
-	st->n_carry += n;
+		memcpy(st->carry.p + st->carry.n, j->b->buf + from, n);
+	st->carry.n += n;
 	return KH_OK;
 }
 
@@ -49,18 +49,18 @@ static int carry_over(struct join *j)
 {
 	struct feed_stream *st = j->st;
 	struct feed_block *b = j->b;
-	size_t raw = st->n_carry, cap = b->cap;
+	size_t raw = st->carry.n, cap = b->cap;
 	char *buf = b->buf;
 	int rc = carry_add(j, b->raw);
 
 	if (!rc)
-		rc = KH_GROW(st->carry, st->cap_carry, st->n_carry + KH_SCAN_PAD, j->err);
+		rc = KH_GROW(st->carry.p, st->carry.cap, st->carry.n + KH_SCAN_PAD, j->err);
 	if (rc)
 		return rc;
-	b->buf = st->carry;
-	b->cap = st->cap_carry;
-	st->carry = buf;
-	st->cap_carry = cap;
+	b->buf = st->carry.p;
+	b->cap = st->carry.cap;
+	st->carry.p = buf;
+	st->carry.cap = cap;
 	feed_shift(b, raw - b->raw);
 	j->pos = 0;
 	return KH_OK;
@@ -72,25 +72,25 @@ static int carry_in(struct join *j)
 	struct feed_block *b = j->b;
 	int rc = KH_OK;
 
-	if (st->n_carry > FEED_SLACK) {
+	if (st->carry.n > FEED_SLACK) {
 		rc = carry_over(j);
 	} else {
-		rc = feed_reserve(b, st->n_carry, 0, j->err);
-		j->pos = b->raw - st->n_carry;
-		if (!rc && st->n_carry > 0)
-			memcpy(b->buf + j->pos, st->carry, st->n_carry);
+		rc = feed_reserve(b, st->carry.n, 0, j->err);
+		j->pos = b->raw - st->carry.n;
+		if (!rc && st->carry.n > 0)
+			memcpy(b->buf + j->pos, st->carry.p, st->carry.n);
 	}
 	b->parsed.text = b->buf;
 	j->from = j->pos;
-	feed_keep_slack(j->f, st, st->n_carry);
+	feed_keep_slack(j->f, st, st->carry.n);
 	return rc;
 }
 
 static int carry_out(struct join *j)
 {
-	j->st->n_carry = 0;
+	j->st->carry.n = 0;
 	int rc = carry_add(j, j->pos);
-	j->st->tried = j->st->n_carry;
+	j->st->carry.tried = j->st->carry.n;
 	return rc;
 }
 
@@ -115,7 +115,7 @@ static int head_to_front(struct join *j, size_t mark)
 		(mark - FEED_FREE) * sizeof *parsed->rec);
 	memcpy(parsed->rec + FEED_FREE, head, n * sizeof *head);
 	free(head);
-	j->b->n_mate = 0;
+	j->b->mate.n = 0;
 	return feed_text_again(j->f, j->b, j->err);     /* names are hashed again */
 }
 
@@ -127,7 +127,7 @@ static void forget_ahead(struct join *j, size_t mark)
 	memmove(parsed->rec + FEED_FREE, parsed->rec + mark,
 		(parsed->n_rec - mark) * sizeof *parsed->rec);
 	parsed->n_rec = FEED_FREE + (parsed->n_rec - mark);
-	j->b->n_mate = 0;
+	j->b->mate.n = 0;
 }
 
 static void advance(kh_place *at, const kh_place *by, uint64_t byte_from)
@@ -208,7 +208,7 @@ static bool is_worth_a_walk(const struct join *j)
 
 	if (j->final || b->bad.code || (b->ahead && !st->distrust))
 		return true;
-	return st->n_carry + n >= 2 * st->tried;
+	return st->carry.n + n >= 2 * st->carry.tried;
 }
 
 static int join_records(struct join *j)
@@ -266,10 +266,10 @@ static int head_again(struct join *j)
 	}
 	/* rec has: FEED_FREE free places, head_n guessed records, those behind the boundary, the
 	 * right ones */
-	memmove(parsed->rec + FEED_FREE, parsed->rec + FEED_FREE + b->head_n,
-		(parsed->n_rec - FEED_FREE - b->head_n) * sizeof *parsed->rec);
-	parsed->n_rec -= b->head_n;
-	return head_to_front(j, mark - b->head_n);
+	memmove(parsed->rec + FEED_FREE, parsed->rec + FEED_FREE + b->head.n,
+		(parsed->n_rec - FEED_FREE - b->head.n) * sizeof *parsed->rec);
+	parsed->n_rec -= b->head.n;
+	return head_to_front(j, mark - b->head.n);
 }
 
 static void take_head(struct join *j)
@@ -277,11 +277,11 @@ static void take_head(struct join *j)
 	struct feed_block *b = j->b;
 	kh_place *at = &j->st->place;
 
-	advance(at, &b->head_place, 1);
-	at->column = b->head_place.column + (b->head_place.line > 1 ? 0 : at->column);
-	if (b->head_stop > b->raw)
-		at->mid_line = b->head_place.mid_line;
-	j->pos = b->head_stop;
+	advance(at, &b->head.place, 1);
+	at->column = b->head.place.column + (b->head.place.line > 1 ? 0 : at->column);
+	if (b->head.stop > b->raw)
+		at->mid_line = b->head.place.mid_line;
+	j->pos = b->head.stop;
 }
 
 static int pieces_meet(struct join *j)
@@ -296,7 +296,7 @@ static int pieces_meet(struct join *j)
 	if (b->boundary == b->raw && !b->file_start && !guessed)
 		return pieces_again(j);
 	if (b->boundary > b->raw) {
-		if (guessed && at->in_seq && b->head_good)
+		if (guessed && at->in_seq && b->head.good)
 			take_head(j);
 		else
 			rc = head_again(j);
@@ -331,7 +331,7 @@ static int join_pieces(struct join *j)
 	struct feed_block *b = j->b;
 	size_t n = b->end - b->raw;
 
-	if (!j->final && !b->bad.code && st->n_carry + n < 2 * st->tried
+	if (!j->final && !b->bad.code && st->carry.n + n < 2 * st->carry.tried
 	    && !memchr(b->buf + b->raw, '\n', n)) {
 		b->parsed.n_rec = FEED_FREE;
 		return carry_add(j, b->raw);
@@ -362,7 +362,7 @@ static bool is_in_pieces(struct join *j)
 		b->parsed.n_rec = FEED_FREE;
 		b->parsed.n_words = j->f->o.front / 32;
 		b->ahead = b->odd = false;
-		b->n_mate = 0;
+		b->mate.n = 0;
 	}
 	return pieces;
 }
@@ -377,7 +377,7 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 	if (b->file_start) {
 		st->place =
 			(kh_place) { .name = feed_file_name(st, b->pub.file), .line = 1 };
-		st->n_carry = st->tried = 0;
+		st->carry.n = st->carry.tried = 0;
 		st->distrust = st->walked = st->open.is = false;
 	}
 	rc = is_in_pieces(&j) ? join_pieces(&j) : join_records(&j);

@@ -20,7 +20,7 @@ static const uint64_t *mate_hashes(const kh_block *p)
 {
 	const struct feed_block *b = p->priv;
 
-	return b->mate + (p->rec - b->parsed.rec);
+	return b->mate.v + (p->rec - b->parsed.rec);
 }
 
 /* Of a name: its first word, or all of the header. */
@@ -145,21 +145,21 @@ static int make_single(kh_feed *f, struct feed_block *b, kh_err *err)
 /* --- two streams ----------------------------------------------------------------- */
 static struct feed_wait *waiting(struct feed_stream *st)
 {
-	return st->n_wait > 0 ? &st->wait[st->wait_head] : NULL;
+	return st->wait.n > 0 ? &st->wait.v[st->wait.head] : NULL;
 }
 
 static void wait_pop(kh_feed *f, struct feed_stream *st)
 {
-	feed_unref(f, st->wait[st->wait_head].b);
-	st->wait_head = (st->wait_head + 1) % f->n_blocks;
-	st->n_wait--;
+	feed_unref(f, st->wait.v[st->wait.head].b);
+	st->wait.head = (st->wait.head + 1) % f->n_blocks;
+	st->wait.n--;
 }
 
 /* All records of the first waiting block have their mates. */
 static void wait_over(kh_feed *f, struct feed_stream *st)
 {
 	if (f->o.text == KH_FEED_BASES)
-		feed_drop_text(f, st->wait[st->wait_head].b);
+		feed_drop_text(f, st->wait.v[st->wait.head].b);
 	wait_pop(f, st);
 }
 
@@ -170,7 +170,7 @@ static int find_orphan(kh_feed *f, int s, kh_err *err)
 	struct feed_stream *st = &f->st[s], *other = &f->st[!s];
 	const struct feed_wait *w = waiting(st), *o = waiting(other);
 
-	if (!w || other->files_done <= w->b->pub.file
+	if (!w || other->counted.files <= w->b->pub.file
 	    || (o && o->b->pub.file == w->b->pub.file))
 		return 0;
 	int rc = names_again(f, w->b, err);
@@ -184,9 +184,9 @@ static int find_orphan(kh_feed *f, int s, kh_err *err)
 	pthread_mutex_lock(&f->lock);
 	f->orphan = 1 + s;
 	pthread_mutex_unlock(&f->lock);
-	while (st->n_wait > 0)
+	while (st->wait.n > 0)
 		wait_pop(f, st);
-	while (other->n_wait > 0)
+	while (other->wait.n > 0)
 		wait_pop(f, other);
 	return 1;
 }
@@ -225,9 +225,9 @@ static int fail_unequal(const kh_feed *f, kh_err *err)
 	return kh_fail(err, KH_EFORMAT,
 		       "%s has %llu records, %s has %llu: '%s', record %llu, is "
 		       "the first without a mate",
-		       feed_file_name(more, i), (ull)more->count[i],
-		       feed_file_name(less, i), (ull)less->count[i], f->orphan_name,
-		       (ull)less->count[i] + 1);
+		       feed_file_name(more, i), (ull)more->counted.v[i],
+		       feed_file_name(less, i), (ull)less->counted.v[i], f->orphan_name,
+		       (ull)less->counted.v[i] + 1);
 }
 
 /* Has the other stream come so far that nothing of it can be in front of the failure? */
@@ -240,7 +240,7 @@ static bool is_due(const kh_feed *f, int s)
 	if (o->failed)
 		return st->n_rec < o->n_rec || (st->n_rec == o->n_rec && s == 0);
 	return o->n_rec + (s == 0) > st->n_rec || o->finished
-	       || o->files_done > st->files_done;
+	       || o->counted.files > st->counted.files;
 }
 
 static int end_of_pairs(kh_feed *f, kh_err *err)
@@ -251,7 +251,7 @@ static int end_of_pairs(kh_feed *f, kh_err *err)
 				*err = f->st[s].err;
 			return f->st[s].err.code;
 		}
-	if (f->orphan && f->st[f->orphan - 1].files_done > f->orphan_file)
+	if (f->orphan && f->st[f->orphan - 1].counted.files > f->orphan_file)
 		return fail_unequal(f, err);
 	return KH_OK;
 }

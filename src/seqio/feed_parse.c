@@ -34,13 +34,13 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 	kh_text_range r = { b->raw, b->boundary, final && b->boundary == b->end };
 	char c = b->buf[b->raw];
 
-	b->head_place = (kh_place) {
+	b->head.place = (kh_place) {
 		.name = "", .line = 1, .byte = 1, .in_seq = true,
 		.mid_line = c != '>' && c != '@' && c != ';',
 	};
-	int rc = kh_reader_pieces(&b->head_place, &b->parsed, &r, &b->head_stop, err);
-	b->head_good = rc == 0;
-	b->head_n = b->parsed.n_rec - FEED_FREE;
+	int rc = kh_reader_pieces(&b->head.place, &b->parsed, &r, &b->head.stop, err);
+	b->head.good = rc == 0;
+	b->head.n = b->parsed.n_rec - FEED_FREE;
 	return unless_judged(rc);
 }
 
@@ -68,7 +68,7 @@ static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 	kh_text_range r = { b->raw, b->end, final };
 	int rc = KH_OK;
 
-	b->head_n = 0;
+	b->head.n = 0;
 	b->boundary = b->raw;
 	if (!b->file_start && b->buf[b->raw] != '>')
 		b->boundary = kh_reader_boundary(b->buf, &r, '>');

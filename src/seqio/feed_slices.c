@@ -55,7 +55,7 @@ static void forget(struct slices *s)
 
 	b->parsed.n_rec = FEED_FREE;
 	b->parsed.n_words = s->f->o.front / 32;
-	b->n_mate = 0;
+	b->mate.n = 0;
 	b->boundary = b->stop = 0;
 }
 
