@@ -39,8 +39,8 @@ typedef struct kh_fit {
 /* many: fragments by cell, in 1/256; their sum is below 2^43. */
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS]);
 
-/* May the fragments have one divergence, all but one in a hundred?  Yes, if that explains them nearly
- * as well as the best mixture of one; *shape becomes it. */
+/* May the fragments have one divergence, all but one in a hundred?  Yes, if that explains them
+ * nearly as well as the best mixture of one; *shape becomes it. */
 bool kh_fit_is_even(const kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS],
 		    uint32_t *shape);
 
