@@ -143,7 +143,7 @@ refused() { # STATUS PATTERN NAME ARGUMENT...
 	expect 2 "one of them" "candidates and a join" classify $two $ours --candidates x.cand few.fq
 	expect 2 "is for one database" "candidates of two" classify $two --candidates x.cand few.fq
 	nothing_left "candidates that are refused" x.cand
-	limited() { "$kmerhash" build -q --device cpu --taxonomy "$data/taxonomy" --set total-bases="$bases" --db "$@"; }
+	limited() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --set total-bases="$bases" --db "$@"; }
 	bases=$(grep -v '>' viruses.1.all.fa | tr -d '\n' | wc -c)
 	check "a part of limited size" limited small.khdb --max-db-size $(($(wc -c <viruses.1.2.khdb) * 9 / 10)) viruses.1.2.fa
 	refused 2 "small.khdb leaves out k-mers, as it was built with --max-db-size" "a part of limited size: a join" \

@@ -166,7 +166,8 @@ static struct mixture finish(const struct cells *c, struct leaders *l)
 }
 
 /* The logarithm by which a mixture is likelier at most, for each fragment, of the mean of
- * density / g, in 1/2^43.  Weights sum to KH_WEIGHT_ONE and 3 at most; each logarithm may be off by 4. */
+ * density / g, in 1/2^43.  Weights sum to KH_WEIGHT_ONE and 3 at most; each logarithm may be off
+ * by 4. */
 static int64_t gain_of(uint64_t mean)
 {
 	return (int64_t)kh_log2q(mean) - (INT64_C(43) << 16) + 2 * LOGS_OFF;
@@ -213,8 +214,8 @@ static uint32_t guess(const struct cells *c)
 }
 
 /* Most shapes explain the fragments so much worse than a guess that they need not be tried.  With
- * the densities g of what the guess gave, another mixture is likelier by no more than the total times
- * the logarithm of the mean of its density / g (see bound); and that mean is one of the means of
+ * the densities g of what the guess gave, another mixture is likelier by no more than the total
+ * times the logarithm of the mean of its density / g (see bound); and that mean is one of the means of
  * its two parts, by weight.  So with a quarter of shape `a` or more it is no more than that of all
  * of it, or of a quarter; and with less, no more than what any shape could make.  Returns the
  * shapes that may reach a likelihood. */

@@ -93,7 +93,7 @@ typedef struct kh_work {
 	unsigned threads;               /* threads that work on it now */
 	_Atomic uint32_t n_fits;        /* of the last round, as w->many has changed */
 	uint32_t *due, n_due;           /* species that the text is asked about */
-	_Atomic uint32_t next;          /* the first of these, or of all, that no thread has taken */
+	_Atomic uint32_t next;          /* the first of these, or of all, that no thread took */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
 	_Atomic bool used[KH_CELLS];    /* a class has this cell */
 	uint32_t slot[KH_CELLS], n_used;        /* which of these it is; how many there are */
