@@ -1060,7 +1060,9 @@ class Sample:
             return "in %d place%s only (plasmid, phage?), where %.1f" % (
                 self.found[s], "s" * (self.found[s] != 1), self.expected[s] / 256)
         if self.verdict[s] == FEW:
-            return "%s: %d in %d place%s" % (FEW, self.called_first[s], self.found[s], "s" * (self.found[s] != 1))
+            n, found = self.called_first[s], self.found[s]
+            where = " in %d place%s" % (found, "s" * (found != 1)) if found else ""
+            return "%s: %d read%s%s" % (FEW, n, "s" * (n != 1), where)
         return "" if self.verdict[s] in THERE else self.verdict[s]
 
 

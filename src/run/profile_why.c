@@ -39,29 +39,33 @@ const char *kh_profile_name(const kh_profile *p, uint32_t taxon)
 /* What would make a low confidence a high one. */
 static void add_doubt(const kh_presence *p, kh_why *w)
 {
+	const uint64_t different = (kh_presence_different(p) + 128) / 256;
 	const double of = kh_profile_identity(p->fit.high), to = kh_profile_identity(p->fit.low);
 
 	switch (p->doubt) {
 	case KH_NO_DOUBT:
 		break;
 	case KH_DOUBT_READS:
-		add(w, "; low as %.1f of its reads are different, yes from %d on",
-		    (double)kh_presence_different(p) / 256, KH_SURE_READS);
+		add(w, "; low: only %" PRIu64 " different reads, yes needs %d",
+		    different < KH_SURE_READS ? different : KH_SURE_READS - UINT64_C(1),
+		    KH_SURE_READS);
 		break;
 	case KH_DOUBT_SHARE:
-		add(w, "; low as most reads that name it are of something else, yes if more were "
+		add(w, "; low: most reads that name it are of something else, yes needs more of "
 		    "its own");
 		break;
 	case KH_DOUBT_IDENTITY:
-		add(w, "; low as its identity may be %.1f or %.1f %%, yes with more reads", of, to);
+		add(w, "; low: its identity is between %.1f and %.1f %%, yes needs more reads", of,
+		    to);
 		break;
 	case KH_DOUBT_FAR:
-		add(w, p->by_long ? "; low as it is divergent, yes within 4 %% of a reference"
-				  : "; low as its identity may be %.1f %%, yes from 93 %% on",
-		    of);
+		if (p->by_long)
+			add(w, "; low: more than 4 %% from the nearest reference, yes needs less");
+		else
+			add(w, "; low: its identity may be %.1f %%, yes needs 93 %% or more", of);
 		break;
 	case KH_DOUBT_REST:
-		add(w, "; low as %.1f %% of its reads fit nothing, yes up to 25 %%",
+		add(w, "; low: %.1f %% of its reads fit nothing, yes needs 25 %% or less",
 		    100 - (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE);
 		break;
 	}
@@ -72,8 +76,8 @@ static void why_there(const kh_profile_row *r, kh_why *w)
 	const kh_presence *p = r->presence;
 
 	if (kh_profile_has_identity(r))
-		add(w, "%.1f %% of its reads fit one strain at %.1f %% identity",
-		    (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE,
+		add(w, "%.*f %% of its reads fit one strain at %.1f %% identity",
+		    p->called >= 1000, (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE,
 		    kh_profile_identity(p->fit.shape[0]));
 	else
 		add(w, "its reads are too few of any length to tell how near it is");
@@ -85,15 +89,16 @@ static void why_few(const kh_profile_row *r, kh_why *w)
 {
 	const kh_presence *p = r->presence;
 
-	add(w, "%s: %" PRIu64 " in %" PRIu64 " place%s", kh_verdict_name(KH_TOO_FEW), p->called,
-	    p->found, plural(p->found));
+	add(w, "%s: %" PRIu64 " read%s", kh_verdict_name(KH_TOO_FEW), p->called, plural(p->called));
+	if (p->found > 0)
+		add(w, " in %" PRIu64 " place%s", p->found, plural(p->found));
 	if (p->confidence == KH_LOW && p->found >= KH_SURE_READS)
 		add(w, ", near it, among others that are not; no abundance of so few");
 	else if (p->called > 0 && p->confidence == KH_LOW)
-		add(w, ", near it; no abundance of so few; yes from %d different ones on",
+		add(w, ", near it; no abundance of so few; yes needs %d different ones",
 		    KH_SURE_READS);
 	else
-		add(w, p->called > 0 ? ", not near enough; more would tell"
+		add(w, p->called > 0 ? ", not near enough to a reference; more would tell"
 				     : "; others fit these, too");
 }
 
