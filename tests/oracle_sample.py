@@ -293,7 +293,7 @@ class Sample:
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.refuted, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
-        self.told, self.cover, self.steady = {}, {}, set()
+        self.told, self.cover, self.borne, self.steady = {}, {}, {}, set()
         self.errors_leave = 0
         self.parts, self.placed = defaultdict(Counter), Counter()
 
@@ -459,12 +459,24 @@ class Sample:
             part = min(2 ** 32 - 1, (n << 8) * 1024 // every * 1024 // alike) if every and alike else 0
             self.cover[s] = n, share, math.isqrt(686 * 686 // n), part, alike
             (one, weight), off = self.fits[s].one, self.cover[s][2]
+            if n >= 40 and alike >= 52 and not self.is_clear(s, n, every):
+                self.borne[s] = self.fits[s].short * min(4096, part) // 1024
+            whole = D[one] <= 3 and weight >= EVEN and share >= 973 + 2 * off
             as_it_is = weight >> 4 >= 55705 and alike >= 922 and \
                 (D[one] <= 3 or (D[one] <= 10 and sole * 1024 >= 922 * 256))
             if n >= 40 and alike >= 52 and not as_it_is and len(self.fits[s].shapes) == 2 and \
                     (min(1024, share + off) * min(1024, part) < 676 * 1024 or self.lacks_genes(s, n) or
-                     self.lead(s, n) < 573):
+                     (self.lead(s, n) < 573 and not whole)):
                 self.refuted.add(s)
+
+    def is_clear(self, s, n, every):
+        """Would it stand, and lie all over its genome, if all perfect reads were its alone? Then the text is not asked"""
+        f, shift, off = self.fits[s], self.shift(s), math.isqrt(686 * 686 // n)
+        share = self.share_of(s, n, shift, self.blocks(s, shift), []) - 1
+        part = (n << 8) * 1024 // every if every else 0
+        return not f.few and len(f.shapes) == 2 and f.stands and f.long < 1280 and D[f.one[0]] < 40 and \
+            share >= 881 + off and min(1024, share + off) * min(1024, part) >= 676 * 1024 and \
+            self.sole_ones[s] * 1024 // n >= 573
 
     def blocks(self, s, shift):
         """So many blocks of 2^shift stretches have any"""
@@ -512,19 +524,19 @@ class Sample:
             shift += 1
         return shift
 
-    def share_of(self, s, n, shift, blocks):
+    def share_of(self, s, n, shift, blocks, alone=None):
         """The least share that explains so many blocks that have any"""
         length = self.lengths[s]
         depth, found = min(64 << 20, (n << shift << 20) // length), ((blocks << shift << 20) // length) << 14
         low, high = 0, 4096
         while high - low > 1:
             a = (low + high) // 2
-            low, high = (a, high) if self.hit(s, depth, a) < found else (low, a)
+            low, high = (a, high) if self.hit(s, depth, a, alone) < found else (low, a)
         return high
 
-    def hit(self, s, depth, a):
+    def hit(self, s, depth, a, alone=None):
         """So many blocks have any, if it is all over the share a of them"""
-        alone = self.asked[s][0]
+        alone = self.asked[s][0] if alone is None else alone
         mean = sum(map(sum, alone))
         places, mean = ([len(alone) * sum(of) for of in alone], mean) if mean else ([1], 1)
         return a * sum(2 ** 24 - pw(94548 * depth * u // (mean * a << 10)) for u in places) // len(places)
@@ -543,6 +555,14 @@ class Sample:
                 shape, weight = f.even, max(weight, EVEN)
             f.stands, f.weak, f.low, f.high = True, False, shape, shape
             f.shapes, f.weights = [shape, JUNK], [weight, ONE - weight]
+
+    def limit(self, s, f):
+        """What ties gave it beyond what those bear out that are its alone is a relative's"""
+        borne = self.borne.get(s, 0)
+        if not f.few and len(f.shapes) == 2 and f.stands and not f.by_long and 0 < borne < f.short:
+            weight = f.weights[0] * borne // f.short
+            f.shapes = [f.shapes[0]] + f.shapes
+            f.weights = [weight, f.weights[0] - weight, f.weights[1]]
 
     def is_steady(self, s, f):
         return self.verdict[s] in THERE and not f.few and len(f.shapes) == 2 and self.lies_over(s, 768) and \
@@ -625,13 +645,12 @@ class Sample:
             yield read
 
     def as_rival(self, s, f):
-        """What it has of fragments for others to tie with: of long ones, by those that are called it; of a refuted one,
-        what those bear out that are its alone"""
-        n, *_, alone = self.cover.get(s, (0, 0))
-        borne = n * 256 * 1024 // alone if alone else 0
+        """What it has of fragments for others to tie with: of long ones, by those that are called it; of others,
+        what those bear out that are its alone, but of a refuted one no more than it has"""
+        borne = self.borne.get(s, 0)
         share = self.told.get(s, 0)
         long = (self.called[s] << 16) // max(2048, share) if share else f.long
-        return long + (borne if s in self.refuted and 0 < borne < f.short else f.short)
+        return long + (f.short if not borne or (s in self.refuted and borne > f.short) else borne)
 
     def share_out(self, first):
         cells, called, of = defaultdict(Counter), Counter(), Counter()
@@ -673,6 +692,8 @@ class Sample:
         self.breadth()
         self.refute()
         self.steady = {s for s, f in self.fits.items() if self.is_steady(s, f)}
+        for s, f in self.fits.items():
+            self.limit(s, f)
 
     def judge_long(self):
         """How near species are whose fragments are nearly all long"""
@@ -820,7 +841,7 @@ class Sample:
         total = sum(own) + sum(pw(most - x) for x in other)
         at = own.index(max(own))
         best, now = found[at][0], None if call is None else self.tree.species[call]
-        sure = own[at] and sum(own) << 16 >= 55705 * total and 2 * own[at] >= sum(own)
+        sure = own[at] and sum(own) << 16 >= 49152 * total and 2 * own[at] >= sum(own)
         is_long, near = cell >= 128, cell >= 128 + self.near_long
         genus = self.tree.genus
         if sure and best != now and (now is not None or enough) and \

@@ -266,6 +266,17 @@ static bool is_there(const kh_cover *c)
 	return share * least(c->part, KH_COVER_ONE) >= THERE * KH_COVER_ONE;
 }
 
+/* Do so few lead that they are a relative's?  Not where they cannot be told from the reference, and
+ * all genes are there: no relative is as near. */
+static bool leads_seldom(const kh_presence *p)
+{
+	const kh_cover *c = &p->cover;
+
+	return c->lead < LEAD && (kh_divergence[p->fit.one_shape] > AS_IT_IS ||
+				  p->fit.one_weight < KH_WEIGHT_EVEN ||
+				  c->share < AS_GOOD_AS_ALL + 2 * c->off);
+}
+
 /* A strain beside a relative is not judged so: most of these are the relative's. */
 static bool is_refuted(const kh_presence *p)
 {
@@ -275,7 +286,7 @@ static bool is_refuted(const kh_presence *p)
 			      (d <= AS_IT_IS || (d <= PART_OF && !c->sister));
 
 	return c->n >= KH_COVER_LEAST && c->alone >= SOME && !as_it_is &&
-	       p->fit.kind != KH_FIT_PAIR && (!is_there(c) || c->lacks || c->lead < LEAD);
+	       p->fit.kind != KH_FIT_PAIR && (!is_there(c) || c->lacks || leads_seldom(p));
 }
 
 /* found[i]: its blocks with any; found_genes[i]: those of genes, of species that are far. */
@@ -316,6 +327,8 @@ static void describe(kh_work *w, uint32_t i, uint64_t found, uint64_t found_gene
 	c->off = root(OFF * OFF / c->n);
 	c->lacks = lacks_genes(w, p, found_genes);
 	c->part = find_part(w, i, c->alone);
+	if (c->n >= KH_COVER_LEAST && c->alone >= SOME)
+		c->borne = kh_fit_short(&p->fit) * least(c->part, MOST) / KH_COVER_ONE;
 	c->lead = find_lead(c, q);
 	p->refuted = is_refuted(p);
 }
@@ -387,6 +400,22 @@ void kh_cover_rescue(const kh_work *w, kh_presence *p)
 	f->shape[1] = KH_JUNK;
 	f->weight[0] = weight;
 	f->weight[1] = KH_WEIGHT_ONE - weight;
+}
+
+void kh_cover_limit(kh_presence *p)
+{
+	kh_fit *f = &p->fit;
+	const uint64_t all = kh_fit_short(f), borne = p->cover.borne;
+
+	if (f->kind != KH_FIT_SINGLE || !f->own || p->by_long || borne == 0 || borne >= all)
+		return;
+	f->shape[2] = f->shape[1];
+	f->weight[2] = f->weight[1];
+	f->shape[1] = f->shape[0];
+	f->weight[1] = f->weight[0];
+	f->weight[0] = (uint32_t)(f->weight[0] * borne / all);
+	f->weight[1] -= f->weight[0];
+	f->n = 3;
 }
 
 bool kh_cover_is_steady(const kh_presence *p)

@@ -408,6 +408,8 @@ static int work(kh_work *w, kh_err *err)
 	}
 	if ((rc = kh_breadth(w, err)) || (rc = refute_some(w, err)))
 		return rc;
+	for (uint32_t i = 0; i < w->m->n; i++)
+		kh_cover_limit(&w->m->at[i]);
 	return decide_all(w, err);
 }
 

@@ -65,6 +65,7 @@ typedef struct kh_cover {
 	uint32_t share;                 /* of where its own would be so, they lie over so much */
 	uint32_t off;                   /* which is so by a standard error of this */
 	uint32_t part;                  /* of its own, they would be so many; 0: not known */
+	uint64_t borne;                 /* so many fragments they bear out, 1/256; 0: not known */
 	uint32_t alone;                 /* so many perfect reads of it are so; 0: not known */
 	uint32_t lead;                  /* sole ones, of as many as of perfect reads */
 	bool sister;                    /* another species is near some perfect reads */

@@ -202,6 +202,9 @@ int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err
 int kh_cover_make(kh_work *w, kh_err *err);
 /* Makes those that are far from their reference, but lie all over it, their own. */
 void kh_cover_rescue(const kh_work *w, kh_presence *p);
+/* Leaves a species no more of its own than those bear out that are its alone: what ties gave it
+ * beyond that is a relative's, as near as it. */
+void kh_cover_limit(kh_presence *p);
 /* Is what is called a species all its own, as its verdict stands? */
 bool kh_cover_is_steady(const kh_presence *p);
 /* Refutes species of whose long fragments too few are told, and makes w->told; with w->probe. */

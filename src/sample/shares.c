@@ -3,8 +3,9 @@
  *
  * Which species a fragment names besides its own depends on its species, and how is not known.  Of
  * long fragments, that part which is called a species says how much of it there is: it is as much
- * of all as of reads of its references.  A species that was refuted is a rival of the others, too,
- * but only with as many fragments as those bear out that are its alone: not with what ties gave it.
+ * of all as of reads of its references.  Of short ones, those that are its alone say it, in the same
+ * way (cover.c); so what ties gave a species does not bring it more of them.  A species that was
+ * refuted is a rival of the others, too, with no more fragments than it has.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -26,12 +27,9 @@ static uint64_t long_by_called(const kh_work *w, uint32_t i)
 static uint64_t rival_of(const kh_work *w, uint32_t i)
 {
 	const kh_presence *p = &w->m->at[i];
-	const uint64_t all = kh_fit_short(&p->fit),
-		       borne = p->cover.alone > 0
-				       ? (p->cover.n << 8) * KH_COVER_ONE / p->cover.alone
-				       : 0;
+	const uint64_t all = kh_fit_short(&p->fit), borne = p->cover.borne;
 
-	return long_by_called(w, i) + (p->refuted && borne > 0 && borne < all ? borne : all);
+	return long_by_called(w, i) + (borne == 0 || (p->refuted && borne > all) ? all : borne);
 }
 
 static uint64_t log_of(uint64_t x)
