@@ -60,6 +60,7 @@ struct kh_engine {
 	char *host;                     /* the latter, read by devices when it is ... */
 	bool pinned;
 	bool by_host;                   /* no device has room for it */
+	bool features;                  /* tasks will want those that are found */
 	uint64_t translated;            /* bytes of translated seeds on each device; 0: none are */
 };
 

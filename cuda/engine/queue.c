@@ -78,7 +78,12 @@ static int flight_room(const kh_task_queue *l, struct kh_flight *f, const struct
 static int flight_open(const kh_task_queue *l, struct kh_flight *f, size_t block, kh_err *err)
 {
 	const size_t n = block / 128;
-	const struct need usual = { .lay = kh_cuda_lay_out(block / 32, n, true), .n = n };
+	/* half of the text are bases */
+	const struct need usual = { .lay = kh_cuda_lay_out(block / 32, n, true),
+				    .n = n,
+				    .features = kh_sampling_asked_bound(&l->e->rule.sampling,
+									block / 2),
+				    .found = l->e->features };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->staged, cudaEventDisableTiming), err);
 
 	if (!rc)

@@ -30,6 +30,7 @@ typedef struct kh_engine_options {
 	/* fragments that the rule leaves uncalled are to be looked at by translated seeds, as far
 	 * as the engine can do that by itself: kh_task.genus */
 	bool translate;
+	bool features;                  /* those that are found are wanted: kh_task.distinct */
 	/* queues that will be opened, for which memory is needed, and bytes of text in a task of
 	 * theirs; 0: as many as suit */
 	unsigned queues;

@@ -51,6 +51,7 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 				       .input = o->input,
 				       .translate = db->translated.head &&
 						    o->rule->confidence == 0,
+				       .features = o->features,
 				       .queues = on->threads,
 				       .block_size = o->block_size };
 	const double began = kh_seconds();

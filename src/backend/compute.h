@@ -31,6 +31,7 @@ typedef struct kh_compute_options {
 	const kh_rule *rule;
 	uint64_t input;                 /* bytes of files to come, as far as known */
 	size_t block_size;              /* of the blocks to come */
+	bool features;                  /* those that are found will be wanted */
 } kh_compute_options;
 
 /* To be closed even if it fails. What o points to must live until then. */

@@ -141,7 +141,8 @@ static int run_samples(struct classify *j, kh_err *err)
 	const kh_compute_options co = { .on = &j->on,
 					.rule = &j->rule,
 					.input = kh_run_bytes(j->run),
-					.block_size = j->feed.block_size };
+					.block_size = j->feed.block_size,
+					.features = j->v.distinct || j->v.profile };
 	int rc = kh_db_reason(j->db, kh_compute_open(&j->compute, j->db, &co, err), err);
 
 	j->loaded = kh_cmd_seconds();
