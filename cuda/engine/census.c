@@ -14,9 +14,13 @@
 #include "cuda/engine/engine_in.h"
 
 enum {
-	/* Classes of a part.  30 million reads of 100 species have 113 thousand, and their number
-	 * grows with the root of that of the reads: 80 MB are enough for 10^9. */
+	/* Classes of a part: 100 or 400 MB.  Reads of what many species have, as mobile elements,
+	 * make most of them: 20 million reads of 2000 species have 0.7 million, and 100 million
+	 * have 3.1.  Where there may be as many, as so many bytes of files for each say, there is
+	 * room for the latter, if the device has it. */
 	CLASSES = 1 << 20,
+	MANY_CLASSES = 1 << 22,
+	BYTES_A_CLASS = 4096,
 	CHUNK = 1 << 22,                /* masks that are added at a time */
 	PAGE = 4096
 };
@@ -135,6 +139,11 @@ static int put_stretches(const struct census *c, const kh_db *db, const uint64_t
 	return rc;
 }
 
+static int open_parts(struct census *c, const kh_engine *e, kh_err *err)
+{
+	return kh_cuda_parts_open(&c->part, e, lay_out(c, NULL).bytes, sizeof(struct head), err);
+}
+
 int kh_cuda_census_open(kh_census **out, kh_engine *e, const kh_census_options *o, kh_err *err)
 {
 	struct census *c;
@@ -145,13 +154,17 @@ int kh_cuda_census_open(kh_census **out, kh_engine *e, const kh_census_options *
 	if (!c)
 		return KH_ENOMEM;
 	c->base.parts = (unsigned)e->n;
-	c->classes = o->classes > 0 ? o->classes : CLASSES;
+	c->classes = o->classes > 0 ? o->classes
+		     : e->input / BYTES_A_CLASS > CLASSES ? MANY_CLASSES : CLASSES;
 	c->n_targets = o->n_targets;
 	c->n_kept = e->db->n_kept;
 	c->n_stretches = o->stretch[o->n_targets];
 	c->taken = kh_array(c->base.parts, sizeof *c->taken, err);
-	rc = c->taken ? kh_cuda_parts_open(&c->part, e, lay_out(c, NULL).bytes, sizeof(struct head),
-					   err) : KH_ENOMEM;
+	rc = c->taken ? open_parts(c, e, err) : KH_ENOMEM;
+	if (!rc && !c->part && c->classes > CLASSES) {
+		c->classes = CLASSES;
+		rc = open_parts(c, e, err);
+	}
 	if (!rc && c->part)
 		rc = put_stretches(c, e->db, o->stretch, err);
 	if (rc || !c->part)

@@ -215,6 +215,7 @@ int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_option
 		return KH_ENOMEM;
 	e->db = db;
 	e->rule = *o->rule;
+	e->input = o->input;
 	e->features = o->features;
 	e->n = o->on.choice.n;
 	e->copy = kh_array(e->n, sizeof *e->copy, err);

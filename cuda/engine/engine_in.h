@@ -60,6 +60,7 @@ struct kh_engine {
 	char *host;                     /* the latter, read by devices when it is ... */
 	bool pinned;
 	bool by_host;                   /* no device has room for it */
+	uint64_t input;                 /* bytes of files with reads to come, as far as known */
 	bool features;                  /* tasks will want those that are found */
 	uint64_t translated;            /* bytes of translated seeds on each device; 0: none are */
 };
