@@ -101,27 +101,29 @@ static size_t number_keys(kh_translated_made *m)
 	return n;
 }
 
-/* The lines that are made, up to `last`, and how many keys they have. */
+/* The lines that are made, up to `last`, to which keys from .. next - 1 belong; and how many keys
+ * they have. */
 struct lines {
 	kh_translated_line *line;
-	uint64_t n, last;
+	uint64_t n, last, from, next;
 	uint32_t keys;
 };
 
 static void next_line(struct lines *x)
 {
 	x->line[++x->last] = (kh_translated_line) { .base = x->keys };
+	x->from = x->next;
+	x->next = (((x->last + 1) << 32) + x->n - 1) / x->n;
 }
 
 /* Keys ascend, and so do their lines: those for which theirs is full are in the next ones. */
 static void put_key(struct lines *x, uint32_t key)
 {
-	const uint64_t own = key * x->n >> 32;
-
-	while (x->last < own || x->line[x->last].n == KH_TAGS)
+	while (key >= x->next || x->line[x->last].n == KH_TAGS)
 		next_line(x);
-	for (uint64_t i = own; i < x->last; i++)
-		x->line[i].later |= (uint16_t)(1 << key % 16);
+	if (key < x->from)
+		for (uint64_t i = key * x->n >> 32; i < x->last; i++)
+			x->line[i].later |= (uint16_t)(1 << key % 16);
 	kh_translated_line *l = &x->line[x->last];
 
 	l->tag[l->n++] = (uint16_t)key;
@@ -130,12 +132,15 @@ static void put_key(struct lines *x, uint32_t key)
 
 static void make_lines(kh_translated_made *m)
 {
-	struct lines x = { m->line, m->head.lines, 0, 0 };
+	struct lines x = { .line = m->line, .n = m->head.lines, .last = UINT64_MAX };
 
-	x.line[0] = (kh_translated_line) { .base = 0 };
-	for (size_t r = 0; r < KH_TRANSLATED_RANGES; r++)
-		for (size_t i = m->range[r].begin; i < m->range[r].end; i++)
-			put_key(&x, (uint32_t)(m->key[i] >> 32));
+	next_line(&x);
+	for (const kh_range_made *r = m->range; r < m->range + KH_TRANSLATED_RANGES; r++) {
+		const kh_key_at *end = m->key + r->end;
+
+		for (const kh_key_at *key = m->key + r->begin; key < end; key++)
+			put_key(&x, (uint32_t)(*key >> 32));
+	}
 	while (x.last + 1 < x.n)
 		next_line(&x);
 	m->head.behind = (uint32_t)(x.last + 1 - x.n);
