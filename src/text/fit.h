@@ -230,11 +230,41 @@ static KH_HD_CALLED kh_text_aside kh_text_try_asides(const kh_laid *l, int64_t a
 	return best;
 }
 
-/* The same of a window that may have been seen. */
+#ifndef __CUDACC__
+/* The same of a window of KH_END_WINDOW columns at most, which are all on the target, in all ways,
+ * and known. */
+static inline kh_text_aside kh_text_fit_window(const kh_laid *l, int64_t at, uint32_t from,
+					       uint32_t to)
+{
+	kh_text_seen *s = l->seen;
+	kh_text_window_seen *w = &s->window[s->n];
+	uint8_t *slot = &s->slot[(from + 5 * to) % KH_SEEN_SLOTS];
+	const kh_text_window_seen *near, *same;
+	kh_text_aside best;
+
+	kh_text_see(w, l, at, from, to);
+	same = kh_text_seen_so(s, w, *slot, &near);
+	if (!same) {
+#ifdef KH_TEXT_SSE2
+		kh_text_window_fit(w, l, at, near);
+#else
+		w->best = kh_text_try_asides(l, at, true, from, to);
+		w->best.at -= at;
+		w->bounded = false;
+#endif
+		kh_text_keep_seen(s, w, slot);
+	}
+	best = same ? same->best : w->best;
+	best.at += at;
+	return best;
+}
+#endif
+
+/* The same of columns that may be a window. */
 static KH_HD kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here, uint32_t from,
 					     uint32_t to)
 {
-#ifdef KH_TEXT_SSE2
+#ifndef __CUDACC__
 	if (here && l->seen && to - from <= KH_END_WINDOW && kh_text_is_inside(l, at, from, to))
 		return kh_text_fit_window(l, at, from, to);
 #endif

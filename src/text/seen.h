@@ -30,7 +30,7 @@ typedef struct kh_text_window_seen {
 	uint64_t text[KH_SEEN_WORDS], alleles[KH_SEEN_WORDS];
 	kh_text_aside best;             /* `at` less that of its place */
 	uint8_t half[KH_ASIDES - 1];    /* of the sum in each way but 0, as kh_text_halves has it */
-	uint8_t here;                   /* the sum in way 0 */
+	uint8_t here;                   /* the sum in way 0, at most */
 	uint8_t way;                    /* the best one */
 	bool bounded;                   /* half and here are known */
 	uint8_t next;                   /* of the same slot, plus 1 */
@@ -49,18 +49,22 @@ static inline void kh_text_see_nothing(kh_text_seen *s)
 	s->n = 0;
 	memset(s->slot, 0, sizeof s->slot);
 }
-#endif
 
-#ifdef KH_TEXT_SSE2
 /* --- a window --------------------------------------------------------------------------- */
 /* The bases from base i on that the mask has. */
 static inline void kh_text_see_words(const uint32_t *text, uint64_t i,
 				     const uint64_t mask[KH_SEEN_WORDS], uint64_t *to)
 {
+	uint32_t k = 0;
+
+#ifdef KH_TEXT_SSE2
 	const __m128i two = _mm_loadu_si128((const __m128i *)mask);
 
 	_mm_storeu_si128((__m128i *)to, _mm_and_si128(kh_text_two(text, i), two));
-	to[2] = kh_text_bases(text, i + 64) & mask[2];
+	k = 2;
+#endif
+	for (; k < KH_SEEN_WORDS; k++)
+		to[k] = kh_text_bases(text, i + 32 * k) & mask[k];
 }
 
 /* The first n bases of some words. */
@@ -91,15 +95,46 @@ static inline void kh_text_see(kh_text_window_seen *w, const kh_laid *l, int64_t
 /* Is the text of two windows the same, and are the alleles? */
 static inline bool kh_text_seen_same(const kh_text_window_seen *a, const kh_text_window_seen *b)
 {
-	const __m128i *x = (const __m128i *)a->text, *y = (const __m128i *)b->text;
-	__m128i differ = _mm_setzero_si128();
+	uint64_t differ = 0;
 
-	for (uint32_t i = 0; i < 2 * KH_SEEN_WORDS / 2; i++)
-		differ = _mm_or_si128(differ, _mm_xor_si128(_mm_loadu_si128(x + i),
-							    _mm_loadu_si128(y + i)));
-	return _mm_movemask_epi8(_mm_cmpeq_epi8(differ, _mm_setzero_si128())) == 0xffff;
+	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++)
+		differ |= (a->text[i] ^ b->text[i]) | (a->alleles[i] ^ b->alleles[i]);
+	return differ == 0;
 }
 
+/* The window that was seen with the same text, or NULL; *near: the last one seen that has the same
+ * columns, and whose sums are known, or NULL. */
+static inline const kh_text_window_seen *kh_text_seen_so(const kh_text_seen *s,
+							 const kh_text_window_seen *w,
+							 uint32_t number,
+							 const kh_text_window_seen **near)
+{
+	const kh_text_window_seen *x;
+
+	*near = NULL;
+	for (; number > 0; number = x->next) {
+		x = &s->window[number - 1];
+		if (x->from != w->from || x->to != w->to || x->read != w->read)
+			continue;
+		if (kh_text_seen_same(x, w))
+			return x;
+		*near = x->bounded ? x : *near;
+	}
+	return NULL;
+}
+
+/* Keeps window number s->n, if there is room. */
+static inline void kh_text_keep_seen(kh_text_seen *s, kh_text_window_seen *w, uint8_t *slot)
+{
+	if (s->n == KH_SEEN_WINDOWS)
+		return;
+	w->next = *slot;
+	*slot = (uint8_t)++s->n;
+}
+#endif
+
+#ifdef KH_TEXT_SSE2
+/* --- text that is nearly the same ------------------------------------------------------- */
 /* In how many bases does the text of two windows differ: in what bases a read has for a match? */
 static inline uint32_t kh_text_seen_differ(const kh_text_window_seen *a,
 					   const kh_text_window_seen *b)
@@ -239,9 +274,9 @@ static inline void kh_text_window_near(kh_text_window_seen *w, const kh_text_win
 	w->bounded = false;
 }
 
-/* Compares it, and notes what was found.  near: the same columns beside other text, or NULL. */
-static inline void kh_text_window_fit(kh_text_seen *s, kh_text_window_seen *w, const kh_laid *l,
-				      int64_t at, const kh_text_window_seen *near, uint8_t *slot)
+/* Compares a window.  near: the same columns beside other text, or NULL. */
+static inline void kh_text_window_fit(kh_text_window_seen *w, const kh_laid *l, int64_t at,
+				      const kh_text_window_seen *near)
 {
 	const uint32_t differ = near ? kh_text_seen_differ(near, w) : KH_SEEN_NEAR + 1;
 
@@ -252,37 +287,6 @@ static inline void kh_text_window_fit(kh_text_seen *s, kh_text_window_seen *w, c
 		kh_text_window_near(w, near, differ);
 	else
 		kh_text_window_alone(w, l, at);
-	if (s->n == KH_SEEN_WINDOWS)
-		return;
-	w->next = *slot;
-	*slot = (uint8_t)++s->n;
-}
-
-/* As kh_text_fit_aside of fit.h, of a window of KH_END_WINDOW columns at most, which are all on the
- * target, in all ways, and known. */
-static inline kh_text_aside kh_text_fit_window(const kh_laid *l, int64_t at, uint32_t from,
-					       uint32_t to)
-{
-	kh_text_seen *s = l->seen;
-	kh_text_window_seen *w = &s->window[s->n];
-	uint8_t *slot = &s->slot[(from + 5 * to) % KH_SEEN_SLOTS];
-	const kh_text_window_seen *near = NULL, *same = NULL;
-	kh_text_aside best;
-
-	kh_text_see(w, l, at, from, to);
-	for (uint32_t i = *slot; i > 0 && !same; i = s->window[i - 1].next) {
-		const kh_text_window_seen *x = &s->window[i - 1];
-
-		if (x->from != from || x->to != to || x->read != w->read)
-			continue;
-		same = kh_text_seen_same(x, w) ? x : NULL;
-		near = x->bounded ? x : near;
-	}
-	if (!same)
-		kh_text_window_fit(s, w, l, at, near, slot);
-	best = same ? same->best : w->best;
-	best.at += at;
-	return best;
 }
 #endif
 
