@@ -70,11 +70,12 @@ static int load_db(struct classify *j, kh_err *err)
 				    .verify = j->v.verify,
 				    .stamps = true,
 				    .confidence = j->v.confidence,
-				    .want = j->v.sample_pass || j->v.profile ? KH_WANT_CANDIDATES
+				    .want = j->v.sample_pass || j->v.out.profile
+					    ? KH_WANT_CANDIDATES
 					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
 				    .aligned = kh_classify_aligns(&j->v),
-				    .min_groups = (uint32_t)j->v.min_groups,
-				    .quick = j->v.quick };
+				    .min_groups = (uint32_t)j->v.kraken.min_groups,
+				    .quick = j->v.kraken.quick };
 
 	int rc = kh_load(&j->db, &j->rule, &o, err);
 
@@ -83,14 +84,15 @@ static int load_db(struct classify *j, kh_err *err)
 	const kh_parts_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
 				     .n = j->v.join.n,
 				     .compared = kh_classify_aligns(&j->v) || j->v.distinct ||
-						 j->v.profile };
+						 j->v.out.profile };
 
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
 	j->style.quality = j->feed.mask.quality;
 	if (j->v.join.n > 0 && kh_parts_open(&j->parts, &p, err))
 		return err->code;
-	if (j->v.json && kh_record_database(&j->database, j->db, j->v.samples != NULL, err))
+	if (j->v.out.json &&
+	    kh_record_database(&j->database, j->db, j->v.many.samples != NULL, err))
 		return err->code;
 	return select_reads(j, err);
 }
@@ -100,7 +102,7 @@ static int load_db(struct classify *j, kh_err *err)
 static uint64_t memory_needed(const struct classify *j)
 {
 	const kh_feed_options *f = &j->feed;
-	bool two = j->v.samples != NULL;        /* any sample may consist of pairs */
+	bool two = j->v.many.samples != NULL;        /* any sample may consist of pairs */
 
 	for (size_t k = 0; k < j->sheet.v[0].n_reads; k++)
 		two |= j->sheet.v[0].reads[k].paired;
@@ -148,8 +150,8 @@ static int run_samples(struct classify *j, kh_err *err)
 	j->loaded = kh_cmd_seconds();
 	if (rc)
 		return rc;
-	if (j->v.outdir)
-		kh_temporary_list(j->v.outdir);
+	if (j->v.out.outdir)
+		kh_temporary_list(j->v.out.outdir);
 	rc = kh_run_samples(j->run, j->db, &j->rule, &j->compute, &j->totals, err);
 	kh_temporary_unlist();
 	return rc;
@@ -163,21 +165,21 @@ static int classify_all(struct classify *j, kh_err *err)
 				   .style = &j->style,
 				   .feed = j->feed,
 				   .threads = j->on.threads,
-				   .distinct = v->distinct || v->profile,
-				   .pass = (v->sample_pass || v->profile) && !v->candidates,
+				   .distinct = v->distinct || v->out.profile,
+				   .pass = (v->sample_pass || v->out.profile) && !v->out.candidates,
 				   .parts = v->join.n > 0 ? &j->parts : NULL,
 				   .change = v->sample_pass,
-				   .keep_going = v->keep_going,
+				   .keep_going = v->many.keep_going,
 				   .write = kh_classify_write,
 				   .begin = kh_classify_begin,
 				   .end = kh_classify_end,
-				   .check = v->bzip2 ? kh_classify_decompressed : NULL,
+				   .check = v->kraken.bzip2 ? kh_classify_decompressed : NULL,
 				   .arg = j };
 	int rc;
 
-	if (v->samples)
+	if (v->many.samples)
 		keep_memory();
-	if ((v->samples && (rc = kh_classify_open_all(j, err))) ||
+	if ((v->many.samples && (rc = kh_classify_open_all(j, err))) ||
 	    (rc = kh_run_open(&j->run, &o, err)) || (rc = load_db(j, err)) ||
 	    (rc = run_samples(j, err)))
 		return rc;
@@ -205,7 +207,7 @@ static void warn_of_kept(const struct classify *j)
 
 	if (!j->v.sample_pass || kept == 0)
 		return;
-	if (j->v.samples)
+	if (j->v.many.samples)
 		kh_log(KH_WARN, "%zu sample%s fewer than %d fragments, which say too little: "
 		       "--sample-pass leaves their calls as they are", kept,
 		       kept == 1 ? " has" : "s have", KH_SAMPLE_LEAST);
@@ -269,12 +271,12 @@ static int classify(struct classify *j, kh_err *err)
 	int rc;
 
 	/* the second pass needs candidates of the fragments */
-	if ((j->v.sample_pass || j->v.profile || j->v.second_best) && !be->candidates)
+	if ((j->v.sample_pass || j->v.out.profile || j->v.second_best) && !be->candidates)
 		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
 			       "need --device cpu, not %s", be->name);
-	if ((j->v.candidates || j->v.join.n > 0) && !be->on_host)
+	if ((j->v.out.candidates || j->v.join.n > 0) && !be->on_host)
 		return kh_fail(err, KH_EUSAGE, "--%s needs --device cpu, not %s",
-			       j->v.candidates ? "candidates" : "join", be->name);
+			       j->v.out.candidates ? "candidates" : "join", be->name);
 	if ((rc = open_inflater(j, err)))
 		return rc;
 	kh_classify_feed_options(j);
@@ -285,9 +287,9 @@ static int classify(struct classify *j, kh_err *err)
 		warn_of_kept(j);
 		warn_of_swapped(j);
 	}
-	if (j->v.samples)
+	if (j->v.many.samples)
 		return kh_classify_tell_samples(j, rc, err);
-	if (!rc && j->v.kraken2)
+	if (!rc && j->v.kraken.kraken2)
 		tell_kraken2(&j->totals.sum);
 	else if (!rc)
 		tell(j);
@@ -297,7 +299,7 @@ static int classify(struct classify *j, kh_err *err)
 static int choose_device(struct classify *j, kh_err *err)
 {
 	const kh_load_options o = { .db = j->v.db.v, .n = j->v.db.n,
-				    .aligned = kh_classify_aligns(&j->v) || j->v.candidates ||
+				    .aligned = kh_classify_aligns(&j->v) || j->v.out.candidates ||
 					       j->v.join.n > 0 };
 
 	return kh_load_devices(&j->on.choice, j->v.device, &o, err);
@@ -331,7 +333,7 @@ static void clear(struct classify *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct classify j = { .command = c, .v = { .min_groups = 2 }, .argv = argv };
+	struct classify j = { .command = c, .v.kraken.min_groups = 2, .argv = argv };
 	kh_err err = { 0, "" };
 	int first = kh_opt_parse(c, argc, argv, &j.v), rc;
 
@@ -339,7 +341,7 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return -first;
 	}
-	if (j.v.check_sheet) {
+	if (j.v.many.check_sheet) {
 		rc = kh_classify_check_sheet(&j, &err);
 		clear(&j);
 		return rc ? kh_cmd_fail(c, &err) : 0;

@@ -46,11 +46,11 @@ int kh_classify_open_all(struct classify *j, kh_err *err)
 		if (j->v.mpa || !j->sheet.v[0].path[KH_RESULT_REPORT])
 			return kh_fail(err, KH_EUSAGE, "samples are compared with their controls "
 				       "by reports: report among --write, and no --set mpa-style");
-		rc = kh_print(&j->blanks_path, err, "%s/samples.blanks.tsv", j->v.outdir);
+		rc = kh_print(&j->blanks_path, err, "%s/samples.blanks.tsv", j->v.out.outdir);
 		if (!rc)
 			rc = open_one(&j->blanks, j->blanks_path, false, err);
 	}
-	return rc || !j->v.html ? rc : open_one(&j->page, j->v.html, false, err);
+	return rc || !j->v.out.html ? rc : open_one(&j->page, j->v.out.html, false, err);
 }
 
 /* --- reports and profiles ----------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result whi
 static int read_results(const struct classify *j, kh_merge *reports, kh_merge *profiles,
 			kh_err *err)
 {
-	const bool more = j->v.profile && j->page;
+	const bool more = j->v.out.profile && j->page;
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
@@ -206,7 +206,7 @@ int kh_classify_write_all(struct classify *j, kh_err *err)
 		rc = write_table(j, &reports, err);
 	if (!rc && any && j->page)
 		rc = kh_classify_samples_page(j, &reports, err);
-	if (!rc && j->v.profile && (has_controls(j) || j->v.resume))
+	if (!rc && j->v.out.profile && (has_controls(j) || j->v.many.resume))
 		rc = tell_profiles(j, has_controls(j) ? &reports : NULL, err);
 	if (!rc && any && (j->blanks || j->page))
 		rc = kh_text_commit((kh_text *[]) { j->blanks, j->page }, 2, err);

@@ -24,22 +24,32 @@ struct kh_merge;
 struct classify_values {
 	kh_words db, extract, exclude, join;
 	const char *device, *placement, *inflate, *parse, *join_taxa;
-	const char *output, *report, *json, *html, *classified, *unclassified;
-	const char *samples, *check_sheet, *sample, *outdir, *prefix, *write;
-	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
+	struct {                        /* results */
+		const char *output, *report, *json, *html, *classified, *unclassified;
+		const char *profile, *paf, *sam, *candidates;
+		const char *prefix, *write, *outdir;
+	} out;
+	struct {                        /* of samples */
+		const char *samples, *check_sheet, *sample;
+		bool keep_going, resume;
+	} many;
+	struct {
+		uint64_t min_groups, min_quality;
+		bool quick;
+		bool kraken2;           /* say at the end what that program says */
+		bool bzip2;             /* reads are decompressed by bzip2(1) */
+	} kraken;
+	uint64_t threads, block_size, gpu_memory;
 	double confidence;
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
-	bool quick, kraken2;            /* kraken2: say what that program says at the end */
-	bool bzip2;                     /* reads are decompressed by bzip2(1) */
-	bool no_mate_check, allow_no_eof, no_verify, verify, keep_going, resume;
-	const char *profile, *paf, *sam, *candidates;
+	bool no_mate_check, allow_no_eof, no_verify, verify;
 	bool sample_pass, lineage_column, second_best, identity;
 };
 
 /* Is it asked for where reads lie? */
 static inline bool kh_classify_aligns(const struct classify_values *v)
 {
-	return v->identity || v->paf || v->sam;
+	return v->identity || v->out.paf || v->out.sam;
 }
 
 extern const kh_opt kh_classify_opts[], kh_classify_settings[];

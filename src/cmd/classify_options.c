@@ -14,26 +14,26 @@ const kh_opt kh_classify_opts[] = {
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_FLAG("paired", 'P', AT(paired), "files come in pairs: mates 1, mates 2"),
 	KH_FLAG("interleaved", 'i', AT(interleaved), "mates follow one another in one file"),
-	KH_TEXT("output", 'o', AT(output), "FILE",
+	KH_TEXT("output", 'o', AT(out.output), "FILE",
 		"a line for each read or pair; '-': no lines [standard output]"),
-	KH_TEXT("report", 'r', AT(report), "FILE", "table of taxa"),
-	KH_TEXT("json", 0, AT(json), "FILE", "summary of the run"),
-	KH_TEXT("html", 0, AT(html), "FILE", "the result as a page for a browser"),
-	KH_TEXT("paf", 0, AT(paf), "FILE", "where reads lie in references"),
-	KH_TEXT("sam", 0, AT(sam), "FILE",
+	KH_TEXT("report", 'r', AT(out.report), "FILE", "table of taxa"),
+	KH_TEXT("json", 0, AT(out.json), "FILE", "summary of the run"),
+	KH_TEXT("html", 0, AT(out.html), "FILE", "the result as a page for a browser"),
+	KH_TEXT("paf", 0, AT(out.paf), "FILE", "where reads lie in references"),
+	KH_TEXT("sam", 0, AT(out.sam), "FILE",
 		"the same with the reads, for viewers; --extract chooses taxa"),
-	KH_TEXT("prefix", 0, AT(prefix), "OUT",
+	KH_TEXT("prefix", 0, AT(out.prefix), "OUT",
 		"names what is written: OUT.tsv, OUT.report, OUT.json, ..."),
-	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
+	KH_TEXT("write", 0, AT(out.write), "WHAT[,WHAT...]",
 		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
 		"                                   paf or paf.gz, sam or sam.gz\n"
 		"                                   [lines,report,json]"),
-	KH_TEXT("samples", 's', AT(samples), "SHEET",
+	KH_TEXT("samples", 's', AT(many.samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2, perhaps control"),
-	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
+	KH_TEXT("outdir", 'O', AT(out.outdir), "DIR",
 		"of samples: SAMPLE.report, SAMPLE.json and SAMPLE.tsv go there"),
-	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
-	KH_TEXT("candidates", 0, AT(candidates), "FILE",
+	KH_FLAG("resume", 0, AT(many.resume), "of samples: pass over those that are there already"),
+	KH_TEXT("candidates", 0, AT(out.candidates), "FILE",
 		"of a database that is one part of several: what --join needs"),
 	KH_LIST("join", 0, AT(join), "FILE",
 		"candidates of a --db; one of each: only reads that several parts\n"
@@ -42,12 +42,12 @@ const kh_opt kh_classify_opts[] = {
 		"share of a read's 12-mers that must match the called reference [0]"),
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
 		"calls are checked by what the whole sample says"),
-	KH_TEXT("profile", 0, AT(profile), "FILE",
+	KH_TEXT("profile", 0, AT(out.profile), "FILE",
 		"table of species: how much of each, how near"),
 	KH_FLAG("use-names", 'n', AT(names), "names beside taxids in the lines"),
-	KH_TEXT("classified-out", 'C', AT(classified), "FILE",
+	KH_TEXT("classified-out", 'C', AT(out.classified), "FILE",
 		"classified reads ('#' in pairs: _1 and _2)"),
-	KH_TEXT("unclassified-out", 'U', AT(unclassified), "FILE", "the others, alike"),
+	KH_TEXT("unclassified-out", 'U', AT(out.unclassified), "FILE", "the others, alike"),
 	KH_LIST("extract", 'e', AT(extract), "TAXA",
 		"--classified-out, --paf and --sam take reads of these clades\n"
 		"                                   (taxids or names) only"),
@@ -86,11 +86,11 @@ const kh_opt kh_classify_settings[] = {
 	KH_FLAG("distinct", 0, AT(distinct), "features and distinct features in the report"),
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
-	KH_TEXT("check-sheet", 0, AT(check_sheet), "SHEET",
+	KH_TEXT("check-sheet", 0, AT(many.check_sheet), "SHEET",
 		"only check a table of samples, and print its rows"),
-	KH_TEXT("sample", 0, AT(sample), "NAME",
+	KH_TEXT("sample", 0, AT(many.sample), "NAME",
 		"what the sample is called [--prefix, or the first input]"),
-	KH_FLAG("keep-going", 0, AT(keep_going), "of samples: go on behind one that fails"),
+	KH_FLAG("keep-going", 0, AT(many.keep_going), "of samples: go on behind one that fails"),
 	KH_FLAG("lineage-column", 0, AT(lineage_column),
 		"a column more in the lines: the lineage of the taxon"),
 	KH_FLAG("second-best", 0, AT(second_best),
@@ -109,13 +109,13 @@ const kh_opt kh_classify_settings[] = {
 		"who parses what a device inflates, for a report: the same [device]"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
-	KH_UINT("minimum-hit-groups", 0, AT(min_groups), 0, INT32_MAX, "N",
+	KH_UINT("minimum-hit-groups", 0, AT(kraken.min_groups), 0, INT32_MAX, "N",
 		"with Kraken 2's databases: hit groups a call needs [2]"),
-	KH_UINT("minimum-base-quality", 0, AT(min_quality), 0, INT32_MAX, "N",
+	KH_UINT("minimum-base-quality", 0, AT(kraken.min_quality), 0, INT32_MAX, "N",
 		"with these: lesser bases are ambiguous [0]"),
-	KH_FLAG("quick", 0, AT(quick), "with these: stop at so many hit groups"),
-	KH_FLAG("bzip2", 0, AT(bzip2), "files of reads are compressed by bzip2"),
-	KH_FLAG("kraken2", 0, AT(kraken2), "say at the end what Kraken 2 says"),
+	KH_FLAG("quick", 0, AT(kraken.quick), "with these: stop at so many hit groups"),
+	KH_FLAG("bzip2", 0, AT(kraken.bzip2), "files of reads are compressed by bzip2"),
+	KH_FLAG("kraken2", 0, AT(kraken.kraken2), "say at the end what Kraken 2 says"),
 	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
@@ -191,10 +191,10 @@ static int check_profile(const char *name, kh_err *err)
 
 static int check_outputs(const struct classify_values *v, kh_err *err)
 {
-	if ((v->distinct || v->zero_counts || v->mpa) && !v->report)
+	if ((v->distinct || v->zero_counts || v->mpa) && !v->out.report)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
-	if (v->second_best && (v->sample_pass || v->profile))
+	if (v->second_best && (v->sample_pass || v->out.profile))
 		return kh_fail(err, KH_EUSAGE, "--set second-best is of the calls of single reads: "
 			       "not with --sample-pass or --profile");
 	if (v->identity && v->sample_pass)
@@ -203,11 +203,11 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if (v->distinct && v->mpa)
 		return kh_fail(err, KH_EUSAGE,
 			       "--set mpa-style has no columns for --set distinct");
-	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified &&
-	    !v->paf && !v->sam)
+	if ((v->extract.n || v->exclude.n) && !v->out.classified && !v->out.unclassified &&
+	    !v->out.paf && !v->out.sam)
 		return kh_fail(err, KH_EUSAGE, "--extract and --exclude say which reads are "
 			       "written by --classified-out, --unclassified-out, --paf and --sam");
-	return check_profile(v->profile, err);
+	return check_profile(v->out.profile, err);
 }
 
 /* What a choice of reads does not do. */
@@ -215,7 +215,8 @@ static void warn_of_choice(const struct classify_values *v)
 {
 	const bool aligns = kh_classify_aligns(v);
 
-	if (v->exclude.n && !v->extract.n && v->unclassified && !v->classified && !aligns)
+	if (v->exclude.n && !v->extract.n && v->out.unclassified && !v->out.classified &&
+	    !aligns)
 		kh_log(KH_WARN, "--exclude leaves --unclassified-out as it is, with unclassified "
 		       "reads only; --extract %s --unclassified-out FILE has all reads but those "
 		       "of the clade", v->exclude.v[0]);
@@ -229,23 +230,24 @@ static int check_parts(struct classify *j, kh_err *err)
 {
 	struct classify_values *v = &j->v;
 
-	if (!v->candidates && v->join.n == 0)
+	if (!v->out.candidates && v->join.n == 0)
 		return KH_OK;
-	if (v->samples || (v->candidates && v->join.n > 0))
+	if (v->many.samples || (v->out.candidates && v->join.n > 0))
 		return kh_fail(err, KH_EUSAGE, "--candidates, --join and --samples: one of them");
 	if (v->join.n > 0 && (v->db.n < 2 || v->join.n != v->db.n))
 		return kh_fail(err, KH_EUSAGE, "a join needs two or more --db, and a --join for "
 			       "each: there are %zu and %zu", v->db.n, v->join.n);
 	if (v->join.n > 0)
 		return KH_OK;
-	if ((v->output && strcmp(v->output, "-") != 0) || v->report || v->json || v->html ||
-	    v->profile || v->classified || v->unclassified || kh_classify_aligns(v))
+	if ((v->out.output && strcmp(v->out.output, "-") != 0) || v->out.report || v->out.json ||
+	    v->out.html || v->out.profile || v->out.classified || v->out.unclassified ||
+	    kh_classify_aligns(v))
 		return kh_fail(err, KH_EUSAGE, "--candidates is written alone: --join makes the "
 			       "other results");
 	if (v->db.n > 1 || j->kraken)
 		return kh_fail(err, KH_EUSAGE, "--candidates is for one database that kmerhash has "
 			       "built");
-	v->output = "-";
+	v->out.output = "-";
 	return KH_OK;
 }
 
@@ -254,7 +256,7 @@ static void check_kraken(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	if (!j->kraken && (v->quick || v->min_groups != 2 || v->min_quality))
+	if (!j->kraken && (v->kraken.quick || v->kraken.min_groups != 2 || v->kraken.min_quality))
 		kh_log(KH_WARN, "the settings quick, minimum-hit-groups and minimum-base-quality "
 		       "are for Kraken 2's databases, and ignored");
 }
@@ -289,10 +291,10 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->style.second = v->second_best;
 	j->style.identity = v->identity;
 	j->style.column5 = !j->kraken ? KH_COLUMN5_FEATURES
-			   : v->quick ? KH_COLUMN5_QUICK : KH_COLUMN5_KMERS;
+			   : v->kraken.quick ? KH_COLUMN5_QUICK : KH_COLUMN5_KMERS;
 	j->style.one_line = j->kraken;
 	rc = kh_classify_sheet(j, n, path, err);
-	return rc || !v->bzip2 ? rc : kh_classify_decompress(j, err);
+	return rc || !v->kraken.bzip2 ? rc : kh_classify_decompress(j, err);
 }
 
 /* Seconds that one file of mates may keep the other waiting; 0: for ever. */
@@ -313,7 +315,8 @@ void kh_classify_feed_options(struct classify *j)
 	const kh_backend *be = j->on.choice.backend;
 	const size_t suits = be->read_block_size;
 	const kh_inflate_by by = { be->inflate, j->inflater };
-	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
+	const uint64_t quality = j->v.kraken.min_quality;
+	const kh_mask mask = { true, quality > 94 ? 94 : (unsigned char)quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,
 				      .mask = j->kraken ? mask : (kh_mask) { false, 0 },
@@ -326,5 +329,5 @@ void kh_classify_feed_options(struct classify *j)
 				      .threads = j->on.threads,
 				      .inflate = j->inflater ? by : (kh_inflate_by) { NULL, NULL },
 				      .parse = !j->v.parse || strcmp(j->v.parse, "host") != 0,
-				      .digests = j->v.samples != NULL };
+				      .digests = j->v.many.samples != NULL };
 }

@@ -108,7 +108,7 @@ static void add_options(const struct classify *j, kh_buf *b)
 	snprintf(confidence, sizeof confidence, "%.15g", v->confidence);
 	if (v->confidence > 0)
 		add_words(b, (const char *const[]) { "--confidence", confidence }, 2);
-	if (v->bzip2)
+	if (v->kraken.bzip2)
 		add_words(b, (const char *const[]) { "--set", "bzip2" }, 2);
 	if (v->no_mate_check)
 		add_words(b, (const char *const[]) { "--set", "no-mate-check" }, 2);

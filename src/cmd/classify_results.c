@@ -29,14 +29,15 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 	static const char *const end[] = { ".gz", ".bgz", ".fastq", ".fq", ".fasta", ".fa",
 					   ".fna", "_1", "_R1" };
 	const kh_sheet_sample *x = &j->sheet.v[i];
-	const char *given = x->name ? x->name : j->v.sample;
-	const char *from = given ? given : j->v.prefix ? j->v.prefix : x->reads[0].path[0][0];
+	const char *given = x->name ? x->name : j->v.many.sample;
+	const char *from = given ? given
+			   : j->v.out.prefix ? j->v.out.prefix : x->reads[0].path[0][0];
 	const char *slash = given ? NULL : strrchr(from, '/');
 
 	*name = strdup(slash && slash[1] ? slash + 1 : from);
 	if (!*name)
 		return kh_fail_nomem(err);
-	for (size_t k = 0; k < sizeof end / sizeof *end && !given && !j->v.prefix; k++) {
+	for (size_t k = 0; k < sizeof end / sizeof *end && !given && !j->v.out.prefix; k++) {
 		const size_t n = strlen(*name), m = strlen(end[k]);
 		const bool mate = end[k][0] == '_';
 
@@ -84,7 +85,8 @@ static json_t *parameters(const struct classify *j)
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o}",
 			 "lineage_column", (int)v->lineage_column,
 			 "second_best", (int)v->second_best,
-			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
+			 "sample_pass", (int)v->sample_pass,
+			 "profile", kh_record_path(v->out.profile),
 			 "confidence_thousandths", confidence(j),
 			 "use_names", (int)v->names,
 			 "report_zero_counts", (int)v->zero_counts,
@@ -92,15 +94,16 @@ static json_t *parameters(const struct classify *j)
 			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
 			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
 			 "interleaved", (int)v->interleaved,
-			 "write", v->write ? v->write : "lines,report,json",
-			 "classified_out", kh_record_path(v->classified),
-			 "unclassified_out", kh_record_path(v->unclassified),
+			 "write", v->out.write ? v->out.write : "lines,report,json",
+			 "classified_out", kh_record_path(v->out.classified),
+			 "unclassified_out", kh_record_path(v->out.unclassified),
 			 "extract", words(v->extract.v, v->extract.n),
 			 "exclude", words(v->exclude.v, v->exclude.n),
-			 "quick", (int)v->quick, "minimum_hit_groups", (json_int_t)v->min_groups,
-			 "minimum_base_quality", (json_int_t)v->min_quality,
-			 "identity", (int)v->identity, "paf", kh_record_path(v->paf),
-			 "sam", kh_record_path(v->sam));
+			 "quick", (int)v->kraken.quick,
+			 "minimum_hit_groups", (json_int_t)v->kraken.min_groups,
+			 "minimum_base_quality", (json_int_t)v->kraken.min_quality,
+			 "identity", (int)v->identity, "paf", kh_record_path(v->out.paf),
+			 "sam", kh_record_path(v->out.sam));
 }
 
 static json_t *host(void)

@@ -12,36 +12,37 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 {
 	const struct classify_values *v = &j->v;
 
-	for (const char *p = v->sample; p && *p; p++)
+	for (const char *p = v->many.sample; p && *p; p++)
 		if ((unsigned char)*p < ' ')
 			return kh_fail(err, KH_EUSAGE, "--set sample: not printable text");
-	if (!v->samples) {
-		if (v->outdir || v->keep_going || v->resume)
+	if (!v->many.samples) {
+		if (v->out.outdir || v->many.keep_going || v->many.resume)
 			return kh_fail(err, KH_EUSAGE, "--outdir, --resume and --set keep-going "
 				       "need --samples SHEET");
-		if (v->write && !v->prefix)
+		if (v->out.write && !v->out.prefix)
 			return kh_fail(err, KH_EUSAGE, "--write needs --prefix OUT, or --samples "
 				       "SHEET");
 		return KH_OK;
 	}
-	if (!v->outdir)
+	if (!v->out.outdir)
 		return kh_fail(err, KH_EUSAGE, "--samples needs --outdir DIR");
 	if (n_operands > 0)
 		return kh_fail(err, KH_EUSAGE, "reads are named by --samples or by operands: not "
 			       "both");
-	if (v->output || v->report || v->json || v->prefix || v->sample)
+	if (v->out.output || v->out.report || v->out.json || v->out.prefix || v->many.sample)
 		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
 			       "--report, --json, --prefix or --set sample");
-	const char *end[] = { v->classified, v->unclassified, v->profile, v->paf, v->sam };
+	const char *end[] = { v->out.classified, v->out.unclassified, v->out.profile, v->out.paf,
+			      v->out.sam };
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		if (end[i] && strchr(end[i], '/'))
 			return kh_fail(err, KH_EUSAGE, "'%s': with --samples that is how names "
 				       "of files in --outdir end, and has no '/'", end[i]);
-	if (v->bzip2)
+	if (v->kraken.bzip2)
 		return kh_fail(err, KH_EUSAGE, "--set bzip2 is for operands");
 	if (v->paired || v->interleaved)
 		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
-	if (v->html && v->mpa)
+	if (v->out.html && v->mpa)
 		return kh_fail(err, KH_EUSAGE, "--html of samples is made of their reports, which "
 			       "--set mpa-style has no counts of taxa for");
 	return KH_OK;
@@ -56,7 +57,7 @@ static int is_done(const struct classify *j, size_t i, kh_err *err)
 	json_t *inputs, *now;
 	int rc;
 
-	if (!j->v.resume || access(summary, F_OK) != 0)
+	if (!j->v.many.resume || access(summary, F_OK) != 0)
 		return 0;
 	if (!(inputs = kh_record_inputs(&j->sheet, i, err)))
 		return err->code;

@@ -21,16 +21,16 @@ static const struct name {
 	const char *end;                /* of the name, if --write asks for the result */
 	bool usual;                     /* as it does if it is not given */
 } names[] = {
-	{ "lines", KH_RESULT_LINES, VALUE(output), "tsv", true },
-	{ "lines.gz", KH_RESULT_LINES, VALUE(output), "tsv.gz", false },
-	{ "paf", KH_RESULT_PAF, VALUE(paf), "paf", false },
-	{ "paf.gz", KH_RESULT_PAF, VALUE(paf), "paf.gz", false },
-	{ "sam", KH_RESULT_SAM, VALUE(sam), "sam", false },
-	{ "sam.gz", KH_RESULT_SAM, VALUE(sam), "sam.gz", false },
-	{ "report", KH_RESULT_REPORT, VALUE(report), "report", true },
-	{ "json", KH_RESULT_SUMMARY, VALUE(json), "json", true },
-	{ "html", KH_RESULT_PAGE, VALUE(html), "html", false },
-	{ "profile", KH_RESULT_PROFILE, VALUE(profile), "profile.tsv", false },
+	{ "lines", KH_RESULT_LINES, VALUE(out.output), "tsv", true },
+	{ "lines.gz", KH_RESULT_LINES, VALUE(out.output), "tsv.gz", false },
+	{ "paf", KH_RESULT_PAF, VALUE(out.paf), "paf", false },
+	{ "paf.gz", KH_RESULT_PAF, VALUE(out.paf), "paf.gz", false },
+	{ "sam", KH_RESULT_SAM, VALUE(out.sam), "sam", false },
+	{ "sam.gz", KH_RESULT_SAM, VALUE(out.sam), "sam.gz", false },
+	{ "report", KH_RESULT_REPORT, VALUE(out.report), "report", true },
+	{ "json", KH_RESULT_SUMMARY, VALUE(out.json), "json", true },
+	{ "html", KH_RESULT_PAGE, VALUE(out.html), "html", false },
+	{ "profile", KH_RESULT_PROFILE, VALUE(out.profile), "profile.tsv", false },
 };
 enum { N_NAMES = sizeof names / sizeof *names };
 
@@ -72,34 +72,35 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err)
 {
 	struct classify_values *v = &j->v;
 	bool wanted[N_NAMES];
-	int rc = find_wanted(v->write, wanted, err);
+	int rc = find_wanted(v->out.write, wanted, err);
 
-	j->pages = v->samples && v->write && strstr(v->write, "html");
+	j->pages = v->many.samples && v->out.write && strstr(v->out.write, "html");
 
-	for (int k = 0; k < N_NAMES && !rc && (v->samples || v->prefix); k++) {
+	for (int k = 0; k < N_NAMES && !rc && (v->many.samples || v->out.prefix); k++) {
 		const char **value = value_of(v, &names[k]);
 		char *name;
 
 		if (*value || !wanted[k])
 			continue;
-		if (v->samples && names[k].result != KH_RESULT_PAGE) {
+		if (v->many.samples && names[k].result != KH_RESULT_PAGE) {
 			*value = names[k].end;
 			continue;
 		}
 		rc = KH_GROW(j->made.v, j->made.cap, j->made.n + 1, err);
 		/* the page is of all samples */
 		if (!rc)
-			rc = kh_print(&name, err, "%s%s.%s", v->samples ? v->outdir : v->prefix,
-				      v->samples ? "/samples" : "", names[k].end);
+			rc = kh_print(&name, err, "%s%s.%s",
+				      v->many.samples ? v->out.outdir : v->out.prefix,
+				      v->many.samples ? "/samples" : "", names[k].end);
 		if (!rc)
 			*value = j->made.v[j->made.n++] = name;
 	}
-	if ((v->samples || v->prefix) && !v->output)
-		v->output = "-";
+	if ((v->many.samples || v->out.prefix) && !v->out.output)
+		v->out.output = "-";
 	/* the page of all samples is made of their files */
-	if (v->samples && v->html && v->sample_pass && !v->profile)
-		v->profile = "profile.tsv";
-	if (!rc && v->resume && !v->json)
+	if (v->many.samples && v->out.html && v->sample_pass && !v->out.profile)
+		v->out.profile = "profile.tsv";
+	if (!rc && v->many.resume && !v->out.json)
 		rc = kh_fail(err, KH_EUSAGE, "--resume needs the summaries: json among --write");
 	return rc;
 }
@@ -129,7 +130,7 @@ static int name_reads(const struct classify *j, kh_sheet_sample *x, const char *
 		singles |= !x->reads[i].paired;
 	}
 	if (!hash || (!pairs && !x->name))
-		return set_name(&x->path[first], j->v.outdir, x->name, name, err);
+		return set_name(&x->path[first], j->v.out.outdir, x->name, name, err);
 	for (int k = 0; k < 3 && !rc; k++) {            /* mates 1, mates 2, single reads */
 		const char *number[] = { "_1", "_2", "" };
 
@@ -139,7 +140,7 @@ static int name_reads(const struct classify *j, kh_sheet_sample *x, const char *
 			      hash + 1);
 		if (!rc)
 			rc = set_name(&x->path[k < 2 ? first + k : pairs ? single : first],
-				      j->v.outdir, x->name, end, err);
+				      j->v.out.outdir, x->name, end, err);
 		free(end);
 	}
 	return rc;
@@ -155,19 +156,21 @@ static int name_results(void *arg, kh_sheet_sample *x, kh_err *err)
 		const char *value = *value_of(v, &names[k]);
 
 		if (names[k].result == KH_RESULT_LINES)         /* "-" is none */
-			value = !v->output ? "-" : strcmp(v->output, "-") ? v->output : NULL;
+			value = !v->out.output ? "-"
+				: strcmp(v->out.output, "-") ? v->out.output : NULL;
 		/* the option names the page of all samples */
-		if (names[k].result == KH_RESULT_PAGE && v->samples)
+		if (names[k].result == KH_RESULT_PAGE && v->many.samples)
 			value = j->pages ? names[k].end : NULL;
 		if (!x->path[names[k].result])
-			rc = set_name(&x->path[names[k].result], v->outdir, x->name, value, err);
+			rc = set_name(&x->path[names[k].result], v->out.outdir, x->name, value,
+				      err);
 	}
 	if (!rc)
-		rc = set_name(&x->path[KH_RESULT_CANDIDATES], NULL, NULL, v->candidates, err);
+		rc = set_name(&x->path[KH_RESULT_CANDIDATES], NULL, NULL, v->out.candidates, err);
 	if (!rc)
-		rc = name_reads(j, x, v->classified, KH_RESULT_CLASSIFIED,
+		rc = name_reads(j, x, v->out.classified, KH_RESULT_CLASSIFIED,
 				KH_RESULT_CLASSIFIED_SINGLE, err);
-	return rc ? rc : name_reads(j, x, v->unclassified, KH_RESULT_UNCLASSIFIED,
+	return rc ? rc : name_reads(j, x, v->out.unclassified, KH_RESULT_UNCLASSIFIED,
 				    KH_RESULT_UNCLASSIFIED_SINGLE, err);
 }
 
@@ -219,7 +222,7 @@ static int tell_errors(const struct classify *j, const char *sheet, kh_err *err)
 
 int kh_classify_check_sheet(struct classify *j, kh_err *err)
 {
-	const char *sheet = j->v.check_sheet;
+	const char *sheet = j->v.many.check_sheet;
 	kh_buf b = { .n = 0 };
 	int rc = kh_cmd_check_printing(&sheet, 1, "the sheet", err);
 
@@ -249,11 +252,11 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 				    .n_db = j->v.db.n,
 				    .join = j->v.join.v,
 				    .n_join = j->v.join.n,
-				    .table = j->v.samples,
+				    .table = j->v.many.samples,
 				    .reads = (const char *const *)path,
 				    .n_reads = (size_t)n,
 				    .two = j->v.paired && !j->v.interleaved,
-				    .page = j->v.samples ? j->v.html : NULL,
+				    .page = j->v.many.samples ? j->v.out.html : NULL,
 				    .name = name_results,
 				    .arg = j };
 	int rc;
@@ -265,9 +268,9 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 		j->said_swapped = hint_at_swapped(&j->sheet);
 	if (!rc && !(j->sample = kh_array(j->sheet.n, sizeof *j->sample, err)))
 		rc = KH_ENOMEM;
-	if (!rc && j->v.samples && j->errs.found == 0)
-		rc = kh_cmd_make_folder(j->v.outdir, err);
+	if (!rc && j->v.many.samples && j->errs.found == 0)
+		rc = kh_cmd_make_folder(j->v.out.outdir, err);
 	if (rc || j->errs.found == 0)
 		return rc;
-	return tell_errors(j, j->v.samples, err);
+	return tell_errors(j, j->v.many.samples, err);
 }

@@ -10,9 +10,9 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-/* Of 65536, so much of the candidates' strains is enough for a call: 3/4.  On worlds of close species
- * (ties.py, seeds 7001 to 7007) as many reads of absent ones are called as with .85 and without a
- * limit to what ties give (cover.c); with .70 15 % more. */
+/* Of 65536, so much of the candidates' strains is enough for a call: 3/4.  On worlds of close
+ * species (ties.py, seeds 7001 to 7007) as many reads of absent ones are called as with .85 and
+ * without a limit to what ties give (cover.c); with .70 15 % more. */
 enum { STRAINS = 49152 };
 
 /* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,

@@ -217,8 +217,8 @@ static uint32_t guess(const struct cells *c)
  * the densities g of what the guess gave, another mixture is likelier by no more than the total
  * times the logarithm of the mean of its density / g (see bound); and that mean is one of the
  * means of its two parts, by weight.  So with a quarter of shape `a` or more it is no more than
- * that of all of it, or of a quarter; and with less, no more than what any shape could make.  Returns the
- * shapes that may reach a likelihood. */
+ * that of all of it, or of a quarter; and with less, no more than what any shape could make.
+ * Returns the shapes that may reach a likelihood. */
 static uint32_t may_reach(const struct cells *c, const struct mixture *m, int64_t reached)
 {
 	uint64_t mean[KH_JUNK + 1] = { 0 };
