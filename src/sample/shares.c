@@ -4,8 +4,8 @@
  * Which species a fragment names besides its own depends on its species, and how is not known.  Of
  * long fragments, that part which is called a species says how much of it there is: it is as much
  * of all as of reads of its references.  Of short ones, those that are its alone say it, in the
- * same way (cover.c); so what ties gave a species does not bring it more of them.  A species that was
- * refuted is a rival of the others, too, with no more fragments than it has.
+ * same way (cover.c); so what ties gave a species does not bring it more of them.  A species that
+ * was refuted is a rival of the others, too, with no more fragments than it has.
  */
 #include <config.h>
 #include "sample/model_in.h"
