@@ -39,7 +39,7 @@ static int check_candidates(const struct classify *j, kh_err *err)
 {
 	const kh_sampling s = kh_db_sampling(j->db->h);
 
-	if (!j->v.candidates)
+	if (!j->v.out.candidates)
 		return KH_OK;
 	kh_log(KH_INFO, "candidates for parts with the same seeds: k = %u, s = %u, stride %u "
 	       "(build --set total-bases of all references gives these)", s.k, s.s, s.stride);
@@ -50,7 +50,7 @@ static int check_candidates(const struct classify *j, kh_err *err)
 static int warn_of_genes(const struct classify *j, kh_err *err)
 {
 	bool are = false;
-	int rc = j->v.sample_pass || j->v.profile ? kh_genomes_are_short(j->db, &are, err) : KH_OK;
+	int rc = j->v.sample_pass || j->v.out.profile ? kh_genomes_are_short(j->db, &are, err) : KH_OK;
 
 	if (!rc && are)
 		kh_log(KH_WARN, "most species have fewer than %d bases in the database, as marker "
@@ -144,7 +144,7 @@ static int run_samples(struct classify *j, kh_err *err)
 					.rule = &j->rule,
 					.input = kh_run_bytes(j->run),
 					.block_size = j->feed.block_size,
-					.features = j->v.distinct || j->v.profile };
+					.features = j->v.distinct || j->v.out.profile };
 	int rc = kh_db_reason(j->db, kh_compute_open(&j->compute, j->db, &co, err), err);
 
 	j->loaded = kh_cmd_seconds();
