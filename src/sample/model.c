@@ -260,7 +260,7 @@ int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err 
 }
 
 /* --- sums of threads -------------------------------------------------------------- */
-int kh_sums_init(kh_sums *s, size_t n, unsigned threads, kh_err *err)
+int kh_tallies_init(kh_tallies *s, size_t n, unsigned threads, kh_err *err)
 {
 	const size_t most = n * sizeof *s->at < LARGE_SUMS ? LARGE_SUMS / (n * sizeof *s->at) : 1;
 
@@ -270,13 +270,13 @@ int kh_sums_init(kh_sums *s, size_t n, unsigned threads, kh_err *err)
 	return s->at ? KH_OK : KH_ENOMEM;
 }
 
-uint64_t *kh_sums_add_up(const kh_sums *s, kh_err *err)
+uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err)
 {
 	uint64_t *sum = kh_array(s->n, sizeof *sum, err);
 
 	for (unsigned i = 0; sum && i < s->copies; i++)
 		for (size_t j = 0; j < s->n; j++)
-			sum[j] += kh_sums_of(s, i)[j];
+			sum[j] += kh_tallies_of(s, i)[j];
 	return sum;
 }
 
@@ -286,7 +286,7 @@ static void take_shares(kh_work *w, uint32_t i)
 {
 	memcpy(w->many[i], w->alone[i], sizeof w->many[i]);
 	for (unsigned c = 0; c < w->shared.copies; c++) {
-		uint64_t *shared = kh_sums_of(&w->shared, c) + (size_t)i * w->n_used;
+		uint64_t *shared = kh_tallies_of(&w->shared, c) + (size_t)i * w->n_used;
 
 		for (uint32_t cell = 0; cell < KH_CELLS; cell++)
 			if (w->used[cell]) {
@@ -372,17 +372,17 @@ static int decide_all(kh_work *w, kh_err *err)
 	m->decision = kh_array_large(w->in->classes->n, sizeof *m->decision, err);
 	if (!m->decision)
 		return KH_ENOMEM;
-	if ((rc = kh_sums_init(&w->first, taxa, threads, err)) ||
-	    (rc = kh_sums_init(&w->decided, taxa, threads, err)) ||
+	if ((rc = kh_tallies_init(&w->first, taxa, threads, err)) ||
+	    (rc = kh_tallies_init(&w->decided, taxa, threads, err)) ||
 	    (m->changes && (rc = kh_decide_begin(w, err))) ||
 	    (rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err)))
 		return rc;
-	m->first = kh_sums_add_up(&w->first, err);
+	m->first = kh_tallies_add_up(&w->first, err);
 	if (!m->first)
 		return KH_ENOMEM;
 	if (m->changes)
 		return kh_support_make(w, err);
-	m->last = kh_sums_add_up(&w->decided, err);
+	m->last = kh_tallies_add_up(&w->decided, err);
 	return m->last ? KH_OK : KH_ENOMEM;
 }
 

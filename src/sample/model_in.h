@@ -60,13 +60,13 @@ typedef struct kh_logs {
 
 /* Sums that all threads add to.  Most of what is shared goes to a few of them, and a sum that many
  * threads change is slow; so each thread has its own, if they are not too large for that. */
-typedef struct kh_sums {
+typedef struct kh_tallies {
 	uint64_t *at;                   /* `copies` times n */
 	size_t n;
 	unsigned copies;
-} kh_sums;
-int kh_sums_init(kh_sums *s, size_t n, unsigned threads, kh_err *err);
-static inline uint64_t *kh_sums_of(const kh_sums *s, unsigned thread)
+} kh_tallies;
+int kh_tallies_init(kh_tallies *s, size_t n, unsigned threads, kh_err *err);
+static inline uint64_t *kh_tallies_of(const kh_tallies *s, unsigned thread)
 {
 	return s->at + thread % s->copies * s->n;
 }
@@ -100,9 +100,9 @@ typedef struct kh_work {
 	kh_logs *logs;                  /* by species and such a cell, for decisions */
 	/* of threads: what m->first and m->last are made of, the latter twice: before it is known
 	 * what calls become in the end, and after */
-	kh_sums first, decided, last;
+	kh_tallies first, decided, last;
 	/* of threads: what w->many has beside w->alone, by species and used cell */
-	kh_sums shared;
+	kh_tallies shared;
 	uint32_t *family;               /* by species: its family, or what is in its place */
 	uint32_t near_long;             /* the least share of a long fragment that a strain has */
 	uint32_t near, close;           /* of any fragment that is near, or not far (sure.c) */
@@ -115,12 +115,12 @@ static inline void kh_add(uint64_t *sum, uint64_t many)
 }
 
 /* Adds fragments with a call, by taxon, then without one. */
-static inline void kh_add_call(const kh_sums *s, unsigned thread, uint32_t call, uint64_t many)
+static inline void kh_add_call(const kh_tallies *s, unsigned thread, uint32_t call, uint64_t many)
 {
-	kh_add(kh_sums_of(s, thread) + (call == KH_NO_TAXON ? s->n - 1 : call), many);
+	kh_add(kh_tallies_of(s, thread) + (call == KH_NO_TAXON ? s->n - 1 : call), many);
 }
 /* The sums of all threads, to be freed. */
-uint64_t *kh_sums_add_up(const kh_sums *s, kh_err *err);
+uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err);
 
 /* The species number i of a class; NULL behind the last one. */
 static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, int i)

@@ -85,7 +85,7 @@ static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 static int share_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
-	uint64_t *shared = kh_sums_of(&w->shared, id);
+	uint64_t *shared = kh_tallies_of(&w->shared, id);
 
 	(void)err;
 	for (size_t i = kh_work_from(w, w->n_ties, id); i < kh_work_from(w, w->n_ties, id + 1); i++)
@@ -174,7 +174,7 @@ static int make_room(kh_work *w, kh_err *err)
 	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
 		if (w->used[cell])
 			w->slot[cell] = w->n_used++;
-	return kh_sums_init(&w->shared, (size_t)w->m->n * w->n_used + 1,
+	return kh_tallies_init(&w->shared, (size_t)w->m->n * w->n_used + 1,
 			    kh_team_size(w->in->team), err);
 }
 

@@ -226,14 +226,14 @@ static int allocate(struct support *s, kh_err *err)
 
 	s->genus = kh_array(n, sizeof *s->genus, err);
 	s->known = kh_array(n, sizeof *s->known, err);
-	s->many = kh_sums_add_up(&s->w->decided, err);
+	s->many = kh_tallies_add_up(&s->w->decided, err);
 	s->clade = kh_array(n, sizeof *s->clade, err);
 	s->lost = kh_array(n, sizeof *s->lost, err);
 	s->targets = kh_array(n, sizeof *s->targets, err);
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
 	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
 		       s->w->m->end_up
-		       ? kh_sums_init(&s->w->last, (size_t)n + 1, kh_team_size(s->w->in->team), err)
+		       ? kh_tallies_init(&s->w->last, (size_t)n + 1, kh_team_size(s->w->in->team), err)
 		       : KH_ENOMEM;
 }
 
@@ -273,7 +273,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 			m->end_up[t] = end_of(&s, t);
 		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, end_some, err);
 	}
-	if (!rc && !(m->last = kh_sums_add_up(&w->last, err)))
+	if (!rc && !(m->last = kh_tallies_add_up(&w->last, err)))
 		rc = KH_ENOMEM;
 	free(s.genus);
 	free(s.known);
