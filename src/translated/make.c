@@ -64,14 +64,12 @@ static void learn(struct work *w, size_t i, size_t end)
 	}
 }
 
-/* Makes room for all keys; so far n of them are known. */
-static int grow_known(struct work *w, size_t n, kh_err *err)
+/* Makes room for so many keys; the first n of the genus are known. */
+static int make_known(struct work *w, uint64_t keys, size_t n, kh_err *err)
 {
-	size_t size = w->mask + 1;
+	size_t size = 1 << 12;
 
-	if (n > 0 && 2 * w->n_keys < size)
-		return KH_OK;
-	for (size = n > 0 ? 2 * size : 1 << 12; size <= 2 * w->n_keys;)
+	while (size <= 2 * keys)
 		size *= 2;
 	if (size > w->cap_known) {
 		free(w->known);
@@ -162,8 +160,8 @@ static int add_stretch(struct work *w, uint32_t target, const kh_coding *c, kh_e
 
 	if (!rc)
 		rc = add_keys(w, c->codons, err);
-	if (!rc)
-		rc = grow_known(w, first, err);
+	if (!rc && 2 * w->n_keys > w->mask)
+		rc = make_known(w, 2 * (uint64_t)w->n_keys, first, err);
 	if (!rc && is_known(w, first)) {
 		w->n_keys = first;
 		return KH_OK;
@@ -198,11 +196,19 @@ static int end_genus(struct work *w, kh_genus_made *g, kh_err *err)
 	return KH_OK;
 }
 
+/* One base in about KEY_BASES begins a key; if more do, or genera are larger, room for keys
+ * grows. */
+enum { KEY_BASES = 32, KEYS_FIRST = 1 << 21 };
+
 static int make_genus(struct work *w, kh_genus_made *g, kh_err *err)
 {
-	int rc = KH_OK;
+	uint64_t bases = 0;
+	int rc;
 
+	for (size_t j = g->first; j < g->first + g->n; j++)
+		bases += w->in->target[j].bases;
 	w->codons = w->n_keys = w->n_stretches = 0;
+	rc = make_known(w, bases / KEY_BASES < KEYS_FIRST ? bases / KEY_BASES : KEYS_FIRST, 0, err);
 	for (size_t j = g->first; j < g->first + g->n && !rc; j++) {
 		rc = kh_codings_find(&w->codings, w->in, &w->in->target[j], err);
 		for (size_t k = 0; k < w->codings.n && !rc; k++)
