@@ -348,7 +348,7 @@ for f in tsv report p.tsv c.fq; do same many1/four.$f many/four.$f "pairs and si
 # --- forms --------------------------------------------------------------------------
 second --db db.khdb --output - --profile p.tsv s.fq
 rm -f x.cami
-expect 2 "such as x\\.tsv, of which kmerhash merge --format cami-profile" "--profile x.cami" second --db db.khdb --output - --profile x.cami s.fq
+expect 2 "such as x\\.tsv; of that kmerhash merge --format cami-profile" "--profile x.cami" second --db db.khdb --output - --profile x.cami s.fq
 expect 2 "such as \\./x\\.y\\.tsv\$" "--profile ./x.y.json" second --db db.khdb --output - --profile ./x.y.json s.fq
 check "--profile x.cami: no file" test ! -e x.cami
 "$kmerhash" merge -f cami-profile -o p.cami p.tsv

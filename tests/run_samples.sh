@@ -237,6 +237,11 @@ expect 0 "" "--resume: the time of an input is another" samples --resume
 check "--resume: so its samples are done" test "$(grep -c 'is there already' .err)" -eq 4
 expect 0 "" "--resume: another parameter" samples --resume --confidence 0.1
 check "--resume: then all are done" test "$(grep -c 'is there already' .err)" -eq 0
+head -c 500 sim_1.fq >bad.fq
+printf 'sample\treads1\treads2\nfirst\tsim_1.fq\t\n' >two.tsv
+classify --db a.khdb --samples two.tsv --outdir two; printf 'bad\tbad.fq\t\n' >>two.tsv
+expect 1 "stopped, 0 of 2 samples are done, 1 was before" "--resume: one was done, one fails" \
+	"$kmerhash" classify --db a.khdb --samples two.tsv --outdir two --resume --threads 1
 build --db b.khdb -k 16 "$data"/genomes/*.gz
 expect 0 "" "--resume: another database" "$kmerhash" classify --db b.khdb --confidence 0.1 --samples sheet --outdir out --resume
 check "--resume: then all are done, too" test "$(grep -c 'is there already' .err)" -eq 0

@@ -185,8 +185,8 @@ static int check_profile(const char *name, kh_err *err)
 		return KH_OK;
 	return kh_fail(err, KH_EUSAGE, "--profile: '%s': a profile is a table, such as %.*s.tsv%s",
 		       name, (int)(end - name), name,
-		       end[1] == 'c' ? ", of which kmerhash merge --format cami-profile makes one "
-				       "of CAMI" : "");
+		       end[1] == 'c' ? "; of that kmerhash merge --format cami-profile makes "
+				       "CAMI's" : "");
 }
 
 static int check_outputs(const struct classify_values *v, kh_err *err)
@@ -195,10 +195,10 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
 	if (v->second_best && (v->sample_pass || v->out.profile))
-		return kh_fail(err, KH_EUSAGE, "--set second-best is of the calls of single reads: "
-			       "not with --sample-pass or --profile");
+		return kh_fail(err, KH_EUSAGE, "--set second-best is of calls before the second "
+			       "pass: not with --sample-pass or --profile");
 	if (v->identity && v->sample_pass)
-		return kh_fail(err, KH_EUSAGE, "--set identity is of the calls of single reads: "
+		return kh_fail(err, KH_EUSAGE, "--set identity is of calls before the second pass: "
 			       "not with --sample-pass");
 	if (v->distinct && v->mpa)
 		return kh_fail(err, KH_EUSAGE,

@@ -3,6 +3,7 @@
 #include "cmd/classify_in.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "cmd/record.h"
@@ -119,7 +120,11 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 	}
 	if (t->failed == 0)
 		return rc;
-	return rc ? kh_fail(err, rc, "stopped, %zu of %zu samples are done (--set keep-going goes "
-			    "on behind one that fails)", t->done, j->sheet.n)
+	char before[64] = "";
+	if (t->skipped > 0)
+		snprintf(before, sizeof before, ", %zu %s before", t->skipped,
+			 t->skipped == 1 ? "was" : "were");
+	return rc ? kh_fail(err, rc, "stopped, %zu of %zu samples are done%s (--set keep-going "
+			    "goes on behind one that fails)", t->done, j->sheet.n, before)
 		  : kh_fail(err, KH_EIO, "%zu of %zu samples failed", t->failed, j->sheet.n);
 }
