@@ -55,7 +55,7 @@ printf '#\n5000001\t|\t5000002\t|\n5000002\t|\t%s\t|\n5000003\t|\t5000004\t|\n50
 sed '1s/\t.*/\t5000001/' ids >old; b x.khdb --taxonomy dump -m old genomes
 same x.khdb want.khdb "a taxid that was merged twice: the same"
 sed '1s/\t.*/\t5000003/' ids >old
-expect 1 "have no taxon" "taxids merged into each other" "$kmerhash" build -q --db x.khdb --taxonomy dump -m old genomes
+expect 1 "has no taxon" "taxids merged into each other" "$kmerhash" build -q --db x.khdb --taxonomy dump -m old genomes
 
 # lineages
 i=0; while read -r id _; do i=$((i + 1)); printf '%s\td__Viruses;p__P;c__C;o__O;f__F;g__G%s;s__G%s x, y\n' "$id" $i $i; done <ids >l
