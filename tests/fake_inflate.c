@@ -26,7 +26,7 @@ static void add_key(const kh_inf_batch *b, uint64_t key)
 
 static void find(const kh_inf_batch *b)
 {
-	static uint8_t filled[4096];
+	static _Thread_local uint8_t filled[4096];
 
 	for (uint32_t i = 0; i < 4096; i++)
 		filled[i] = kh_inf_filled_by(i);
@@ -80,15 +80,14 @@ static void place_units(const kh_inf_batch *b, uint32_t i)
 	uint32_t at = s->at;
 
 	for (uint32_t j = s->first; j != KH_INF_NONE && s->n; j = b->stripe[j].next)
-		for (uint32_t h = 0; h < 2; h++) {
-			const uint32_t half = KH_INF_LANES / 2;
+		for (uint32_t k = 0; k < KH_INF_UNITS; k++) {
 			const uint32_t in_front = at - m->from + (s->member ? 0 : b->start.window);
 
 			b->unit[b->c->n_unit++] = (kh_inf_unit) {
-				at, b->stripe[j].n[h], kh_inf_least(in_front, KH_INF_WINDOW), j,
-				h * half, (h + 1) * half, i
+				at, b->stripe[j].n[k], kh_inf_least(in_front, KH_INF_WINDOW), j,
+				k * KH_INF_UNIT, (k + 1) * KH_INF_UNIT, i
 			};
-			at += b->stripe[j].n[h];
+			at += b->stripe[j].n[k];
 		}
 }
 
@@ -135,7 +134,7 @@ static void chain(const kh_inf_batch *b)
 /* --- text --------------------------------------------------------------------------------- */
 static void resolve(const kh_inf_batch *b)
 {
-	static kh_inf_ring ring;
+	static _Thread_local kh_inf_ring ring;
 
 	for (uint32_t k = 0; k < b->c->n_unit; k++) {
 		const kh_inf_unit *u = &b->unit[k];
@@ -197,7 +196,7 @@ static void settle(const kh_inf_batch *b)
 
 int kh_gpu_inflate(const kh_inf_batch *b, void *stream)
 {
-	static kh_inf_work w;
+	static _Thread_local kh_inf_work w;
 
 	(void)stream;
 	memset(b->c, 0, sizeof *b->c);

@@ -8,7 +8,7 @@
 #include "cuda/kernels/match_short.h"
 #include "fake_gpu.h"
 
-int kh_gpu_query_match_local(uint64_t *bytes)
+int kh_gpu_query_match_prepare(uint64_t *bytes)
 {
 	*bytes = 0;
 	return cudaSuccess;

@@ -267,8 +267,10 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 
 	if (!rc)
 		rc = kh_gpu_peers(o->on.choice.device, e->n, &r.peers, err);
-	if (!rc && !(rc = kh_gpu_use(e->copy[0].device, err)))
-		rc = kh_gpu_check(kh_gpu_query_match_local(&r.local), "size of a kernel", err);
+	for (size_t i = e->n; i-- > 0 && !rc;)
+		if (!(rc = kh_gpu_use(e->copy[i].device, err)))
+			rc = kh_gpu_check(kh_gpu_query_match_prepare(&r.local), "size of a kernel",
+					  err);
 	e->ahead = (o->queues + e->n - 1) / e->n * KH_CUDA_DEPTH *
 		   (o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE);
 	if (kh_db_is_thin(e->db->h)) {

@@ -10,6 +10,7 @@
 static kh_inf_batch batch_of(const kh_inflater_file *f, const kh_inflater_run *r)
 {
 	const struct kh_inflate_device *d = f->d;
+	const struct kh_inflate_room *x = f->room;
 	const kh_inflater_place *p = &r->place;
 	void *const window[2] = { f->window0.p, f->window1.p };
 
@@ -21,45 +22,45 @@ static kh_inf_batch batch_of(const kh_inflater_file *f, const kh_inflater_run *r
 		.last = r->last,
 		.cap_row = kh_inflate_cap_row(d->slot),
 		.cap_text = kh_inflate_cap_text(d->slot),
-		.c = d->counts.p,
-		.maybe = d->maybe.p,
-		.key = d->key.p,
-		.sorted = d->sorted.p,
-		.segment = d->segment.p,
-		.stripe = d->stripe.p,
-		.unit = d->unit.p,
-		.member = d->member.p,
-		.token = d->token.p,
-		.symbol = d->symbol.p,
+		.c = x->counts.p,
+		.maybe = x->maybe.p,
+		.key = x->key.p,
+		.sorted = x->sorted.p,
+		.segment = x->segment.p,
+		.stripe = x->stripe.p,
+		.unit = x->unit.p,
+		.member = x->member.p,
+		.token = x->token.p,
+		.symbol = x->symbol.p,
 		.text = (uint8_t *)kh_inflate_text_of(f, r->text) + CARRY,
-		.map = d->map.p,
-		.windows = d->windows.p,
+		.map = x->map.p,
+		.windows = x->windows.p,
 		.window = window[f->window],
 		.window_behind = window[!f->window],
-		.scratch = d->sort.p,
+		.scratch = x->sort.p,
 		.n_scratch = d->scratch,
 		.groups = d->groups,
 	};
 }
 
-/* Launches a batch and waits for its result, which is in d->host then, and the window behind. */
-static int launch(struct kh_inflate_device *d, const kh_inf_batch *b, kh_err *err)
+/* Launches a batch and waits for its result, which is in x->host then, and the window behind. */
+static int launch(struct kh_inflate_room *x, const kh_inf_batch *b, kh_err *err)
 {
-	char *host = d->host.p;
-	int rc = KH_GPU(cudaMemsetAsync((char *)(uintptr_t)b->in + b->n, 0, KH_INF_PAD, d->stream),
+	char *host = x->host.p;
+	int rc = KH_GPU(cudaMemsetAsync((char *)(uintptr_t)b->in + b->n, 0, KH_INF_PAD, x->stream),
 			err);
 
 	if (!rc)
-		rc = KH_GPU(kh_gpu_inflate(b, d->stream), err);
+		rc = KH_GPU(kh_gpu_inflate(b, x->stream), err);
 	if (!rc)
 		rc = KH_GPU(cudaMemcpyAsync(host, b->c, sizeof *b->c, cudaMemcpyDeviceToHost,
-					    d->stream), err);
+					    x->stream), err);
 	if (!rc)
 		rc = KH_GPU(cudaMemcpyAsync(host + sizeof *b->c, b->window_behind, KH_INF_WINDOW,
-					    cudaMemcpyDeviceToHost, d->stream), err);
+					    cudaMemcpyDeviceToHost, x->stream), err);
 	if (!rc)
-		rc = KH_GPU(cudaEventRecord(d->done, d->stream), err);
-	return rc ? rc : KH_GPU(cudaEventSynchronize(d->done), err);
+		rc = KH_GPU(cudaEventRecord(x->done, x->stream), err);
+	return rc ? rc : KH_GPU(cudaEventSynchronize(x->done), err);
 }
 
 /* What is not used is carried in front of the other slot, from where places are counted then. */
@@ -76,11 +77,11 @@ static int carry(const kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
 	}
 	rc = KH_GPU(cudaMemcpyAsync(kh_inflate_in_of(f, !r->in) + FRONT - n,
 				    kh_inflate_in_of(f, r->in) + from, n,
-				    cudaMemcpyDeviceToDevice, f->d->stream), err);
+				    cudaMemcpyDeviceToDevice, f->room->stream), err);
 	p->bit = p->bit - 8 * from + 8 * (FRONT - n);
 	if (head)
 		p->head = FRONT - n;
-	return rc ? rc : KH_GPU(cudaStreamSynchronize(f->d->stream), err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(f->room->stream), err);
 }
 
 int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
@@ -89,14 +90,14 @@ int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
 						      [KH_INF_AGAIN] = KH_INFLATER_AGAIN,
 						      [KH_INF_TAIL] = KH_INFLATER_TAIL,
 						      [KH_INF_ODD] = KH_INFLATER_ODD };
-	struct kh_inflate_device *d = f->d;
+	struct kh_inflate_room *x = f->room;
 	const kh_inf_batch b = batch_of(f, r);
-	const kh_inf_counts *c = d->host.p;
-	int rc = kh_gpu_use(d->number, err);
+	const kh_inf_counts *c = x->host.p;
+	int rc = kh_gpu_use(f->d->number, err);
 
-	pthread_mutex_lock(&d->run);
+	pthread_mutex_lock(&x->run);
 	if (!rc)
-		rc = launch(d, &b, err);
+		rc = launch(x, &b, err);
 	if (!rc) {
 		r->n_text = c->n_text;
 		r->stop = stop[c->stop & 3];
@@ -104,11 +105,11 @@ int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
 		r->head = c->head;
 		r->place = (kh_inflater_place) { c->end.bit, c->end.head, c->end.window, c->end.crc,
 						 c->end.n };
-		memcpy(r->window, (char *)d->host.p + sizeof *c, KH_INF_WINDOW);
+		memcpy(r->window, (char *)x->host.p + sizeof *c, KH_INF_WINDOW);
 		f->window = !f->window;
 		if (r->stop == KH_INFLATER_MORE)
 			rc = carry(f, r, err);
 	}
-	pthread_mutex_unlock(&d->run);
+	pthread_mutex_unlock(&x->run);
 	return rc;
 }

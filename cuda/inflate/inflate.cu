@@ -196,12 +196,11 @@ __device__ void place_units(const kh_inf_batch &b, uint32_t i, uint32_t to)
 	uint32_t at = s.at;
 
 	for (uint32_t j = s.first; j != KH_INF_NONE && s.n; j = b.stripe[j].next)
-		for (uint32_t h = 0; h < 2; h++) {
-			const uint32_t half = KH_INF_LANES / 2;
+		for (uint32_t k = 0; k < KH_INF_UNITS; k++) {
 			const uint32_t in_front = at - m.from + (s.member ? 0 : b.start.window);
-			const kh_inf_unit u = { at, b.stripe[j].n[h],
+			const kh_inf_unit u = { at, b.stripe[j].n[k],
 						min(in_front, (uint32_t)KH_INF_WINDOW),
-						j, h * half, (h + 1) * half, i };
+						j, k * KH_INF_UNIT, (k + 1) * KH_INF_UNIT, i };
 
 			b.unit[to++] = u;
 			at += u.n;
@@ -259,7 +258,7 @@ __global__ void __launch_bounds__(CHAIN) chain_kernel(const __grid_constant__ kh
 			const kh_inf_segment &s = b.segment[i];
 
 			mine.text = s.n;
-			mine.units = s.n ? 2 * s.stripes : 0;
+			mine.units = s.n ? KH_INF_UNITS * s.stripes : 0;
 			mine.members = s.head != KH_INF_NONE;
 		}
 		scan(room).ExclusiveScan(mine, at, none, add_sums(), all);
@@ -302,6 +301,9 @@ extern "C" int kh_gpu_inflate_prepare(bool *fits, uint32_t *groups, uint64_t *sc
 	size_t bytes = 0;
 	cudaError_t e = cudaGetDevice(&device);
 
+	if (e == cudaSuccess)
+		e = share_alike(maybe_kernel, header_kernel, segment_kernel, decode_kernel,
+				next_kernel, chain_kernel);
 	if (e == cudaSuccess)
 		e = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 	if (e == cudaSuccess)

@@ -11,7 +11,8 @@
  *		literals, or a match
  *	chain	the first segment begins at the known place, each other one where one before it
  *		ended; what was found in the wrong place drops out.  Now it is known where in the
- *		text, and of which member, each segment is, and each unit, half a stripe
+ *		text, and of which member, each segment is, and each unit, a part of a
+ *		stripe
  *	resolve	a warp makes the symbols of a unit of its tokens: bytes, and marks for what lies in
  *		front of the unit
  *	text	windows in front of groups of units are found by composing maps of marks; then
@@ -31,6 +32,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "cuda/kernels/tuning.h"
 #include "kmer/kmer.h"
 
 #ifdef __cplusplus
@@ -53,6 +55,8 @@ enum {
 	KH_INF_HEAD = 1024,             /* bytes of a member's header, at most */
 	KH_INF_SEGMENTS = 16384,        /* of a batch */
 	KH_INF_STRIPES = 65536,
+	KH_INF_UNITS = KH_TUNE_UNITS,   /* of a stripe */
+	KH_INF_UNIT = KH_INF_LANES / KH_INF_UNITS,      /* its lanes */
 	KH_INF_MAYBE = 1 << 22,         /* places that may be one as far as 13 bits and the code for
 					 * code lengths tell */
 	KH_INF_PAD = 1024               /* bytes that may be read behind those of a batch */
@@ -67,7 +71,7 @@ typedef struct kh_inf_stripe {
 					 * stored block, its first byte */
 	uint32_t stored;
 	uint32_t next;                  /* of the segment */
-	uint32_t n[2];                  /* text of lanes 0-15 and 16-31 */
+	uint32_t n[KH_INF_UNITS];       /* text of each */
 } kh_inf_stripe;
 
 enum kh_inf_state {
@@ -157,7 +161,7 @@ typedef struct kh_inf_batch {
 	uint64_t *key, *sorted;
 	kh_inf_segment *segment;
 	kh_inf_stripe *stripe;
-	kh_inf_unit *unit;              /* 2 KH_INF_STRIPES */
+	kh_inf_unit *unit;              /* KH_INF_UNITS KH_INF_STRIPES */
 	kh_inf_member *member;          /* KH_INF_SEGMENTS + 1 */
 	uint32_t *token;                /* 32 cap_row */
 	uint16_t *symbol;               /* cap_text */

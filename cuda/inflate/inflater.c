@@ -24,43 +24,44 @@ enum { N_SIZES = sizeof sizes / sizeof *sizes };
 #define SPARE (UINT64_C(2) << 30)
 
 /* --- memory ------------------------------------------------------------------------------- */
-static int device_rooms(struct kh_inflate_device *d, kh_err *err)
+static int room_buffers(const struct kh_inflate_device *d, struct kh_inflate_room *x, kh_err *err)
 {
 	const size_t segments = KH_INF_SEGMENTS, window = (size_t)KH_INF_WINDOW * d->groups;
 	const struct {
 		kh_gpu_buf *b;
 		size_t bytes;
 	} room[] = {
-		{ &d->counts, sizeof(kh_inf_counts) },
-		{ &d->maybe, (size_t)KH_INF_MAYBE * 4 },
-		{ &d->key, segments * 8 },
-		{ &d->sorted, segments * 8 },
-		{ &d->segment, segments * sizeof(kh_inf_segment) },
-		{ &d->stripe, (size_t)KH_INF_STRIPES * sizeof(kh_inf_stripe) },
-		{ &d->unit, (size_t)KH_INF_STRIPES * 2 * sizeof(kh_inf_unit) },
-		{ &d->member, (segments + 1) * sizeof(kh_inf_member) },
-		{ &d->token, (size_t)kh_inflate_cap_row(d->slot) * KH_INF_LANES * 4 },
-		{ &d->symbol, (size_t)kh_inflate_cap_text(d->slot) * 2 + 256 },
-		{ &d->map, window * 2 },
-		{ &d->windows, window },
-		{ &d->sort, d->scratch },
+		{ &x->counts, sizeof(kh_inf_counts) },
+		{ &x->maybe, (size_t)KH_INF_MAYBE * 4 },
+		{ &x->key, segments * 8 },
+		{ &x->sorted, segments * 8 },
+		{ &x->segment, segments * sizeof(kh_inf_segment) },
+		{ &x->stripe, (size_t)KH_INF_STRIPES * sizeof(kh_inf_stripe) },
+		{ &x->unit, (size_t)KH_INF_STRIPES * KH_INF_UNITS * sizeof(kh_inf_unit) },
+		{ &x->member, (segments + 1) * sizeof(kh_inf_member) },
+		{ &x->token, (size_t)kh_inflate_cap_row(d->slot) * KH_INF_LANES * 4 },
+		{ &x->symbol, (size_t)kh_inflate_cap_text(d->slot) * 2 + 256 },
+		{ &x->map, window * 2 },
+		{ &x->windows, window },
+		{ &x->sort, d->scratch },
 	};
-	int rc = kh_gpu_host_room(&d->host, sizeof(kh_inf_counts) + KH_INF_WINDOW, err);
+	int rc = kh_gpu_host_room(&x->host, sizeof(kh_inf_counts) + KH_INF_WINDOW, err);
 
 	for (size_t i = 0; i < sizeof room / sizeof *room && !rc; i++)
 		rc = kh_gpu_room_exact(room[i].b, room[i].bytes, err);
 	return rc;
 }
 
-/* Bytes of device memory; `first`: of the device, too. */
-static uint64_t needed(const struct kh_inflate_device *d, size_t slot, bool first)
+static uint64_t file_bytes(size_t slot)
 {
-	const uint64_t file = SLOTS * ((uint64_t)slot + FRONT + CARRY + kh_inflate_cap_text(slot));
-	const uint64_t device = (uint64_t)kh_inflate_cap_row(slot) * KH_INF_LANES * 4 +
-				2 * (uint64_t)kh_inflate_cap_text(slot) +
-				d->groups * 3 * KH_INF_WINDOW + (UINT64_C(64) << 20);
+	return SLOTS * ((uint64_t)slot + FRONT + CARRY + kh_inflate_cap_text(slot));
+}
 
-	return file + (first ? device : 0);
+static uint64_t room_bytes(const struct kh_inflate_device *d, size_t slot)
+{
+	return (uint64_t)kh_inflate_cap_row(slot) * KH_INF_LANES * 4 +
+	       2 * (uint64_t)kh_inflate_cap_text(slot) + d->groups * 3 * KH_INF_WINDOW +
+	       (UINT64_C(64) << 20);
 }
 
 int kh_inflate_left(const kh_inflater *z, uint64_t *bytes, kh_err *err)
@@ -75,15 +76,33 @@ int kh_inflate_left(const kh_inflater *z, uint64_t *bytes, kh_err *err)
 	return rc;
 }
 
-static void device_drop(struct kh_inflate_device *d)
+static void room_drop(struct kh_inflate_room *x)
 {
-	if (d->done)
-		cudaEventDestroy(d->done);
-	if (d->stream)
-		cudaStreamDestroy(d->stream);
-	d->done = NULL;
-	d->stream = NULL;
-	KH_GPU_DROP(d->all);
+	if (x->done)
+		cudaEventDestroy(x->done);
+	if (x->stream)
+		cudaStreamDestroy(x->stream);
+	x->done = NULL;
+	x->stream = NULL;
+	KH_GPU_DROP(x->all);
+}
+
+/* Another room. */
+static int room_open(struct kh_inflate_device *d, kh_err *err)
+{
+	struct kh_inflate_room *x = &d->room[d->rooms];
+	int rc = room_buffers(d, x, err);
+
+	if (!rc)
+		rc = kh_gpu_first_stream(&x->stream, err);
+	if (!rc)
+		rc = KH_GPU(cudaEventCreateWithFlags(&x->done, cudaEventDisableTiming |
+							       cudaEventBlockingSync), err);
+	if (rc)
+		room_drop(x);
+	else
+		d->rooms++;
+	return rc;
 }
 
 /* Makes a device ready, for slots of the size that there is room for two files of, or one.  Its
@@ -102,20 +121,13 @@ static int device_open(kh_inflater *z, struct kh_inflate_device *d, kh_err *err)
 	for (int i = 0; i < N_SIZES && !d->slot; i++) {
 		const size_t slot = z->slot ? z->slot : sizes[i];
 
-		if (needed(d, slot, true) + needed(d, slot, false) <= bytes)
+		if (room_bytes(d, slot) + 2 * file_bytes(slot) <= bytes)
 			d->slot = slot;
 	}
 	if (!d->slot)
 		return KH_OK;
-	rc = device_rooms(d, err);
+	rc = room_open(d, err);
 	if (!rc)
-		rc = kh_gpu_first_stream(&d->stream, err);
-	if (!rc)
-		rc = KH_GPU(cudaEventCreateWithFlags(&d->done, cudaEventDisableTiming |
-							       cudaEventBlockingSync), err);
-	if (rc)
-		device_drop(d);
-	else
 		d->state = READY;
 	return rc;
 }
@@ -131,7 +143,8 @@ static void file_free(kh_inflater_file *f)
 /* Zeros: kernels read some words beside what there is. */
 static int file_rooms(kh_inflater_file *f, kh_err *err)
 {
-	struct kh_inflate_device *d = f->d;
+	const struct kh_inflate_device *d = f->d;
+	const cudaStream_t stream = d->room[0].stream;
 	const size_t in = d->slot + FRONT + KH_INF_PAD;
 	const size_t text = CARRY + kh_inflate_cap_text(d->slot) + 256;
 	const size_t bytes[] = { in, in, text, text, KH_INF_WINDOW, KH_INF_WINDOW };
@@ -140,9 +153,9 @@ static int file_rooms(kh_inflater_file *f, kh_err *err)
 	for (size_t i = 0; i < sizeof f->all / sizeof *f->all && !rc; i++) {
 		rc = kh_gpu_room_exact(&f->all[i], bytes[i], err);
 		if (!rc)
-			rc = KH_GPU(cudaMemsetAsync(f->all[i].p, 0, bytes[i], d->stream), err);
+			rc = KH_GPU(cudaMemsetAsync(f->all[i].p, 0, bytes[i], stream), err);
 	}
-	return rc ? rc : KH_GPU(cudaStreamSynchronize(d->stream), err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(stream), err);
 }
 
 static int file_new(kh_inflater *z, struct kh_inflate_device *d, kh_inflater_file **out,
@@ -152,7 +165,7 @@ static int file_new(kh_inflater *z, struct kh_inflate_device *d, kh_inflater_fil
 	uint64_t bytes = 0;
 	int rc = kh_inflate_left(z, &bytes, err);
 
-	if (rc || needed(d, d->slot, false) > bytes)
+	if (rc || file_bytes(d->slot) > bytes)
 		return rc;
 	f = kh_array(1, sizeof *f, err);
 	if (!f)
@@ -188,6 +201,23 @@ static struct kh_inflate_device *least_used(kh_inflater *z)
 	return best;
 }
 
+/* The room that the fewest files have; another one, if all have some, and there is as much memory
+ * again for what parses. */
+static struct kh_inflate_room *least_room(const kh_inflater *z, struct kh_inflate_device *d)
+{
+	struct kh_inflate_room *best = &d->room[0];
+	kh_err err = { 0, "" };
+	uint64_t bytes = 0;
+
+	for (unsigned i = 1; i < d->rooms; i++)
+		if (d->room[i].files < best->files)
+			best = &d->room[i];
+	if (best->files > 0 && d->rooms < ROOMS && !kh_inflate_left(z, &bytes, &err) &&
+	    2 * room_bytes(d, d->slot) <= bytes && !room_open(d, &err))
+		best = &d->room[d->rooms - 1];
+	return best;
+}
+
 static int file_open(kh_inflater *z, kh_inflater_file **out, kh_err *err)
 {
 	int rc = KH_OK;
@@ -195,15 +225,17 @@ static int file_open(kh_inflater *z, kh_inflater_file **out, kh_err *err)
 	*out = NULL;
 	pthread_mutex_lock(&z->mu);
 	struct kh_inflate_device *d = least_used(z);
-	*out = take_spare(z, d);
-	if (!*out)
-		rc = kh_gpu_use(d->number, err);
+	rc = kh_gpu_use(d->number, err);
+	*out = rc ? NULL : take_spare(z, d);
 	if (!*out && !rc && d->state == NEW)
 		rc = device_open(z, d, err);
 	if (!*out && !rc && d->state == READY)
 		rc = file_new(z, d, out, err);
-	if (*out)
+	if (*out) {
 		d->files++;
+		(*out)->room = least_room(z, d);
+		(*out)->room->files++;
+	}
 	pthread_mutex_unlock(&z->mu);
 	if (*out)
 		kh_log(KH_DEBUG, "cuda:%d inflates, %zu MiB at a time", d->number, d->slot >> 20);
@@ -220,6 +252,7 @@ static void file_close(kh_inflater_file *f)
 
 	pthread_mutex_lock(&z->mu);
 	f->d->files--;
+	f->room->files--;
 	f->next = z->spare;
 	z->spare = f;
 	pthread_mutex_unlock(&z->mu);
@@ -376,7 +409,8 @@ int kh_cuda_inflater_open_with(kh_inflater **out, const kh_devices *on, size_t s
 	z->device = kh_array(on->choice.n, sizeof *z->device, err);
 	for (size_t i = 0; z->device && i < on->choice.n; i++) {
 		z->device[i].number = on->choice.device[i];
-		pthread_mutex_init(&z->device[i].run, NULL);
+		for (unsigned k = 0; k < ROOMS; k++)
+			pthread_mutex_init(&z->device[i].room[k].run, NULL);
 		z->n++;
 	}
 	*out = z;
@@ -403,8 +437,10 @@ void kh_cuda_inflater_close(kh_inflater *z)
 			d->piece = p->next;
 			piece_free(p);
 		}
-		device_drop(d);
-		pthread_mutex_destroy(&d->run);
+		for (unsigned k = 0; k < ROOMS; k++) {
+			room_drop(&d->room[k]);
+			pthread_mutex_destroy(&d->room[k].run);
+		}
 	}
 	pthread_mutex_destroy(&z->mu);
 	free(z->device);

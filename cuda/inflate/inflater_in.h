@@ -10,6 +10,7 @@
 enum {
 	SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY,
 	PIECE = 4 << 20,
+	ROOMS = KH_TUNE_ROOMS,
 	/* text of a compressed byte, in a slot: more than gzip -9 makes of FASTQ */
 	RATIO = 7
 };
@@ -21,6 +22,16 @@ struct kh_inflate_piece {                  /* free ones are a list */
 	bool pinned;
 };
 
+/* What kernels need beside slots. */
+struct kh_inflate_room {
+	unsigned files;         /* that are run in it */
+	pthread_mutex_t run;    /* held while a batch is run: guards all below */
+	cudaStream_t stream;
+	cudaEvent_t done;
+	KH_GPU_BUFS(all, counts, maybe, key, sorted, segment, stripe, unit, member, token, symbol,
+		    map, windows, sort, host);
+};
+
 struct kh_inflate_device {
 	int number;
 	enum { NEW, READY, NEVER } state;
@@ -29,11 +40,8 @@ struct kh_inflate_device {
 	uint64_t scratch;
 	size_t slot;            /* bytes */
 	struct kh_inflate_piece *piece;
-	pthread_mutex_t run;    /* held while a batch is run: guards all below */
-	cudaStream_t stream;
-	cudaEvent_t done;
-	KH_GPU_BUFS(all, counts, maybe, key, sorted, segment, stripe, unit, member, token, symbol,
-		    map, windows, sort, host);
+	struct kh_inflate_room room[ROOMS];
+	unsigned rooms;         /* that there is memory for */
 };
 
 struct kh_inflater {
@@ -48,6 +56,7 @@ struct kh_inflater {
 struct kh_inflater_file {
 	kh_inflater *z;
 	struct kh_inflate_device *d;
+	struct kh_inflate_room *room;
 	kh_inflater_file *next;
 	KH_GPU_BUFS(all, in0, in1, text0, text1, window0, window1);
 	unsigned window;        /* the one in front of the next batch */

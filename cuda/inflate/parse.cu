@@ -6,6 +6,7 @@
 #include <cub/device/device_scan.cuh>
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/threads.cuh"
+#include "cuda/kernels/tuning.h"
 
 namespace {
 
@@ -149,6 +150,8 @@ __global__ void __launch_bounds__(THREADS) pack_kernel(const __grid_constant__ k
 extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
 {
 	size_t bytes = 0;
+	const cudaError_t alike = share_alike(count_kernel, sum_kernel, lines_kernel, check_kernel,
+					      mates_kernel, settle_kernel, pack_kernel);
 	const cudaError_t e = caught([&] {
 		return cub::DeviceScan::ExclusiveSum(nullptr, bytes, (uint32_t *)nullptr,
 						     (uint32_t *)nullptr,
@@ -156,7 +159,7 @@ extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
 	});
 
 	*n_scratch = bytes;
-	return e;
+	return alike == cudaSuccess ? e : alike;
 }
 
 extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)

@@ -225,12 +225,11 @@ static KH_HD bool kh_inf_add_stripe(int lane, int n_lanes, const kh_inf_batch *b
 	KH_INF_SYNC();
 	if (lane == 0) {
 		const uint32_t i = kh_inf_add(&b->c->n_stripe, 1);
-		uint32_t sum = 0, half = 0;
+		uint32_t n[KH_INF_UNITS] = { 0 }, sum = 0;
 
 		for (uint32_t j = 0; j < k; j++) {
+			n[j / KH_INF_UNIT] += w->n[j];
 			sum += w->n[j];
-			if (j < KH_INF_LANES / 2)
-				half = sum;
 		}
 		w->count[0] = i < KH_INF_STRIPES ? i : KH_INF_NONE;
 		w->count[1] = sum;
@@ -240,8 +239,8 @@ static KH_HD bool kh_inf_add_stripe(int lane, int n_lanes, const kh_inf_batch *b
 			s->row = row;
 			s->stored = stored;
 			s->next = KH_INF_NONE;
-			s->n[0] = half;
-			s->n[1] = sum - half;
+			for (uint32_t j = 0; j < KH_INF_UNITS; j++)
+				s->n[j] = n[j];
 			if (at->last == KH_INF_NONE)
 				seg->first = i;
 			else

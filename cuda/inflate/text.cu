@@ -319,8 +319,11 @@ __global__ void __launch_bounds__(SETTLE) settle_kernel(const __grid_constant__ 
 extern "C" int kh_gpu_inflate_text_prepare(void)
 {
 	const cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
-	cudaError_t e = cudaFuncSetAttribute(map_kernel, most, 4 * WINDOW);
+	cudaError_t e = share_alike(resolve_kernel, map_kernel, window_kernel, text_kernel,
+				    crc_kernel, settle_kernel);
 
+	if (e == cudaSuccess)
+		e = cudaFuncSetAttribute(map_kernel, most, 4 * WINDOW);
 	if (e == cudaSuccess)
 		e = cudaFuncSetAttribute(window_kernel, most, 2 * WINDOW);
 	return e == cudaSuccess ? cudaFuncSetAttribute(text_kernel, most, 2 * WINDOW) : e;

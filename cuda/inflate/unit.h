@@ -125,7 +125,9 @@ static KH_HD void kh_inf_go_to(kh_inf_source *a, const kh_inf_batch *b, const kh
 	a->i = 0;
 	KH_INF_EACH a->k[l] = s->k[lane];
 	a->row = b->token + (uint64_t)KH_INF_LANES * s->row;
-	a->stored = s->stored ? (const uint8_t *)b->in + s->row + (u->from ? s->n[0] : 0) : 0;
+	a->stored = s->stored ? (const uint8_t *)b->in + s->row : 0;
+	for (uint32_t i = 0; a->stored && i < u->from / KH_INF_UNIT; i++)
+		a->stored += s->n[i];
 	a->n = kh_inf_of_lane(a->k, u->from);
 }
 

@@ -9,6 +9,7 @@
  * a thousand times at once, and then seven of eight places were left unused.
  */
 #include "cuda/kernels/queries.cuh"
+#include "cuda/kernels/tuning.h"
 
 namespace {
 
@@ -169,6 +170,11 @@ __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 }
 
 } /* namespace */
+
+extern "C" int kh_gpu_census_prepare(void)
+{
+	return share_alike(count_kernel);
+}
 
 extern "C" int kh_gpu_census_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {

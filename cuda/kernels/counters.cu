@@ -8,6 +8,7 @@
  */
 #include "classify/hll.h"
 #include "cuda/kernels/queries.cuh"
+#include "cuda/kernels/tuning.h"
 
 namespace {
 
@@ -86,6 +87,11 @@ __global__ void __launch_bounds__(32 * WARPS_A_BLOCK)
 }
 
 } /* namespace */
+
+extern "C" int kh_gpu_counters_prepare(void)
+{
+	return share_alike(counters_kernel);
+}
 
 extern "C" int kh_gpu_counters_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {

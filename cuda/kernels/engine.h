@@ -148,11 +148,14 @@ int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t s
 int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* translate.cu: fragments without a call looked at by translated seeds. */
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
-/* Bytes of local memory that all its threads on the current device take at most. */
-int kh_gpu_query_match_local(uint64_t *bytes);
-int kh_gpu_query_match_local_plain(uint64_t *bytes);
+/* Makes its kernels ready on the current device; bytes of local memory that all its threads take
+ * there at most. */
+int kh_gpu_query_match_prepare(uint64_t *bytes);
+int kh_gpu_query_match_prepare_plain(uint64_t *bytes);
 
 /* --- census.cu: fragments by class --------------------------------------------------- */
+/* Makes its kernel ready on the current device. */
+int kh_gpu_census_prepare(void);
 /* Counts the fragments of queries that have been compared, of those with a census. */
 int kh_gpu_census_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* Adds the bits of n masks to others. */
@@ -169,6 +172,8 @@ typedef struct kh_gpu_census_search {
 int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream);
 
 /* --- counters.cu: features found, by taxon --------------------------------------------- */
+/* Makes its kernel ready on the current device. */
+int kh_gpu_counters_prepare(void);
 /* Counts what the fragments of queries have found, of those with counters. */
 int kh_gpu_counters_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 

@@ -18,11 +18,18 @@ extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cud
 	return e;
 }
 
-extern "C" int kh_gpu_query_match_local(uint64_t *bytes)
+extern "C" int kh_gpu_query_match_prepare(uint64_t *bytes)
 {
 	uint64_t plain = 0;
-	const int e = kh_gpu_query_match_local_plain(&plain), x = match_local(bytes);
+	int e = match_prepare(bytes);
+
+	if (e == cudaSuccess)
+		e = kh_gpu_query_match_prepare_plain(&plain);
+	if (e == cudaSuccess)
+		e = kh_gpu_census_prepare();
+	if (e == cudaSuccess)
+		e = kh_gpu_counters_prepare();
 
 	*bytes = plain > *bytes ? plain : *bytes;
-	return e != cudaSuccess ? e : x;
+	return e;
 }

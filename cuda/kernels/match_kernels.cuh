@@ -24,11 +24,11 @@
 #include "cuda/kernels/match_warp.cuh"
 #include "cuda/kernels/queries.cuh"
 #include "cuda/kernels/syncmers.cuh"
+#include "cuda/kernels/tuning.h"
 
 namespace {
 
 constexpr unsigned BLOCK = 64;
-constexpr unsigned MATCH_EACH = 16;     /* warps on a multiprocessor, at most */
 
 /* Marks the k-mers of each word that are looked up, as if all words were one sequence: those of a
  * record that lie inside it are right.  H = 0: by minhash, else (k - s) / 2 of syncmers. */
@@ -163,7 +163,7 @@ void mark_any(const queries &all, cudaStream_t stream)
 /* Launches them. */
 int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	const uint32_t most = blocks_on_device(MATCH_EACH);
+	const uint32_t most = blocks_on_device(KH_TUNE_MATCH_EACH);
 	const queries all = gather(q, n, [](const kh_gpu_query &x) { return x.n > 0; });
 	uint64_t items = 0, parts = 0;
 
@@ -188,12 +188,15 @@ int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 	return cudaGetLastError();
 }
 
-/* Bytes of local memory that all threads of the one that needs most take on the current device. */
-int match_local(uint64_t *bytes)
+/* Makes them ready on the current device; bytes of local memory that all threads of the one that
+ * needs most take there. */
+int match_prepare(uint64_t *bytes)
 {
 	void (*const kernel[])(queries, bool) = { short_kernel, match_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
-	cudaError_t e = cudaSuccess;
+	cudaError_t e = share_alike(short_kernel, match_kernel, sum_kernel, mark_kernel<0>,
+				    mark_kernel<1>, mark_kernel<2>, mark_kernel<3>, mark_kernel<4>,
+				    mark_kernel<5>, mark_kernel<6>, mark_kernel<7>, mark_kernel<8>);
 	size_t most = 0;
 
 	for (int i = 0; i < (int)(sizeof kernel / sizeof *kernel) && e == cudaSuccess; i++) {

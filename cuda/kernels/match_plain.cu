@@ -10,7 +10,7 @@ extern "C" int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_
 	return match(q, n, stream);
 }
 
-extern "C" int kh_gpu_query_match_local_plain(uint64_t *bytes)
+extern "C" int kh_gpu_query_match_prepare_plain(uint64_t *bytes)
 {
-	return match_local(bytes);
+	return match_prepare(bytes);
 }

@@ -24,8 +24,8 @@ def main():
     unit, rows = rows[0], rows[1:]
     by = collections.defaultdict(list)
     for row in rows:
-        name = re.sub(r"<.*|\(.*", "", row["Kernel Name"]).split("::")[-1]
-        by[name].append({m: number(row[c]) for m, c in METRICS.items()})
+        name = re.sub(r"[<(].*", "", row["Kernel Name"].replace("<unnamed>::", ""))
+        by[name].append({m: number(row.get(c, "")) for m, c in METRICS.items()})
     scale = UNITS.get(unit[METRICS["us"]], 1e-3)
     print("kernel,launches," + ",".join(METRICS))
     for name, runs in sorted(by.items(), key=lambda x: -sum(r["us"] for r in x[1])):

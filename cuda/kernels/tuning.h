@@ -1,0 +1,47 @@
+/*
+ * tuning.h - launch constants that measurements have chosen, and what each gains
+ *
+ * tests/bench/gpu/rates measures them; none of them changes a result.
+ *
+ *	constant   sm_90 (H200)   others tried, and the rate with these as a part of it
+ *	SHARED     60             each kernel its own: .90; 100: .88; 75: .99 (report of .fq.gz)
+ *	MATCH_EACH 16             6: 1.03, and .95 with --sample-pass (the same)
+ *	BATCHES    8              4: .91 to .97 (plain pairs)
+ *	UNITS      2              4: .94, .97 (report of .fq.gz)
+ *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz)
+ */
+#ifndef KH_CUDA_KERNELS_TUNING_H
+#define KH_CUDA_KERNELS_TUNING_H
+
+enum {
+	/* Percent of the first cache that are shared memory while a kernel runs.  A multiprocessor
+	 * has one share at a time: a block of a kernel with another one waits until it is empty.  So
+	 * all kernels that run beside each other have the same. */
+	KH_TUNE_SHARED = 60,
+	KH_TUNE_MATCH_EACH = 16,        /* warps of match_kernel on a multiprocessor, at most */
+	KH_TUNE_BATCHES = 8,            /* launches of a device that are under way */
+	KH_TUNE_UNITS = 2,              /* of a stripe of compressed bits */
+	KH_TUNE_ROOMS = 2               /* batches of several files that are inflated at a time */
+};
+
+#ifdef __CUDACC__
+namespace {
+
+/* Gives kernels the same share, on the current device. */
+template <typename... Kernel>
+cudaError_t share_alike(Kernel *...kernel)
+{
+	cudaError_t e = cudaSuccess;
+
+	((e = e == cudaSuccess ? cudaFuncSetAttribute(
+					 kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+					 KH_TUNE_SHARED)
+			       : e),
+	 ...);
+	return e;
+}
+
+} /* namespace */
+#endif
+
+#endif
