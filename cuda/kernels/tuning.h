@@ -4,7 +4,7 @@
  * tests/bench/gpu/rates measures them; none of them changes a result.
  *
  *	constant   sm_90 (H200)   others tried, and the rate with these as a part of it
- *	SHARED     60             each kernel its own: .90; 100: .88; 75: .99 (report of .fq.gz)
+ *	SHARED     60             each kernel its own: .90; 100: .88 (report of .fq.gz)
  *	MATCH_EACH 16             6: 1.03, and .95 with --sample-pass (the same)
  *	BATCHES    8              4: .91 to .97 (plain pairs)
  *	UNITS      2              4: .94, .97 (report of .fq.gz)
@@ -15,8 +15,8 @@
 
 enum {
 	/* Percent of the first cache that are shared memory while a kernel runs.  A multiprocessor
-	 * has one share at a time: a block of a kernel with another one waits until it is empty.  So
-	 * all kernels that run beside each other have the same. */
+	 * has one share at a time: a block of a kernel with another one waits until it is empty.
+	 * So all kernels that run beside each other have the same. */
 	KH_TUNE_SHARED = 60,
 	KH_TUNE_MATCH_EACH = 16,        /* warps of match_kernel on a multiprocessor, at most */
 	KH_TUNE_BATCHES = 8,            /* launches of a device that are under way */

@@ -50,7 +50,8 @@ static int check_candidates(const struct classify *j, kh_err *err)
 static int warn_of_genes(const struct classify *j, kh_err *err)
 {
 	bool are = false;
-	int rc = j->v.sample_pass || j->v.out.profile ? kh_genomes_are_short(j->db, &are, err) : KH_OK;
+	int rc = j->v.sample_pass || j->v.out.profile ? kh_genomes_are_short(j->db, &are, err)
+						      : KH_OK;
 
 	if (!rc && are)
 		kh_log(KH_WARN, "most species have fewer than %d bases in the database, as marker "

@@ -233,7 +233,8 @@ static int allocate(struct support *s, kh_err *err)
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
 	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
 		       s->w->m->end_up
-		       ? kh_tallies_init(&s->w->last, (size_t)n + 1, kh_team_size(s->w->in->team), err)
+		       ? kh_tallies_init(&s->w->last, (size_t)n + 1,
+					 kh_team_size(s->w->in->team), err)
 		       : KH_ENOMEM;
 }
 
