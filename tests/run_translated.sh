@@ -91,7 +91,7 @@ check "nine: so says the summary" grep -q '"classified": 0' s.json
 
 # What cannot be.
 expect 2 "16, 32, 64, 128, 256 or 512" "strides" make_db b.khdb --set stride=100
-check "without translated seeds" tiny --device cpu --db g.khdb
+check "without translated seeds" tiny --db g.khdb
 expect 2 "those of --base" "not with --base" "$kmerhash" build --translated --base g.khdb --db b.khdb --taxonomy "$data/taxonomy" "$data"/genomes/*T7*
 tab=$(printf '\t')
 mkdir bad
