@@ -195,6 +195,13 @@ rm small/data/genomes/phix.fa; sed -i 's/^references:/&\n  assemblies: [table.ts
 check "a genome that a table names" snake; check "then nothing, with a table" nothing
 was=$(hits); again named.fa
 check "it has other bases, of that size and time" snake; check "which is seen" [ "$(hits)" != "$was" ]
+
+# The lineage of a sequence in its header.
+mkdir small/data/gene; gzip -dc "$data/genomes/$phix" | sed '1s/.*/>X1 Viruses;Microviridae;Sinsheimervirus/' >small/data/gene/x.fa
+cp small/config/config.yaml whole.yaml
+sed -i '/^references:/,/^[^ ]/{/^ /d}; s/^references:.*/&\n  fasta: [gene]\n  header_lineage: true/' small/config/config.yaml
+check "lineages in headers" snake; check "lineages in headers: their names" grep -q 'Sinsheimervirus$' small/results/a.report
+mv whole.yaml small/config/config.yaml
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" >small/data/reads/plain.fq
 sheet 'a\treads/plain.fq\t\n'; check "reads" snake; check "then nothing, with these reads" nothing
 was=$(cksum <small/results/a.report); again small/data/reads/plain.fq

@@ -18,7 +18,7 @@ rule kmerhash_build:
         mem_mb=16000,
     params:
         taxonomy=taxonomy_option(),
-        tables=[word for row in TABLES for word in row],
+        tables=[word for row in TABLES for word in row] + HEADER_LINEAGE,
         references=FASTA,
         identity=identity_of(references_files()),
         extra=config["build"]["extra"],

@@ -286,6 +286,8 @@ TABLES = [
     for path in REFERENCES.get(option, [])
 ]
 
+HEADER_LINEAGE = ["--header-lineage"] if "header_lineage" in REFERENCES else []
+
 
 def named_in(tables):
     """The files that tables of assemblies name: a column of some row."""
