@@ -59,7 +59,12 @@ int kh_gpu_count(kh_err *why)
 	if (e == cudaSuccess)
 		return n;
 	cudaGetLastError();
-	kh_fail(why, KH_ENODEV, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+	if (e == cudaErrorInsufficientDriver)   /* also if there is no driver at all */
+		kh_fail(why, KH_ENODEV,
+			"there is no NVIDIA driver, or it is older than CUDA %d.%d (%s)",
+			CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, cudaGetErrorName(e));
+	else
+		kh_fail(why, KH_ENODEV, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
 	return 0;
 }
 
