@@ -58,7 +58,7 @@ done
 expect 1 "y: No such file" "letters together" "$real" classify -qdx -ol -- y -db
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
-expect 2 "--device is no option any more: builds run on the cores" "--device of build" "$real" build --device cuda
+expect 2 "device cuda changes nothing: builds run on the cores" "--device of build" "$real" build --device cuda
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len
 expect 2 "smer-len is a setting: --set smer-len=N" "a setting as an option" "$real" build --smer-len 9
 expect 2 "no-verify is a setting: --set no-verify " "a setting without a value as an option" "$real" classify --no-verify

@@ -17,7 +17,7 @@
 #include "text/text.h"
 
 struct values {
-	const char *db, *base, *taxonomy, *scheme, *list;
+	const char *db, *base, *taxonomy, *scheme, *list, *device;
 	kh_words maps, seqids, assemblies, lineages;
 	uint64_t total_bases;
 	uint64_t threads, k, smer, features, stride;
@@ -60,7 +60,8 @@ static const kh_opt opts[] = {
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
 	KH_OPTS_COMMON,
 	KH_GONE("allow-unmapped", "--max-unmapped 1 does the same"),
-	KH_GONE("device", "builds run on the cores, as a GPU made none faster"),
+	{ .name = "device", .kind = KH_OPT_TEXT, .at = AT(device), .arg = "NAME", .hidden = true,
+	  .help = "of earlier versions: builds run on the cores" },
 	KH_OPTS_END
 };
 
@@ -387,6 +388,9 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return -first;
 	}
+	if (j.v.device && strcmp(j.v.device, "cpu") != 0 && strcmp(j.v.device, "auto") != 0)
+		kh_log(KH_WARN, "--device %s changes nothing: builds run on the cores, as a GPU "
+		       "made none faster", j.v.device);
 	rc = build(&j, argc - first, argv + first, &sum, &err);
 	if (rc)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
