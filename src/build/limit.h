@@ -7,8 +7,8 @@
  * in which buckets grow.  A database is kept if it fits and is nearly as large as it may be, or
  * has all features; else another share is tried.  Two builds are usual.
  *
- * Nothing but the sizes of what was built decides, so the share is the same on every device and
- * for any number of threads.
+ * Nothing but the sizes of what was built decides, so the share is the same for any number of
+ * threads.
  *
  * A database that is added to has a share of its own features, and there can be no more of them.
  * A build from all references seldom takes a greater share, as they have become more; where it

@@ -19,8 +19,7 @@
  * go to the next level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for
  * four times as many.  So one seed in nine is in a level behind the first.  A look-up goes on to
  * the next level if the line is full and the last tag in it is not above its own.  All follows
- * from the order of keys: there is nothing to be tried, and any thread or kernel makes the same
- * bytes.
+ * from the order of keys: there is nothing to be tried, and any thread makes the same bytes.
  *
  * 64 bytes have 16 slots up to 2^23 bins, 15 up to 2^25, 14 up to 2^27, 13 up to 2^30, and 12
  * beyond; nine tenths of them are in use.  Where there are KH_SEED_FEW or fewer, bins are so many

@@ -133,7 +133,7 @@ static inline __m128i kh_text_ways(const uint8_t *fours, uint32_t i)
 		_mm_loadl_epi64((const __m128i *)(fours + i + KH_END_ASIDE + 1)));
 }
 
-/* 0, if 96 bases of the alleles from base i on are none. */
+/* 0, if n bases of the alleles from base i on, and what fills up words of 32, are none. */
 static inline uint64_t kh_text_any_allele(const uint32_t *alleles, uint64_t i, uint32_t n)
 {
 	uint64_t any = 0;
