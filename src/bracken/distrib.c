@@ -122,7 +122,7 @@ static int add_nmers(struct distrib *d, struct worker *w, const kh_block *b, con
 static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, const kh_piece *p,
 		      kh_err *err)
 {
-	const kh_block_pieces s = { b->ticket, b->bases, b->amb, b->n_words, p, 1 };
+	const kh_block_pieces s = { b->ticket, b->bases, b->amb, p, 1 };
 	int rc = KH_OK;
 
 	if (kh_sequences_taxon(&d->sequences, p->seq) == KH_NO_TAXON)

@@ -24,7 +24,6 @@ typedef struct kh_block_pieces {
 	uint64_t ticket;        /* order of blocks: 0, 1, 2, ... */
 	const uint64_t *bases;
 	const uint32_t *amb;
-	size_t n_words;
 	const kh_piece *piece;
 	size_t n;
 } kh_block_pieces;

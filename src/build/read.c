@@ -78,8 +78,8 @@ static int read_blocks(void *arg, unsigned worker, kh_err *err)
 		rc = commit(b, blk, err);
 		kh_timer_mark(&w->timer, COMMIT);
 		if (!rc) {
-			kh_block_pieces s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
-					w->pieces.v, w->pieces.n };
+			kh_block_pieces s = { blk->ticket, blk->bases, blk->amb, w->pieces.v,
+					      w->pieces.n };
 
 			rc = kh_build_text_add(b, &s, err);
 			kh_timer_mark(&w->timer, KEEP);

@@ -337,10 +337,7 @@ static int sample_block(const struct sampler *s, unsigned worker, uint64_t numbe
 			break;
 		rc = add_piece(s, p, &b->taxa.kept[i], at, err);
 	}
-	/* with the word that the last k-mers end in */
-	const uint64_t end = p->n ? p->v[p->n - 1].at + p->v[p->n - 1].bases : 0;
-	const kh_block_pieces block = { number, b->text->all + at / 32, s->amb,
-					(size_t)(end / 32 + 2), p->v, p->n };
+	const kh_block_pieces block = { number, b->text->all + at / 32, s->amb, p->v, p->n };
 
 	return rc ? rc : kh_build_index_add(s->b, worker, &block, err);
 }

@@ -141,11 +141,6 @@ int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32
 	return rc;
 }
 
-uint64_t kh_store_count(const kh_store *s, unsigned range)
-{
-	return s->count[range];
-}
-
 /* --- gathering and sorting -------------------------------------------------------- */
 void kh_pair_scratch_clear(kh_pair_scratch *r)
 {

@@ -30,9 +30,6 @@ void kh_store_free(kh_store *s);
 int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32_t *bin, size_t n,
 		 kh_err *err);
 
-/* Pairs in a range. */
-uint64_t kh_store_count(const kh_store *s, unsigned range);
-
 /* Room for the pairs of a range in key and loc, and for their sort. */
 typedef struct kh_pair_scratch {
 	uint64_t *key, *key2;
