@@ -41,7 +41,7 @@ rate() {
 [ -s "$WORK/pass.khdb" ] || {
 	# shellcheck disable=SC2086
 	refs pass $WORLD --files 16
-	build pass "$DEVICE" "$WORK/pass.khdb" >"$OUT/run.log" 2>&1 || fail "build: $(tail -1 "$OUT/run.log")"
+	build pass "$WORK/pass.khdb" >"$OUT/run.log" 2>&1 || fail "build: $(tail -1 "$OUT/run.log")"
 	rm -rf "$WORK/pass"
 }
 : >"$OUT/rates"

@@ -3,7 +3,7 @@
 
 A line for each kernel and kind of copy: how many, their times, the time in which any of them was
 under way, and the time in which nothing else was.  `all`: any kernel; `span`: from the first kernel
-to the last one; `idle`: no kernel.  All in seconds, from --from SECONDS before the end on.
+to the last one; `idle`: no kernel.  All in seconds.
 """
 import argparse
 import collections
