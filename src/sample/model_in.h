@@ -176,10 +176,10 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 int kh_ties_open(kh_work *w, kh_err *err);
 /* Shares out the fragments into w->shared; before the first fits by drops alone. */
 int kh_ties_divide(kh_work *w, kh_err *err);
-/* Counts a class for that: what is a species' alone; fragments that were called a species, and
- * those of them that are near, or long. */
 /* Sets what near is. */
 void kh_near_begin(kh_work *w);
+/* Count a class for kh_ties_open: what is a species' alone; fragments that were called a species,
+ * and those of them that are near, or long. */
 void kh_cover_count(kh_work *w, const kh_class *k);
 void kh_count_called(kh_work *w, const kh_class *k);
 /* Says how large the blocks of each species are. */
