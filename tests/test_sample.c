@@ -7,7 +7,7 @@
 #include "sample/fit.h"
 #include "sample/lengths.h"
 #include "sample/logs.h"
-#include "sample/model.h"
+#include "sample/model_in.h"
 #include "sample/shapes.h"
 
 static kh_shapes shapes;
@@ -266,6 +266,32 @@ static void test_fit_little(void **state)
 	assert_true(kh_fit_own(&fit) > (UINT64_C(1) << 42) * 9 / 10);
 }
 
+/* What ties gave a species is no longer its own, but still fits it. */
+static void test_limit(void **state)
+{
+	uint64_t many[KH_CELLS] = { 0 };
+	kh_presence p = { .refuted = false };
+	kh_fit before;
+
+	(void)state;
+	make_shapes(40);
+	add_fragments(many, 0, 300);
+	add_fragments(many, KH_JUNK, 100);
+	kh_fit_make(&p.fit, &shapes, many);
+	before = p.fit;
+	assert_int_equal(before.kind, KH_FIT_SINGLE);
+	assert_true(before.own);
+	assert_true(before.weight[0] < KH_WEIGHT_ONE / 10 * 9);
+	assert_int_equal(kh_fit_first(&p.fit), before.weight[0]);
+	p.cover.borne = before.total;
+	kh_cover_limit(&p);
+	assert_memory_equal(&p.fit, &before, sizeof before);
+	p.cover.borne = before.total / 2;
+	kh_cover_limit(&p);
+	assert_in_range(p.fit.weight[0], before.weight[0] / 2 - 8, before.weight[0] / 2);
+	assert_int_equal(kh_fit_first(&p.fit), before.weight[0]);
+}
+
 /* --- lengths ---------------------------------------------------------------------- */
 static void test_numbered_on(void **state)
 {
@@ -411,7 +437,8 @@ int main(void)
 		cmocka_unit_test(test_fit_single),   cmocka_unit_test(test_fit_far),
 		cmocka_unit_test(test_fit_even),     cmocka_unit_test(test_fit_pair),
 		cmocka_unit_test(test_fit_near_pair), cmocka_unit_test(test_fit_even_pair),
-		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_numbered_on),
+		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_numbered_on),
 		cmocka_unit_test(test_very_many_species),
 	};
 

@@ -66,7 +66,7 @@ static void add_doubt(const kh_presence *p, kh_why *w)
 		break;
 	case KH_DOUBT_REST:
 		add(w, "; low: %.1f %% of its reads fit nothing, yes needs 25 %% or less",
-		    100 - (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE);
+		    100 - (double)kh_fit_first(&p->fit) * 100 / KH_WEIGHT_ONE);
 		break;
 	}
 }

@@ -53,5 +53,11 @@ static inline uint64_t kh_fit_own(const kh_fit *f)
 {
 	return f->own ? kh_fit_short(f) * f->weight[0] >> 20 : 0;
 }
+/* The share of them that has the first divergence: its own, and what ties gave it beyond these,
+ * which fits as well (kh_cover_limit). */
+static inline uint32_t kh_fit_first(const kh_fit *f)
+{
+	return f->weight[0] + (f->n == 3 && f->shape[1] == f->shape[0] ? f->weight[1] : 0);
+}
 
 #endif
