@@ -342,6 +342,6 @@ def kind_of_sample(wildcards):
 
 
 def device_of(wildcards, resources):
-    """A GPU is for jobs that were given one; several jobs would fight for it.  Several databases
-    are used on the CPU."""
-    return "cuda" if resources.gpu > 0 and len(DATABASES) == 1 else "cpu"
+    """A GPU is for jobs that were given one; several jobs would fight for it.  Parts are joined on
+    the CPU."""
+    return "cuda" if resources.gpu > 0 and not PARTS else "cpu"
