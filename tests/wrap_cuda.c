@@ -207,12 +207,8 @@ WRAP(false, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKi
 WRAP(false, cudaMemcpyAsync,
      (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s),
      (to, from, n, k, s))
-WRAP(false, cudaMemcpyPeerAsync,
-     (void *to, int d, const void *from, int s, size_t n, cudaStream_t stream),
-     (to, d, from, s, n, stream))
 WRAP(false, cudaDeviceCanAccessPeer, (int *can, int d, int peer), (can, d, peer))
 WRAP(false, cudaDeviceEnablePeerAccess, (int peer, unsigned flags), (peer, flags))
-WRAP(false, cudaMemset, (void *p, int x, size_t n), (p, x, n))
 WRAP(false, cudaMemsetAsync, (void *p, int x, size_t n, cudaStream_t s), (p, x, n, s))
 WRAP(false, cudaSetDevice, (int d), (d))
 WRAP(false, cudaGetDevice, (int *d), (d))
@@ -225,7 +221,6 @@ WRAP(false, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 WRAP(false, cudaStreamCreateWithFlags, (cudaStream_t *s, unsigned flags), (s, flags))
 WRAP(false, cudaStreamDestroy, (cudaStream_t s), (s))
 WRAP(false, cudaStreamSynchronize, (cudaStream_t s), (s))
-WRAP(false, cudaStreamQuery, (cudaStream_t s), (s))
 WRAP(false, cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned flags), (s, e, flags))
 WRAP(false, cudaEventCreateWithFlags, (cudaEvent_t *e, unsigned flags), (e, flags))
 WRAP(false, cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))
