@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpu.sh - the CUDA backend on one GPU: same bytes as the CPU, faults, tools, and times
 #
-#	gpu.sh STEP...
+#	gpu.sh [STEP...]        without a step: all from small to sanitize
 #
 #	small           lines and reports of small data, CPU beside CUDA
 #	unit            the unit tests of the backend
@@ -428,6 +428,7 @@ host() {
 
 [ -z "${GPU_FUNCTIONS:-}" ] || return 0    # only these were wanted
 
+[ $# -gt 0 ] || set -- small unit library bracken golden faults two sanitize
 for step in "$@"; do
 	began=$(date +%s)
 	case $step in
