@@ -58,7 +58,6 @@ done
 expect 1 "y: No such file" "letters together" "$real" classify -qdx -ol -- y -db
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
-expect 2 "device cuda changes nothing: builds run on the cores" "--device of build" "$real" build --device cuda
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len
 expect 2 "smer-len is a setting: --set smer-len=N" "a setting as an option" "$real" build --smer-len 9
 expect 2 "no-verify is a setting: --set no-verify " "a setting without a value as an option" "$real" classify --no-verify
@@ -131,6 +130,7 @@ check "build --dry-run: a limit of size" test "$(value database)" -le 153600 -a 
 expect 2 "max-db-size: 0 is less than 1" "build: a limit of no bytes" build --db x.khdb --max-db-size 0 "$data"/genomes/*.gz
 expect 1 "no-such/x.khdb: " "build --dry-run: a folder that is not there" dry_build --db no-such/x.khdb
 expect 1 "none.tsv: No such file" "build --dry-run: a table that is not there" dry_build --db x.khdb --seqid2taxid none.tsv
+expect 2 "device 'gpu' is not one of auto, cpu, cuda" "build --device of another name" build --device gpu --db x.khdb "$data"/genomes/*.gz
 expect 1 "none.fa: No such file" "build --dry-run: a reference that is not there" build --dry-run --db x.khdb none.fa
 
 r1=$data/reads/tiny_sim_1.fq.gz

@@ -90,6 +90,7 @@ typedef struct kh_build_options {
 	bool allow_duplicates;
 	bool allow_no_eof;
 	size_t block_size;
+	kh_inflate_by inflate;          /* who inflates large gzip files */
 } kh_build_options;
 
 /* Is it known before the bases are counted what is sampled?  Else references may be read twice. */
@@ -125,6 +126,8 @@ typedef struct kh_build_summary {
 	double seconds_read, seconds_map, seconds_write;
 } kh_build_summary;
 
+/* Compressed bytes of those references that are gzip files of `least` bytes or more. */
+uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least);
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
 
 #endif

@@ -11,12 +11,37 @@
 #include "io/paths.h"
 #include "io/source.h"
 
+static bool is_gzip(int fd)
+{
+	unsigned char magic[2] = { 0, 0 };
+
+	return pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < o->n_refs; i++) {
+		if (stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode) ||
+		    (uint64_t)st.st_size < least)
+			continue;
+		const int fd = open(o->refs[i], O_RDONLY | O_CLOEXEC);
+
+		sum += fd >= 0 && is_gzip(fd) ? (uint64_t)st.st_size : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	return sum;
+}
+
 /* Bytes of text in a regular file: for gzip a guess from the length that its last member states. */
 static uint64_t guess_text(int fd, uint64_t size)
 {
-	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
+	unsigned char tail[4] = { 0, 0, 0, 0 };
 
-	if (pread(fd, magic, 2, 0) != 2 || magic[0] != 0x1f || magic[1] != 0x8b || size < 4)
+	if (!is_gzip(fd) || size < 4)
 		return size;
 	bool ok = pread(fd, tail, 4, (off_t)size - 4) == 4;
 	uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;

@@ -132,6 +132,7 @@ static int open_feed(struct build *b, kh_err *err)
 				     .block_size = kh_build_block_size(b),
 				     .workers = o->threads,
 				     .threads = o->threads,
+				     .inflate = o->inflate,
 				     .front = kh_refs_front(&b->sampling),
 				     .committed = number_records,
 				     .arg = b };

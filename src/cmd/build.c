@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "backend/backend.h"
 #include "build/build.h"
 #include "build/references.h"
 #include "build/spool.h"
@@ -57,11 +58,11 @@ static const kh_opt opts[] = {
 		"fail if more sequences have no taxon [0.05]"),
 	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
 		"k-mers take at most this much memory, the rest is on disk"),
+	KH_TEXT("device", 0, AT(device), "NAME",
+		"who inflates large .gz references: auto (a GPU), cpu, cuda [auto]"),
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
 	KH_OPTS_COMMON,
 	KH_GONE("allow-unmapped", "--max-unmapped 1 does the same"),
-	{ .name = "device", .kind = KH_OPT_TEXT, .at = AT(device), .arg = "NAME", .hidden = true,
-	  .help = "of earlier versions: builds run on the cores" },
 	KH_OPTS_END
 };
 
@@ -94,6 +95,8 @@ struct job {
 	kh_build_options o;
 	kh_db *base;
 	kh_references refs;
+	kh_devices on;                  /* those that inflate */
+	kh_inflater *inflater;          /* theirs, or NULL */
 	kh_out **copy;                  /* of inputs that cannot be read twice */
 	size_t n_copies, cap;
 };
@@ -342,6 +345,27 @@ static void give_back_memory(const struct job *j)
 #endif
 }
 
+/* Compressed bytes of a file, and of all for each thread, that make a GPU worth while: it is ready
+ * after half a second, in which a core inflates some 25 MB. */
+enum { LARGE_GZ = 8 << 20, GZ_A_THREAD = 32 << 20 };
+
+static int open_inflater(struct job *j, kh_err *err)
+{
+	const char *device = j->v.device ? j->v.device : "auto";
+	int rc;
+
+	if (j->o.dry_run || (strcmp(device, "auto") == 0 &&
+			     kh_build_gzipped(&j->o, LARGE_GZ) / GZ_A_THREAD < j->o.threads))
+		return KH_OK;
+	if ((rc = kh_backend_choose(&j->on.choice, device, err)))
+		return rc;
+	const kh_backend *be = j->on.choice.backend;
+
+	if (be->inflate && !(rc = be->inflater_open(&j->inflater, &j->on, err)))
+		j->o.inflate = (kh_inflate_by) { be->inflate, j->inflater };
+	return rc;
+}
+
 static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh_err *err)
 {
 	int rc;
@@ -360,6 +384,8 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 	give_back_memory(j);
 	rc = check_files(j, err);
 	if (!rc)
+		rc = open_inflater(j, err);
+	if (!rc)
 		rc = kh_build(&j->o, sum, err);
 	return j->base ? kh_db_reason(j->base, rc, err) : rc;
 }
@@ -369,6 +395,8 @@ static void clear(struct job *j)
 	for (size_t i = 0; i < j->n_copies; i++)
 		kh_out_close(j->copy[i]);
 	free(j->copy);
+	if (j->inflater)
+		j->on.choice.backend->inflater_close(j->inflater);
 	kh_references_clear(&j->refs);
 	kh_db_close(j->base);
 	free(j->v.maps.v);
@@ -388,9 +416,6 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return -first;
 	}
-	if (j.v.device && strcmp(j.v.device, "cpu") != 0 && strcmp(j.v.device, "auto") != 0)
-		kh_log(KH_WARN, "--device %s changes nothing: builds run on the cores, as a GPU "
-		       "made none faster", j.v.device);
 	rc = build(&j, argc - first, argv + first, &sum, &err);
 	if (rc)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
