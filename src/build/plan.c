@@ -33,7 +33,8 @@ static uint64_t all_text(const struct build *b)
 	return b->input.text + (b->o->base ? b->o->base->h->bases : 0);
 }
 
-/* Memory for all but pairs: blocks with their records and packed bases; for each worker the
+/* Memory for all but pairs: blocks with their records and packed bases; files that
+ * are inflated ahead; for each worker the
  * features of its block, the range that it encodes, and one more encoded range that waits to be
  * written. */
 static uint64_t other_memory(const struct build *b, uint64_t features)
@@ -41,9 +42,11 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t threads = b->o->threads, block = kh_build_block_size(b);
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
 	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
+	const uint64_t most = threads * KH_FEED_AHEAD;
+	const uint64_t ahead = b->input.text < most ? b->input.text : most;
 	const uint64_t range = features / KH_RANGES + 1;
 
-	return all_text(b) / 4 + blocks + own + (threads + 2) * range * SORT;
+	return all_text(b) / 4 + blocks + ahead + own + (threads + 2) * range * SORT;
 }
 
 /* Of all references, if none is left out. */

@@ -412,6 +412,11 @@ enum kh_source_kind kh_source_kind(const kh_source *s)
 	return s->together != KH_GZ_ALONE ? KH_SOURCE_GZIP : s->kind;
 }
 
+bool kh_source_is_gzip(const kh_source *s)
+{
+	return s->kind == KH_SOURCE_STREAM && s->gz;
+}
+
 int kh_source_make_digest(kh_source *s, kh_err *err)
 {
 	if (!(s->digest.state = XXH3_createState()))

@@ -73,6 +73,7 @@ enum kh_source_kind {
 
 enum kh_source_kind kh_source_kind(const kh_source *s);
 uint64_t kh_source_size(const kh_source *s);            /* of a regular file, else 0 */
+bool kh_source_is_gzip(const kh_source *s);             /* gzip, not BGZF; after its first bytes */
 uint64_t kh_source_taken(const kh_source *s);           /* bytes taken from the file */
 void kh_source_allow_no_eof(kh_source *s);              /* BGZF without its last block */
 

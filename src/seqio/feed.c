@@ -73,10 +73,12 @@ static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 	st->counted.v = kh_array(st->n_path, sizeof *st->counted.v, err);
 	st->wait.v = kh_array(n, sizeof *st->wait.v, err);
 	st->digest = kh_array(st->n_path, sizeof *st->digest, err);
-	if (!st->block || !st->counted.v || !st->wait.v || !st->digest)
+	st->ahead = kh_array(f->o.threads + 1, sizeof *st->ahead, err);
+	if (!st->ahead || !st->block || !st->counted.v || !st->wait.v || !st->digest)
 		return KH_ENOMEM;
 	int rc = kh_queue_new(&st->pool, f->m, n, err);
 	pthread_mutex_init(&st->reading, NULL);
+	pthread_cond_init(&st->inflated, NULL);
 	for (size_t i = 0; !rc && i < n; i++) {
 		st->block[i].pub.stream = s;
 		st->block[i].pub.priv = &st->block[i];
@@ -130,8 +132,12 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 		feed_block_free(f, &st->block[i]);
 	if (st->in)
 		feed_input_drop(f, st->in);
+	while ((st->in = feed_ahead_next(st)))
+		feed_input_drop(f, st->in);
 	pthread_mutex_destroy(&st->reading);
+	pthread_cond_destroy(&st->inflated);
 	kh_queue_free(st->pool);
+	free(st->ahead);
 	free(st->block);
 	free(st->part);
 	free(st->counted.v);

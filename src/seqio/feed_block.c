@@ -71,6 +71,7 @@ void feed_input_drop(kh_feed *f, struct feed_input *in)
 	pthread_mutex_unlock(&f->lock);
 	if (refs == 0) {
 		kh_source_close(in->src);
+		free(in->whole.p);
 		free(in);
 	}
 }
@@ -148,6 +149,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->bad.code = 0;
 	b->n_jobs = 0;
 	b->run.n = b->run.n_out = 0;
+	b->n_from = 0;
 	p->file_end = false;
 	p->n_rec = p->n_words = 0;
 	p->first = 0;

@@ -21,6 +21,16 @@ enum { FEED_LARGER = 4 };
 struct feed_input {
 	kh_source *src;
 	unsigned refs;
+	/* Of a small gzip file: its text, which one thread inflates (feed_ahead.c).  By the lock of
+	 * the stream, but for the thread that is at it. */
+	struct feed_whole {
+		enum { FEED_NOT_WHOLE, FEED_WANTED, FEED_AT_IT, FEED_THERE } state;
+		char *p;
+		size_t n, cap;
+		size_t at;      /* what is in front of it has been given to blocks */
+		bool end;       /* the file has no more */
+		kh_err bad;     /* what comes behind the text, if code is not 0 */
+	} whole;
 };
 
 struct feed_block {
@@ -32,6 +42,7 @@ struct feed_block {
 	size_t want;            /* number of raw bytes, */
 	uint64_t at;            /* and their offset in `in`, if that is read by ranges */
 	struct feed_input *in;
+	size_t from, n_from;    /* n_from > 0: the bytes are these of in->whole */
 	kh_bgzf_run run;
 	kh_gz_part part;
 	unsigned refs;          /* under the lock */
@@ -125,6 +136,9 @@ struct feed_stream {
 	size_t file;
 	char *part; /* the name of the first file in messages, if it is not read from its start */
 	struct feed_input *in;
+	struct feed_input **ahead;      /* files behind it that are open, too, in order */
+	size_t n_ahead;
+	pthread_cond_t inflated;        /* one of them, or `in` */
 	uint64_t at;
 	bool fresh;             /* the next block is the first of its file */
 	struct feed_digest *digest;     /* of each file */
@@ -219,7 +233,22 @@ void feed_drop_text(kh_feed *f, struct feed_block *b);
 bool feed_in_slices(kh_feed *f, const struct feed_block *b);
 /* Reads and parses it so. 1; 0: it is to be read and parsed as a whole; < 0. */
 int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
-/* feed_read.c: gives the block its ticket and fills its raw bytes. */
+/* feed_ahead.c; the caller holds the lock of the stream, which is given up meanwhile.
+ * Finds out whether a file that was opened is to be inflated as a whole. */
+void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input *in);
+/* 1: a file was inflated, or waited for; 0: the text of st->in is there, or comes otherwise. */
+int feed_ahead_do(kh_feed *f, struct feed_stream *st);
+/* The file that comes next, if it is open; else NULL. */
+struct feed_input *feed_ahead_next(struct feed_stream *st);
+/* Gives the block the next bytes of the text of st->in, which are to be copied, and closes the
+ * file behind them; or fails with what comes there. */
+int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err);
+/* feed_read.c: opens file number `file` of a stream. */
+int feed_open(kh_feed *f, const struct feed_stream *st, size_t file, struct feed_input **in,
+	      kh_err *err);
+/* Counts bytes that were read, for who looks at the progress. */
+void feed_count_read(kh_feed *f, uint64_t n);
+/* gives the block its ticket and fills its raw bytes. */
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
 /* Opens the next file of a stream; asks its source what is to be done before text is taken, as
  * kh_source_work.  The caller holds the lock of the stream. */

@@ -22,14 +22,15 @@ enum { WAIT_MS = 10 };
  * (tests). */
 enum { THREADS_TOGETHER = 3 };
 
-int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
+int feed_open(kh_feed *f, const struct feed_stream *st, size_t file, struct feed_input **out,
+	      kh_err *err)
 {
 	struct feed_input *in = kh_array(1, sizeof *in, err);
 
 	if (!in)
 		return KH_ENOMEM;
-	int rc = f->n_streams == 2 ? kh_source_open_in_step(&in->src, st->path[st->file], err)
-				   : kh_source_open_for(&in->src, st->path[st->file], f->m, err);
+	int rc = f->n_streams == 2 ? kh_source_open_in_step(&in->src, st->path[file], err)
+				   : kh_source_open_for(&in->src, st->path[file], f->m, err);
 	if (!rc && f->o.digests && (rc = kh_source_make_digest(in->src, err)))
 		kh_source_close(in->src);
 	if (rc) {
@@ -45,13 +46,25 @@ int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 						     .least = any,
 						     .part = f->o.block_size });
 	in->refs = 1;
+	feed_ahead_look(f, st, in);
+	*out = in;
+	return KH_OK;
+}
+
+int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
+{
+	struct feed_input *in = feed_ahead_next(st);
+	const int rc = in ? KH_OK : feed_open(f, st, st->file, &in, err);
+
+	if (rc)
+		return rc;
 	st->in = in;
 	st->at = st->file == 0 ? f->o.from : 0;
 	st->fresh = true;
 	return KH_OK;
 }
 
-static void count_read(kh_feed *f, uint64_t n)
+void feed_count_read(kh_feed *f, uint64_t n)
 {
 	pthread_mutex_lock(&f->lock);
 	f->done += n;
@@ -80,7 +93,7 @@ static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	b->pub.file_end = b->want == left;
 	b->in = st->in;
 	feed_input_hold(f, b->in);
-	count_read(f, b->want);
+	feed_count_read(f, b->want);
 	return KH_OK;
 }
 
@@ -166,6 +179,8 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 
 	b->file_start = st->fresh;
 	st->fresh = false;
+	if (st->in->whole.state == FEED_THERE)
+		return feed_ahead_take(f, st, b, err);
 	int rc = await(f, st, err);
 	if (rc <= 0)
 		return rc;
@@ -187,7 +202,7 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 		rc = take_part(f, st, b, err);
 		break;
 	}
-	count_read(f, kh_source_taken(src) - before);
+	feed_count_read(f, kh_source_taken(src) - before);
 	return rc;
 }
 
@@ -208,7 +223,7 @@ int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err)
 	const int rc = kh_source_work(src, job, err);
 
 	if (kh_source_kind(src) == KH_SOURCE_GZIP)
-		count_read(f, kh_source_taken(src) - before);
+		feed_count_read(f, kh_source_taken(src) - before);
 	return rc;
 }
 
@@ -229,8 +244,11 @@ static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	kh_gz_job job;
 
 	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
-		if ((!st->in && feed_open_next(f, st, &b->bad)) ||
-		    feed_ask(f, st, &job, &b->bad) <= 0)
+		if (!st->in && feed_open_next(f, st, &b->bad))
+			return;
+		if (feed_ahead_do(f, st))
+			continue;
+		if (st->in->whole.state == FEED_THERE || feed_ask(f, st, &job, &b->bad) <= 0)
 			return;
 		feed_do(f, st->in, &job, &st->reading);
 	}
@@ -293,6 +311,13 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 		rc = feed_reserve(b, 0, b->part.n, err);
 		kh_gz_finish(&b->part, rc ? NULL : b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
+		feed_input_drop(f, b->in);
+		b->in = NULL;
+	} else if (b->n_from > 0) {
+		rc = feed_reserve(b, 0, b->n_from, err);
+		if (!rc)
+			memcpy(b->buf + b->raw, b->in->whole.p + b->from, b->n_from);
+		b->end = b->raw + (rc ? 0 : b->n_from);
 		feed_input_drop(f, b->in);
 		b->in = NULL;
 	} else if (b->in) {

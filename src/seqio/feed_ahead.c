@@ -1,0 +1,126 @@
+/*
+ * feed_ahead.c - small gzip files, each inflated as a whole by one thread, before its turn
+ *
+ * Genomes come as thousands of small files.  The threads would wait for each other if they
+ * inflated one after the other together, as each is but a few parts; so who has nothing to do
+ * inflates the next file that nobody is at.
+ *
+ * Example: three threads come to the files a, b, c of genomes.  Each inflates one.  When a is
+ * there, all threads take blocks of its text and parse them; when it is used up, of that of b.
+ */
+#include <config.h>
+#include "seqio/feed.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include "base/mem.h"
+#include "seqio/feed_in.h"
+
+enum {
+	/* compressed bytes of a small file; larger ones are for a device, or all threads */
+	SMALL = 4 << 20,
+	STEP = 1 << 20          /* bytes of text that are inflated at a time */
+};
+
+void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input *in)
+{
+	const uint64_t size = kh_source_size(in->src);
+	kh_err none;
+
+	if (f->n_streams == 1 && f->o.threads > 1 && st->n_path > 1 && size > 0 && size <= SMALL &&
+	    kh_source_await(in->src, 0, &none) == 1 && kh_source_is_gzip(in->src))
+		in->whole.state = FEED_WANTED;
+}
+
+/* Nobody else is at it.  What is longer is read in order from there on. */
+static void inflate(kh_feed *f, struct feed_input *in)
+{
+	struct feed_whole *w = &in->whole;
+	int64_t got = 1;
+
+	while (got > 0 && w->n < KH_FEED_AHEAD && !KH_GROW(w->p, w->cap, w->n + STEP, &w->bad)) {
+		got = kh_source_read(in->src, w->p + w->n, STEP, &w->bad);
+		w->n += got > 0 ? (size_t)got : 0;
+	}
+	w->end = got == 0;
+	feed_count_read(f, kh_source_taken(in->src));
+}
+
+/* The next file that nobody is at: st->in, or one behind it, as many as there are threads. */
+static struct feed_input *next_wanted(kh_feed *f, struct feed_stream *st)
+{
+	struct feed_input *in = st->in;
+	struct stat s;
+	kh_err none;
+
+	for (size_t i = 0;; in = st->ahead[i++]) {
+		if (in->whole.state == FEED_WANTED)
+			return in;
+		if (in->whole.state == FEED_NOT_WHOLE || i + 1 == f->o.threads)
+			return NULL;
+		if (i < st->n_ahead)
+			continue;
+		/* What cannot be opened is told when its turn comes. */
+		const size_t file = st->file + 1 + i;
+
+		if (file == st->n_path || stat(st->path[file], &s) != 0 || !S_ISREG(s.st_mode) ||
+		    feed_open(f, st, file, &st->ahead[i], &none))
+			return NULL;
+		st->n_ahead++;
+	}
+}
+
+int feed_ahead_do(kh_feed *f, struct feed_stream *st)
+{
+	struct feed_input *in;
+
+	if (st->in->whole.state == FEED_NOT_WHOLE || st->in->whole.state == FEED_THERE)
+		return 0;
+	if (!(in = next_wanted(f, st))) {
+		pthread_cond_wait(&st->inflated, &st->reading);
+		return 1;
+	}
+	in->whole.state = FEED_AT_IT;
+	feed_input_hold(f, in);
+	pthread_mutex_unlock(&st->reading);
+	inflate(f, in);
+	pthread_mutex_lock(&st->reading);
+	in->whole.state = FEED_THERE;
+	pthread_cond_broadcast(&st->inflated);
+	feed_input_drop(f, in);
+	return 1;
+}
+
+struct feed_input *feed_ahead_next(struct feed_stream *st)
+{
+	struct feed_input *in = st->n_ahead > 0 ? st->ahead[0] : NULL;
+
+	for (size_t i = 1; i < st->n_ahead; i++)
+		st->ahead[i - 1] = st->ahead[i];
+	st->n_ahead -= st->n_ahead > 0;
+	return in;
+}
+
+int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
+{
+	struct feed_whole *w = &st->in->whole;
+	const size_t left = w->n - w->at;
+
+	if (left == 0 && w->bad.code) {
+		*err = w->bad;
+		return w->bad.code;
+	}
+	b->from = w->at;
+	b->n_from = left < f->o.block_size ? left : f->o.block_size;
+	w->at += b->n_from;
+	if (b->n_from > 0) {
+		b->in = st->in;
+		feed_input_hold(f, b->in);
+	}
+	if (w->at == w->n && !w->bad.code) {
+		b->pub.file_end = w->end;
+		if (!w->end)
+			w->state = FEED_NOT_WHOLE;
+	}
+	return KH_OK;
+}
