@@ -21,7 +21,8 @@ RATIOS = {
     "profile.gz": ("with --profile, .fq.gz", "gz", .85),
     "pass": ("with --sample-pass, plain", "pairs", .9),
     "profile": ("with --profile, plain", "pairs", .85),
-    "build.gz": ("build from .fa.gz, seconds", "build", 1.2),
+    "build.refs.gz": ("build from .fa.gz, seconds", "build.refs", 1.2),
+    "build.small.gz": ("build from a .fa.gz a genome, seconds", "build.refs", 1.2),
 }
 
 
@@ -39,13 +40,15 @@ def main():
                   f"{spread[row, 'now']} | {must} |")
     for row, (what, other, must) in RATIOS.items():
         if (row, "now") in middle and (other, "now") in middle:
-            print(f"| {what}, of {other} | | {middle[row, 'now'] / middle[other, 'now']:.2f} | "
+            before = middle.get((row, "before"), 0) / middle.get((other, "before"), 1) or ""
+            print(f"| {what}, of {other} | {before and f'{before:.2f}'} | {middle[row, 'now'] / middle[other, 'now']:.2f} | "
                   f"{spread[row, 'now']} | {must} |")
     for row in "lines", "lines.gz":
         if (row, "now") in middle and (f"{row}.dd", "now") in middle:
             rate = middle[row, "now"] * middle[f"{row}.bytes", "now"] * 1e-3
-            print(f"| {row}: {middle[row, 'now']} M reads/s, {rate:.2f} GB/s, of one thread's | | "
-                  f"{rate / middle[f'{row}.dd', 'now']:.2f} | {spread[row, 'now']} | 0.9 |")
+            for one, name in ("one", "one thread that writes the same"), ("dd", "dd"):
+                print(f"| {row}: {middle[row, 'now']} M reads/s, {rate:.2f} GB/s, of {name} | | "
+                      f"{rate / middle[f'{row}.{one}', 'now']:.2f} | {spread[row, 'now']} | 0.9 |")
 
 
 if __name__ == "__main__":
