@@ -1,5 +1,5 @@
 #include <config.h>
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 #include "cuda/engine/engine.h"
 #include "cuda/engine/kraken2.h"

@@ -32,7 +32,7 @@ WAYS = [
         ("src/io/source.c", "bytes are read and inflated"),
         ("src/seqio/feed_pairs.c", "blocks become jobs: reads, or pairs of them, in order"),
         ("src/run/flow.c", "a worker submits a job"),
-        ("src/backend/cpu.c", "a worker, or a GPU, does it"),
+        ("src/classify/cpu.c", "a worker, or a GPU, does it"),
         ("src/kmer/syncmer.c", "k-mers become features"),
         ("src/index/seeds_find.c", "a feature is looked up in the mapped index"),
         ("src/classify/match_place.h", "its bins say where the read may lie, and it is compared there"),

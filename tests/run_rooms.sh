@@ -12,7 +12,7 @@ rooms='
 	index
 	db
 	classify
-	backend sample
+	sample
 	cuda/gpu cuda/kernels
 	cuda/engine cuda/inflate
 	cuda

@@ -5,7 +5,7 @@
 
 #include "test.h"
 #include <string.h>
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 /* True: go on.  False: the plan is out, the caller returns *status. */
 static inline bool gpu_there(int *status)

@@ -1,8 +1,8 @@
-/* test_tasks.c - the tasks of a worker that are under way (backend/compute.h) */
+/* test_tasks.c - the tasks of a worker that are under way (classify/compute.h) */
 #include "test.h"
 
 #include <string.h>
-#include "backend/compute.h"
+#include "classify/compute.h"
 
 enum { DEPTH = 3, TASKS = 8 };
 

@@ -2,7 +2,7 @@
 #ifndef KH_CUDA_ENGINE_H
 #define KH_CUDA_ENGINE_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 #define KH_CUDA_DEPTH 2                         /* tasks of a queue under way */
 #define KH_CUDA_BLOCK_SIZE ((size_t)2 << 20)    /* bytes of text of the usual block */

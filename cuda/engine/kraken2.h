@@ -5,7 +5,7 @@
 #ifndef KH_CUDA_ENGINE_KRAKEN2_H
 #define KH_CUDA_ENGINE_KRAKEN2_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 int kh_cuda_k2_engine_open(kh_engine **e, const kh_db *db, const kh_engine_options *o,
 			   kh_err *err);

@@ -2,7 +2,7 @@
 #ifndef KH_CUDA_INFLATE_INFLATER_H
 #define KH_CUDA_INFLATE_INFLATER_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 /* Takes no memory before the first file is opened. */
 int kh_cuda_inflater_open_with(kh_inflater **z, const kh_devices *on, size_t slot, kh_err *err);

@@ -16,7 +16,7 @@
 #define KH_BRACKEN_DISTRIB_H
 
 #include "bracken/counts.h"
-#include "backend/compute.h"
+#include "classify/compute.h"
 
 typedef struct kh_distrib_options {
 	const char *const *refs;        /* files, in any order */

@@ -10,7 +10,7 @@
 #ifndef KH_BRACKEN_NMERS_H
 #define KH_BRACKEN_NMERS_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 /* A run of N-mers that share one call: their sequence, and how many they are. */
 typedef struct kh_nmer {

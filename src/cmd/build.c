@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "build/build.h"
 #include "build/references.h"
 #include "build/spool.h"

@@ -9,7 +9,7 @@
 #ifdef HAVE_ISAL
 #include <isa-l.h>
 #endif
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "base/memory_left.h"
 #include "base/threads.h"
 

@@ -5,7 +5,7 @@
 #include "lib/kmerhash.h"
 
 #include <pthread.h>
-#include "backend/compute.h"
+#include "classify/compute.h"
 #include "seqio/batch.h"
 
 /* A job, from where its sequences are packed to where its calls go. */

@@ -7,7 +7,7 @@
 #ifndef KH_RUN_BY_GENUS_H
 #define KH_RUN_BY_GENUS_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "run/report.h"
 #include "sample/model.h"
 

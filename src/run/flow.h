@@ -12,7 +12,7 @@
 #ifndef KH_RUN_FLOW_H
 #define KH_RUN_FLOW_H
 
-#include "backend/compute.h"
+#include "classify/compute.h"
 #include "base/order.h"
 #include "base/timing.h"
 #include "run/format.h"

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include "base/buf.h"
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "classify/kraken.h"
 #include "seqio/feed.h"
 #include "taxonomy/taxonomy.h"

@@ -3,12 +3,12 @@
  * the rule
  *
  * The command classify and the library (lib/kmerhash.h) both begin here; then both open a
- * kh_compute (backend/compute.h), whose queues take jobs.
+ * kh_compute (classify/compute.h), whose queues take jobs.
  */
 #ifndef KH_RUN_LOAD_H
 #define KH_RUN_LOAD_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 typedef struct kh_load_options {
 	const char *const *db;          /* paths of n databases, which are used as one */

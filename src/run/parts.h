@@ -10,7 +10,7 @@
 #ifndef KH_RUN_PARTS_H
 #define KH_RUN_PARTS_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "run/answers.h"
 
 typedef struct kh_parts kh_parts;

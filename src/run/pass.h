@@ -9,7 +9,7 @@
 #ifndef KH_RUN_PASS_H
 #define KH_RUN_PASS_H
 
-#include "backend/compute.h"
+#include "classify/compute.h"
 #include "run/format.h"
 #include "run/report.h"
 #include "run/sheet.h"

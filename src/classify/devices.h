@@ -1,6 +1,6 @@
 /* devices.h - which devices do the work of a command */
-#ifndef KH_BACKEND_DEVICES_H
-#define KH_BACKEND_DEVICES_H
+#ifndef KH_CLASSIFY_DEVICES_H
+#define KH_CLASSIFY_DEVICES_H
 
 #include <stddef.h>
 #include <stdint.h>

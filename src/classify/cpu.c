@@ -1,5 +1,5 @@
 #include <config.h>
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "classify/match.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "backend/compute.h"
+#include "classify/compute.h"
 
 #include <stdlib.h>
 #include "base/mem.h"

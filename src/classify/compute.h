@@ -5,10 +5,10 @@
  * It is opened once, for any number of runs. A worker uses its own queue only, for one run at a
  * time: it leaves a run when all tasks that it has submitted for it are done.
  */
-#ifndef KH_BACKEND_COMPUTE_H
-#define KH_BACKEND_COMPUTE_H
+#ifndef KH_CLASSIFY_COMPUTE_H
+#define KH_CLASSIFY_COMPUTE_H
 
-#include "backend/backend.h"
+#include "classify/backend.h"
 #include "translated/rule.h"
 
 typedef struct kh_compute {

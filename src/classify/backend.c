@@ -1,5 +1,5 @@
 #include <config.h>
-#include "backend/backend.h"
+#include "classify/backend.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #ifndef KH_BACKEND_H
 #define KH_BACKEND_H
 
-#include "backend/census.h"
-#include "backend/devices.h"
+#include "classify/census.h"
+#include "classify/devices.h"
 #include "classify/align.h"
 #include "classify/answer.h"
 #include "classify/distinct.h"

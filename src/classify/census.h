@@ -3,8 +3,8 @@
  *
  * Both are used by the queues of one engine, and closed before it.
  */
-#ifndef KH_BACKEND_CENSUS_H
-#define KH_BACKEND_CENSUS_H
+#ifndef KH_CLASSIFY_CENSUS_H
+#define KH_CLASSIFY_CENSUS_H
 
 #include "base/team.h"
 #include "classify/class.h"
