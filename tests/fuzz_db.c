@@ -18,7 +18,7 @@
 #include "classify/match.h"
 #include "load_tree.h"
 #include "packed.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum { GENOME = 6000, TARGETS = 3, N_TAXA = 6, STRIDE = 32,
        GENOME_BINS = (GENOME + STRIDE - 1) / STRIDE, OVER = 300,

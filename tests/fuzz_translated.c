@@ -12,7 +12,7 @@
 #include <string.h>
 #include "fuzz.h"
 #include "kmer/kmer.h"
-#include "text/text.h"
+#include "kmer/text.h"
 #include "translated/make.h"
 #include "translated/rule.h"
 

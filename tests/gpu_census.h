@@ -12,7 +12,7 @@
 #include "classify/match.h"
 #include "sample/classes.h"
 #include "sample/model.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum { SAMPLE_READS = 3000, FRAGMENTS = SAMPLE_READS + SAMPLE_READS / 2 + SAMPLE_READS, JOBS = 3,
        PARTS = 3, FEW = 40, FEW_TAXA = 2 };

@@ -5,7 +5,7 @@
 #include "gpu_queues.h"
 #include "gpu_references.h"
 #include "build/build.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum { TEXT_READS = 600 };
 

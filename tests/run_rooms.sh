@@ -7,7 +7,7 @@ rooms='
 	base
 	io kmer
 	seqio
-	taxonomy text
+	taxonomy
 	kraken2 translated
 	index
 	db

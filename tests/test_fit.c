@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include <string.h>
-#include "text/fit.h"
+#include "kmer/fit.h"
 
 enum { TEXT = 4096, TRIALS = 40000 };
 

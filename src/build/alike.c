@@ -1,5 +1,5 @@
 /*
- * alike.c - which strains have their text like a tile that is kept: text/text.h
+ * alike.c - which strains have their text like a tile that is kept: kmer/text.h
  *
  * Where a tile of another strain was left out, the tiles that it lies on take note of its taxon:
  * among those that are the same there, or among those that differ, which have alleles.  Of both
@@ -14,7 +14,7 @@
 #include "build/build_in.h"
 
 #include "base/mem.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* Of a tile: LCA + 1 of the strains that are the same, or 0, if the stretch's own one is alone; and
  * of those that differ, or 0. */

@@ -2,7 +2,7 @@
 #ifndef KH_BUILD_APART_H
 #define KH_BUILD_APART_H
 
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum {
 	KH_APART_PART = 8,      /* bases: where an insertion or a deletion may be */

@@ -62,7 +62,7 @@ struct taxa {
 	uint32_t *to;
 	/* the stretches of the targets that the database has */
 	kh_db_kept *kept;
-	uint32_t *alleles;              /* NULL, or of the text as it was read: text/text.h */
+	uint32_t *alleles;              /* NULL, or of the text as it was read: kmer/text.h */
 	struct kh_tile_strains *strains;        /* the same; by tile: alike.c */
 	uint64_t *tiles;                /* by target: its first tile, among those of all; */
 	uint32_t tile;                  /* bases of a tile */

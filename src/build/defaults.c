@@ -3,7 +3,7 @@
 #include "build/build.h"
 #include "build/limit.h"
 #include "index/seeds.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 uint32_t kh_default_k(uint64_t bases)
 {

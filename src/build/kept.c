@@ -5,7 +5,7 @@
 
 #include <string.h>
 #include "base/mem.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* --- alleles ----------------------------------------------------------------------------- */
 int kh_build_room_for_alleles(struct build *b, kh_err *err)

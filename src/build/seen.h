@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "base/msg.h"
 #include "kmer/kmer.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* One in four of those of a scheme: one k-mer in KH_SEEN_EACH. */
 enum {

@@ -31,7 +31,7 @@
 #include "base/threads.h"
 #include "build/apart.h"
 #include "build/seen.h"
-#include "text/fit.h"
+#include "kmer/fit.h"
 
 enum {
 	TILE = 128,             /* bases, or those of a bin, if there are more */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "taxonomy/lineage.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* Finds the taxid that headers and tables give for each sequence. */
 static int look_up(struct build *b, uint32_t *taxid, kh_err *err)

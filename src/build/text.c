@@ -14,7 +14,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/threads.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS };
 

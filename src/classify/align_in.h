@@ -3,7 +3,7 @@
  *
  * The rule finds how well species fit, and has the place of each mate, or part of a record, that it
  * counts.  Those of the species that a call rests on are looked at once more: a place is stretches
- * of the read on diagonals of the text, as the rule scored them (text/fit.h).  Neighbours are
+ * of the read on diagonals of the text, as the rule scored them (kmer/fit.h).  Neighbours are
  * joined by one gap, where most bases match, and so are the parts of a long record that follow one
  * another in the text.
  *

@@ -2,7 +2,7 @@
  * match.h - what a fragment is by the text of the references
  *
  * A feature of a read has bins in the index.  Where the text of a bin has the feature itself, the
- * read is laid along the text and compared (text/text.h); how well it fits scores the species.  So
+ * read is laid along the text and compared (kmer/text.h); how well it fits scores the species.  So
  * a feature in a wrong place costs a comparison, and not a wrong call, and one is enough.  Few
  * places are compared: those that, by the features they have, could be best.  The rule is in
  * kmerhash-method(7), its data flow and constants in match_rule.h; integers, and the best of each

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include "classify/match_sort.h"
 #include "classify/match_thin.h"
-#include "text/fit.h"
+#include "kmer/fit.h"
 
 /* --- candidates --------------------------------------------------------------------------- */
 /* Begins with a mate, of whose seeds those at `pos` were looked up. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
-#include "text/seen.h"
+#include "kmer/seen.h"
 
 int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err)
 {

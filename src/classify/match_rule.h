@@ -17,7 +17,7 @@
  *	            mate is crowded where a class has too many: then all seeds are looked up, and
  *	            the regions with most candidates are compared
  *	places      up to KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
- *	            has one of its seeds, the mate lies along it and is compared (text/text.h); only
+ *	            has one of its seeds, the mate lies along it and is compared (kmer/text.h); only
  *	            this reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;
  *	            a mate without a place is sought beside the other one; of a part, all species
@@ -38,7 +38,7 @@
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H
 
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* The rule's constants: kmerhash-method(7).  Those for short reads were chosen on reads of training
  * genomes (species and strains left out, 0 to 10 % from the reference), those for long ones on such

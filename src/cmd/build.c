@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "db/in_use.h"
 #include "io/paths.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 struct values {
 	const char *db, *base, *taxonomy, *scheme, *list, *device;

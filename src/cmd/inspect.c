@@ -16,7 +16,7 @@
 #include "page/known.h"
 #include "run/open.h"
 #include "run/report.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 struct values {
 	uint64_t threads;

@@ -22,7 +22,7 @@
 #include "kmer/sampling.h"
 #include "kraken2/format.h"
 #include "taxonomy/taxonomy.h"
-#include "text/text.h"
+#include "kmer/text.h"
 #include "translated/section.h"
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
@@ -33,7 +33,7 @@
 enum kh_section {
 	KH_SEC_INDEX,           /* lines and lists of 256 ranges: index/seeds.h */
 	KH_SEC_DIR,             /* kh_seed_range[256] */
-	KH_SEC_TEXT,            /* bases of the targets, and alleles: text/text.h; or 0, 0 */
+	KH_SEC_TEXT,            /* bases of the targets, and alleles: kmer/text.h; or 0, 0 */
 	KH_SEC_KEPT,            /* which they are: kh_db_kept */
 	KH_SEC_STRAINS,         /* kh_text_strains; it need not be there: 0, 0 */
 	KH_SEC_TAXA,            /* n_taxa of kh_db_taxon */

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "index/seeds.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* --- the index ------------------------------------------------------------------------- */
 int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "run/one_line.h"
 #include "run/select.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* --- the header --------------------------------------------------------------------- */
 /* May a read of the selection lie in this target?  It lies in the species that it is called. */

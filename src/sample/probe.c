@@ -19,7 +19,7 @@
 #include "classify/match.h"
 #include "db/join.h"
 #include "sample/logs.h"
-#include "text/fit.h"
+#include "kmer/fit.h"
 
 enum {
 	BASES = 4096,                   /* of a long read, before errors */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include "base/simd.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 const uint8_t kh_letter_of[64] = {
 	14, 13, 10, 16, 6, 7, 3, 5, 14, 14, 4, 16, 1, 0, 1, 0,

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
-#include "text/text.h"
+#include "kmer/text.h"
 
 #define KH_TAGS 28                      /* of a line */
 #define KH_KEY_GENERA 8                 /* of a family, at most, that have a key */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/threads.h"
-#include "text/text.h"
+#include "kmer/text.h"
 #include "translated/score.h"
 
 /* --- one genus -------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include "taxonomy/tree.h"
-#include "text/fit.h"
+#include "kmer/fit.h"
 #include "translated/look_up.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "taxonomy/tree.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 static uint64_t up_to_64(uint64_t bytes)
 {

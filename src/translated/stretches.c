@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "text/fit.h"
+#include "kmer/fit.h"
 
 /* Low bits of those of 32 bases that are unknown. */
 static uint64_t unknown_at(const kh_translated_input *in, uint64_t base)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum { LOAD = 24 };                     /* places a line, so that few lines overflow */
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "text/fit.h"
+#include "kmer/fit.h"
 #include "translated/score.h"
 
 enum {

@@ -1,9 +1,9 @@
 /* sum.h - the stretch of columns with the greatest sum: text.h   [HD] */
-#ifndef KH_TEXT_SUM_H
-#define KH_TEXT_SUM_H
+#ifndef KH_KMER_SUM_H
+#define KH_KMER_SUM_H
 
 #include <stdbool.h>
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* A sum over columns, which begins anew where it comes to 0, and the greatest one. */
 typedef struct kh_text_sum {

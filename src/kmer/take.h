@@ -1,9 +1,9 @@
 /* take.h - reads as they are compared, and their reverse complements: text.h   [HD] */
-#ifndef KH_TEXT_TAKE_H
-#define KH_TEXT_TAKE_H
+#ifndef KH_KMER_TAKE_H
+#define KH_KMER_TAKE_H
 
 #include <stdbool.h>
-#include "text/text.h"
+#include "kmer/text.h"
 
 /* Each bit of 32 as the low bit of a base. */
 static KH_HD uint64_t kh_text_spread(uint32_t amb)

@@ -4,11 +4,11 @@
  * The CPU, where it has SSE2, has a byte of a vector for each way to lie, and so finds which of
  * them kh_text_fit of fit.h need be asked about.
  */
-#ifndef KH_TEXT_ASIDES_H
-#define KH_TEXT_ASIDES_H
+#ifndef KH_KMER_ASIDES_H
+#define KH_KMER_ASIDES_H
 
 #include <stdbool.h>
-#include "text/text.h"
+#include "kmer/text.h"
 
 enum { KH_ASIDES = 2 * KH_END_ASIDE + 1 };
 

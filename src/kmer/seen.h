@@ -7,12 +7,12 @@
  * base that differs a sum becomes 2 greater at most.  So the best way of that place is tried, and
  * nearly always no other one could be better.
  */
-#ifndef KH_TEXT_SEEN_H
-#define KH_TEXT_SEEN_H
+#ifndef KH_KMER_SEEN_H
+#define KH_KMER_SEEN_H
 
 #include <string.h>
-#include "text/asides.h"
-#include "text/sum.h"
+#include "kmer/asides.h"
+#include "kmer/sum.h"
 
 enum {
 	KH_SEEN_WINDOWS = 96,           /* the first ones are kept */

@@ -1,13 +1,13 @@
 /* fit.h - reads compared with the references: text.h says how   [HD] */
-#ifndef KH_TEXT_FIT_H
-#define KH_TEXT_FIT_H
+#ifndef KH_KMER_FIT_H
+#define KH_KMER_FIT_H
 
 #include <stdbool.h>
-#include "text/asides.h"
-#include "text/seen.h"
-#include "text/sum.h"
-#include "text/take.h"
-#include "text/text.h"
+#include "kmer/asides.h"
+#include "kmer/seen.h"
+#include "kmer/sum.h"
+#include "kmer/take.h"
+#include "kmer/text.h"
 
 /* --- the best stretch ------------------------------------------------------------- */
 typedef struct kh_text_columns {
