@@ -6,7 +6,7 @@
 
 #include "inflate_files.h"
 
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "cuda/kernels/engine.h"
 #include "feed_harness.h"
 

@@ -13,9 +13,9 @@ rooms='
 	db
 	classify
 	sample
-	cuda/gpu cuda/kernels
-	cuda/engine cuda/inflate
-	cuda
+	cuda/kernels
+	cuda/inflate
+	cuda/engine
 	build run
 	lib page
 	merge bracken

@@ -6,7 +6,7 @@
 #include "test_gpu.h"
 
 #include "cuda/tables/comm.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "kmer/kmer.h"
 
 enum { MOST = 16, ROUNDS = 12 };

@@ -1,7 +1,7 @@
 /* test_gpu_inflate.c - gzip files of all kinds, inflated by a GPU that is there, and by the host */
 #include "parsed_files.h"
 
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 
 static int set_up(void **state)
 {

@@ -13,7 +13,7 @@
 #ifndef KH_CUDA_ENGINE_BATCH_H
 #define KH_CUDA_ENGINE_BATCH_H
 
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "cuda/kernels/engine.h"
 #include "cuda/kernels/tuning.h"
 

@@ -11,7 +11,7 @@
 #include "cuda/engine/batch.h"
 #include "cuda/engine/engine.h"
 #include "cuda/engine/stage.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "cuda/kernels/engine.h"
 
 /* A database, or one of several that are used as one, and where its index and its text begin among

@@ -6,7 +6,7 @@
 #define KH_CUDA_ENGINE_KRAKEN2_IN_H
 
 #include "cuda/engine/kraken2.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "cuda/kernels/kraken2.h"
 
 /* What a device has of it. */

@@ -3,7 +3,7 @@
 #define KH_CUDA_INFLATE_INFLATER_IN_H
 
 #include <pthread.h>
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "cuda/inflate/inflate.h"
 #include "io/inflater.h"
 

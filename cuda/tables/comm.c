@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/mem.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 
 #define SPIN 300e-6                     /* seconds: longer than most exchanges take */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include "cuda/tables/dtable.h"
 #include "cuda/tables/dtable_kernels.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 
 #define KHT_DCHUNKS  16
 #define KHT_DMEMBERS 64

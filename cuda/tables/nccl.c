@@ -10,7 +10,7 @@
 
 #include <nccl.h>
 #include <stdlib.h>
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "base/mem.h"
 
 #define PIECE ((size_t)1 << 30)         /* bytes of one message of NCCL's */

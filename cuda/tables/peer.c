@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 
 struct peers {
 	kh_gpu_comm c;

@@ -1,6 +1,6 @@
 /* runtime.c - devices and buffers, and the messages of failures (gpu.h) */
 #include <config.h>
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "cuda/engine/engine.h"
 #include "cuda/engine/kraken2.h"
-#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/gpu.h"
 #include "cuda/inflate/inflater.h"
 
 static const kh_backend kraken = {
