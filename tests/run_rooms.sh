@@ -18,7 +18,7 @@ rooms='
 	cuda/engine
 	build run
 	lib page
-	merge bracken
+	merge
 	cuda/tables
 	cuda/tables/bench cmd'
 cd "$KH_SRCDIR" || exit 1

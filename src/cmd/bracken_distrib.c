@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "bracken/distrib.h"
+#include "build/bracken.h"
 #include "build/references.h"
 #include "cmd/options.h"
 #include "db/kraken.h"

@@ -1,5 +1,5 @@
 /*
- * counts.h - N-mers of genomes by what they were called, and the table that Bracken reads
+ * bracken_counts.h - N-mers of genomes by what they were called, and the table that Bracken reads
  *
  * A genome is a taxon that sequences of the database have.  The table has a line for each taxon
  * called (0: unclassified N-mers), and in it, for each genome that has such N-mers, their number
@@ -8,11 +8,12 @@
  * whichever thread counted what, each count keeps the number of the first sequence that has such
  * an N-mer.
  */
-#ifndef KH_BRACKEN_COUNTS_H
-#define KH_BRACKEN_COUNTS_H
+#ifndef KH_BUILD_BRACKEN_COUNTS_H
+#define KH_BUILD_BRACKEN_COUNTS_H
 
+#include "base/buf.h"
 #include "base/numbers.h"
-#include "run/format.h"
+#include "taxonomy/taxonomy.h"
 
 typedef struct kh_pair_count {
 	uint32_t genome, called;        /* preorder numbers; KH_NO_TAXON: not classified */

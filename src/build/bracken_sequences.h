@@ -1,13 +1,13 @@
 /*
- * sequences.h - which target of a database a sequence of its references is
+ * bracken_sequences.h - which target of a database a sequence of its references is
  *
  * A database has the ids, the lengths and the digests of the sequences that it was made from, but
  * not the sequences.  So the user gives them once more.  The files may be in any order, but
  * sequences with the same id must be in the order of the build.  Whether they are the same is
  * known when all have been read.
  */
-#ifndef KH_BRACKEN_SEQUENCES_H
-#define KH_BRACKEN_SEQUENCES_H
+#ifndef KH_BUILD_BRACKEN_SEQUENCES_H
+#define KH_BUILD_BRACKEN_SEQUENCES_H
 
 #include "build/refs.h"
 #include "db/db.h"

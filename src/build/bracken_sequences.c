@@ -1,5 +1,5 @@
 #include <config.h>
-#include "bracken/sequences.h"
+#include "build/bracken_sequences.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

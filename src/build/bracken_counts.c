@@ -1,5 +1,5 @@
 #include <config.h>
-#include "bracken/counts.h"
+#include "build/bracken_counts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

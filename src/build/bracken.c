@@ -1,5 +1,5 @@
 #include <config.h>
-#include "bracken/distrib.h"
+#include "build/bracken.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/threads.h"
-#include "bracken/nmers.h"
-#include "bracken/sequences.h"
+#include "build/bracken_nmers.h"
+#include "build/bracken_sequences.h"
 #include "db/in_use.h"
 
 struct worker {

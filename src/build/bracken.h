@@ -1,5 +1,5 @@
 /*
- * distrib.h - makes the tables that Bracken needs: which calls the N-mers of a database's own
+ * bracken.h - makes the tables that Bracken needs: which calls the N-mers of a database's own
  * references get
  *
  *	blocks of sequence -> pieces, with N - 1 bases more -> N-mers of each length -> calls ->
@@ -12,10 +12,10 @@
  * on.  If 15 of them are called E. coli and 3 Escherichia, Bracken takes it that 3 in 18 reads of
  * this genome are called Escherichia.
  */
-#ifndef KH_BRACKEN_DISTRIB_H
-#define KH_BRACKEN_DISTRIB_H
+#ifndef KH_BUILD_BRACKEN_H
+#define KH_BUILD_BRACKEN_H
 
-#include "bracken/counts.h"
+#include "build/bracken_counts.h"
 #include "classify/compute.h"
 
 typedef struct kh_distrib_options {

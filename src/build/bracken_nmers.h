@@ -1,5 +1,5 @@
 /*
- * nmers.h - N-mers of references as the fragments of a job
+ * bracken_nmers.h - N-mers of references as the fragments of a job
  *
  * They are copied out of the sequence because a backend expects each fragment to begin at a word.
  *
@@ -7,8 +7,8 @@
  * them alone.  Most N-mers have the same features as the one that begins a base earlier: such a run
  * is classified once.  (With minhash, or if N-mers are longer than a segment, each is classified.)
  */
-#ifndef KH_BRACKEN_NMERS_H
-#define KH_BRACKEN_NMERS_H
+#ifndef KH_BUILD_BRACKEN_NMERS_H
+#define KH_BUILD_BRACKEN_NMERS_H
 
 #include "classify/backend.h"
 

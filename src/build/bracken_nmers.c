@@ -1,5 +1,5 @@
 #include <config.h>
-#include "bracken/nmers.h"
+#include "build/bracken_nmers.h"
 
 #include <stdlib.h>
 #include "base/mem.h"
