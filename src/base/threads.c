@@ -345,3 +345,28 @@ int kh_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
 	kh_monitor_free(m);
 	return rc;
 }
+
+struct each {
+	kh_each_fn *fn;
+	void *arg;
+	size_t n;
+	_Atomic size_t next;
+};
+
+static int each_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct each *e = arg;
+	int rc = KH_OK;
+
+	(void)worker;
+	for (size_t i; !rc && (i = e->next++) < e->n;)
+		rc = e->fn(e->arg, i, err);
+	return rc;
+}
+
+int kh_each(unsigned threads, size_t n, kh_each_fn *fn, void *arg, kh_err *err)
+{
+	struct each e = { fn, arg, n, 0 };
+
+	return kh_side_by_side(threads, each_worker, &e, err);
+}

@@ -66,6 +66,9 @@ int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_er
 /* The same under a monitor of its own, and on one thread at least: for threads that share nothing
  * but what they count, and so need not hear of it when one of them fails. */
 int kh_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
+/* fn(arg, i, err) for each i below n, by such threads, each of which takes the next. */
+typedef int kh_each_fn(void *arg, size_t i, kh_err *err);
+int kh_each(unsigned threads, size_t n, kh_each_fn *fn, void *arg, kh_err *err);
 /* As kh_threads_run, but the caller goes on beside them; join waits for them and gives the first
  * error. */
 typedef struct kh_threads kh_threads;

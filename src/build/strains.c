@@ -24,7 +24,6 @@
 #include <config.h>
 #include "build/build_in.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -70,7 +69,6 @@ struct sorting {
 	struct member *member;
 	struct species *species;
 	uint32_t n_species;
-	_Atomic uint32_t next;
 };
 
 /* One species while it is gone through. */
@@ -362,28 +360,17 @@ static int go_species(struct sorting *s, const struct species *x, kh_err *err)
 	return rc;
 }
 
-static int worker(void *arg, unsigned number, kh_err *err)
+static int sort_species(void *arg, size_t i, kh_err *err)
 {
 	struct sorting *s = arg;
-	int rc = KH_OK;
+	const struct species *x = &s->species[i];
+	const struct member *first = &s->member[x->first], *last = first + x->n - 1;
 
-	(void)number;
-	while (!rc) {
-		const uint32_t i = s->next++;
-
-		if (i >= s->n_species)
-			break;
-		const struct species *x = &s->species[i];
-		const struct member *first = &s->member[x->first], *last = first + x->n - 1;
-
-		if (x->n == 1)
-			first->kept[0] = KH_TILE_WHOLE;
-		else if (!first->old)
-			memset(first->kept, KH_TILE_KEPT, (size_t)(first->bases / s->tile + 1));
-		if (last > first && !last->old)
-			rc = go_species(s, x, err);
-	}
-	return rc;
+	if (x->n == 1)
+		first->kept[0] = KH_TILE_WHOLE;
+	else if (!first->old)
+		memset(first->kept, KH_TILE_KEPT, (size_t)(first->bases / s->tile + 1));
+	return last > first && !last->old ? go_species(s, x, err) : KH_OK;
 }
 
 /* --- all of them ----------------------------------------------------------------------- */
@@ -461,7 +448,7 @@ int kh_build_keep(struct build *b, kh_err *err)
 	if (!rc)
 		rc = kh_build_keep_old(b, kept, tiles, s.tile, &n_old, err);
 	if (!rc && kept)
-		rc = kh_side_by_side(s.b->o->threads, worker, &s, err);
+		rc = kh_each(s.b->o->threads, s.n_species, sort_species, &s, err);
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
 		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != KH_TILE_WHOLE
 							  ? kept + tiles[i] : NULL, s.tile, err);

@@ -224,26 +224,22 @@ static int write_zeros(struct build *b, uint64_t n, kh_err *err)
 struct joining {
 	struct text *t;
 	uint64_t *all, words;
-	_Atomic uint64_t next;          /* chunk */
 };
 
-static int join_chunks(void *arg, unsigned worker, kh_err *err)
+static int join_chunk(void *arg, size_t i, kh_err *err)
 {
-	struct joining *j = arg;
+	const struct joining *j = arg;
 	struct text *t = j->t;
+	const uint64_t at = (uint64_t)i << CHUNK_BITS, left = j->words - at;
+	uint32_t *chunk = atomic_load(&t->chunk[i]);
+	const uint32_t *from = at < t->words ? (uint32_t *)t->all + at : chunk;
 
-	(void)worker, (void)err;
-	for (uint64_t i; (i = j->next++) << CHUNK_BITS < j->words;) {
-		const uint64_t at = i << CHUNK_BITS, left = j->words - at;
-		uint32_t *chunk = atomic_load(&t->chunk[i]);
-		const uint32_t *from = at < t->words ? (uint32_t *)t->all + at : chunk;
-
-		if (from)
-			memcpy(j->all + at / 2, from,
-			       (size_t)(left < CHUNK ? left : CHUNK) * sizeof *from);
-		atomic_store(&t->chunk[i], NULL);
-		free(chunk);
-	}
+	(void)err;
+	if (from)
+		memcpy(j->all + at / 2, from,
+		       (size_t)(left < CHUNK ? left : CHUNK) * sizeof *from);
+	atomic_store(&t->chunk[i], NULL);
+	free(chunk);
 	return KH_OK;
 }
 
@@ -255,7 +251,9 @@ int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err)
 
 	if (j.words > t->words) {
 		j.all = kh_pages((size_t)j.words * 4, err);
-		rc = j.all ? kh_side_by_side(b->o->threads, join_chunks, &j, err) : KH_ENOMEM;
+		rc = j.all ? kh_each(b->o->threads, (size_t)((j.words + CHUNK - 1) / CHUNK),
+				     join_chunk, &j, err)
+			   : KH_ENOMEM;
 		if (rc)
 			return rc;
 		kh_pages_free(t->all, (size_t)t->words * 4);

@@ -2,7 +2,6 @@
 #include "db/kraken.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,34 +150,26 @@ void kh_db_close_kraken(kh_db *db)
 }
 
 /* --- cells ------------------------------------------------------------------------ */
-struct checking {
-	const kh_db *db;
-	_Atomic uint64_t next;
-};
+enum { PIECE = 1 << 20 };
 
-static int check_worker(void *arg, unsigned worker, kh_err *err)
+static int check_piece(void *arg, size_t i, kh_err *err)
 {
-	enum { PIECE = 1 << 20 };
-	struct checking *c = arg;
-	const kh_k2_rule *r = &c->db->k2->rule;
-	uint64_t at;
+	const kh_db *db = *(const kh_db **)arg;
+	const kh_k2_rule *r = &db->k2->rule;
+	const uint64_t at = (uint64_t)i * PIECE;
+	const uint64_t end = r->capacity - at < PIECE ? r->capacity : at + PIECE;
+	const uint64_t bad = kh_k2_bad_cell(r, db->image, at, end);
 
-	(void)worker;
-	while ((at = atomic_fetch_add(&c->next, PIECE)) < r->capacity) {
-		const uint64_t end = r->capacity - at < PIECE ? r->capacity : at + PIECE;
-		const uint64_t bad = kh_k2_bad_cell(r, c->db->image, at, end);
-
-		if (bad < end)
-			return kh_fail(err, KH_EFORMAT, "%s: cell %" PRIu64 " has taxon %" PRIu32
-				       ", and the taxonomy has %" PRIu32 " nodes", c->db->path,
-				       bad, kh_k2_read(r, c->db->image, bad).value, r->n_nodes);
-	}
+	if (bad < end)
+		return kh_fail(err, KH_EFORMAT, "%s: cell %" PRIu64 " has taxon %" PRIu32
+			       ", and the taxonomy has %" PRIu32 " nodes", db->path,
+			       bad, kh_k2_read(r, db->image, bad).value, r->n_nodes);
 	return KH_OK;
 }
 
 int kh_db_check_kraken(const kh_db *db, unsigned threads, kh_err *err)
 {
-	struct checking c = { .db = db };
+	const uint64_t pieces = (db->k2->rule.capacity + PIECE - 1) / PIECE;
 
-	return kh_side_by_side(threads, check_worker, &c, err);
+	return kh_each(threads, (size_t)pieces, check_piece, &db, err);
 }

@@ -2,7 +2,6 @@
 #include "db/pages.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -93,7 +92,6 @@ struct copying {
 	const kh_db *db;
 	const kh_db_extent *section;
 	char *to;
-	_Atomic uint64_t next;          /* byte of the section */
 };
 
 int kh_db_read(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
@@ -118,21 +116,13 @@ int kh_db_read(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
 	return KH_OK;
 }
 
-static int copy_worker(void *arg, unsigned worker, kh_err *err)
+static int copy_piece(void *arg, size_t i, kh_err *err)
 {
-	struct copying *c = arg;
-	const kh_db_extent *e = c->section;
-	uint64_t at;
-	int rc = KH_OK;
+	const struct copying *c = arg;
+	const uint64_t at = (uint64_t)i * PIECE, left = c->section->bytes - at;
 
-	(void)worker;
-	while (!rc && (at = atomic_fetch_add(&c->next, PIECE)) < e->bytes) {
-		const uint64_t left = e->bytes - at;
-
-		rc = kh_db_read(c->db, c->to + at, (size_t)(left < PIECE ? left : PIECE),
-				e->at + at, err);
-	}
-	return rc;
+	return kh_db_read(c->db, c->to + at, (size_t)(left < PIECE ? left : PIECE),
+			  c->section->at + at, err);
 }
 
 int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads, kh_err *err)
@@ -140,7 +130,8 @@ int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads
 	const kh_db_extent *e = &db->h->section[s];
 	const size_t bytes = (size_t)e->bytes;
 	struct copying c = { .db = db, .section = e, .to = kh_pages(bytes, err) };
-	int rc = c.to ? kh_side_by_side(threads, copy_worker, &c, err) : KH_ENOMEM;
+	const size_t pieces = (bytes + PIECE - 1) / PIECE;
+	int rc = c.to ? kh_each(threads, pieces, copy_piece, &c, err) : KH_ENOMEM;
 
 	if (rc) {
 		kh_pages_free(c.to, bytes);

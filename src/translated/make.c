@@ -241,32 +241,6 @@ static int make_genera(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* --- threads ---------------------------------------------------------------------------- */
-struct each {
-	kh_each_fn *fn;
-	void *arg;
-	size_t n;
-	_Atomic size_t next;
-};
-
-static int each_worker(void *arg, unsigned worker, kh_err *err)
-{
-	struct each *e = arg;
-	int rc = KH_OK;
-
-	(void)worker;
-	for (size_t i; !rc && (i = e->next++) < e->n;)
-		rc = e->fn(e->arg, i, err);
-	return rc;
-}
-
-int kh_translated_each(size_t n, unsigned threads, kh_each_fn *fn, void *arg, kh_err *err)
-{
-	struct each e = { fn, arg, n, 0 };
-
-	return kh_side_by_side(threads, each_worker, &e, err);
-}
-
 /* --- all of them ------------------------------------------------------------------------ */
 static int find_genera(kh_translated_made *m, const kh_translated_input *in, kh_err *err)
 {
@@ -395,12 +369,7 @@ static int join(kh_translated_made *m, kh_err *err)
 	m->block = kh_array_large((size_t)(m->codons / KH_CODON_BLOCK) + 1, sizeof *m->block, err);
 	if (!m->key || !m->stretch || !m->block)
 		return KH_ENOMEM;
-	return kh_translated_each(m->head.genera, m->in->threads, join_genus, m, err);
-}
-
-static int table_range(void *arg, size_t range, kh_err *err)
-{
-	return kh_table_range(arg, range, err);
+	return kh_each(m->in->threads, m->head.genera, join_genus, m, err);
 }
 
 /* Of a database that has not the text, the section has the codons. */
@@ -426,7 +395,7 @@ static int make(kh_translated_made *m, kh_err *err)
 	if ((rc = find_genera(m, m->in, err)) ||
 	    (rc = kh_side_by_side(threads, make_genera, &all, err)) ||
 	    (rc = number_codons(m, err)) || (rc = join(m, err)) || (rc = make_text(m, err)) ||
-	    (rc = kh_translated_each(KH_TRANSLATED_RANGES, threads, table_range, m, err)) ||
+	    (rc = kh_each(threads, KH_TRANSLATED_RANGES, kh_table_range, m, err)) ||
 	    (rc = kh_thresholds_make(m, err)))
 		return rc;
 	return kh_table_make(m, err);

@@ -131,7 +131,7 @@ void kh_read_codons(const kh_translated_made *m, uint32_t codon, uint32_t n, uin
 
 /* Sorts the keys of a range, equal ones by their places, notes those that two genera share, and
  * keeps those that one genus has, or a few of one family, each with its lowest place in each. */
-int kh_table_range(kh_translated_made *m, size_t range, kh_err *err);
+int kh_table_range(void *made, size_t range, kh_err *err);      /* of a kh_translated_made */
 /* Of the keys that are kept, makes the table. */
 int kh_table_make(kh_translated_made *m, kh_err *err);
 
@@ -139,9 +139,5 @@ int kh_table_make(kh_translated_made *m, kh_err *err);
 int kh_shared_find(kh_translated_made *m, kh_range_made *r, kh_err *err);
 /* Raises the thresholds of genera by these. */
 int kh_thresholds_make(kh_translated_made *m, kh_err *err);
-
-/* fn(arg, i, err) for i from 0 to n - 1, by several threads. */
-typedef int kh_each_fn(void *arg, size_t i, kh_err *err);
-int kh_translated_each(size_t n, unsigned threads, kh_each_fn *fn, void *arg, kh_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/threads.h"
 #include "kmer/text.h"
 
 enum { LOAD = 24 };                     /* places a line, so that few lines overflow */
@@ -77,8 +78,9 @@ static void keep_own(kh_translated_made *m, kh_range_made *r)
 	r->end = kept;
 }
 
-int kh_table_range(kh_translated_made *m, size_t range, kh_err *err)
+int kh_table_range(void *made, size_t range, kh_err *err)
 {
+	kh_translated_made *m = made;
 	kh_range_made *r = &m->range[range];
 	int rc = sort_range(m, r, err);
 
@@ -238,7 +240,7 @@ int kh_table_make(kh_translated_made *m, kh_err *err)
 	m->place = kh_array_large((size_t)kh_translated_place_bytes(n, m->head.bits), 1, err);
 	if (!m->line || !m->place)
 		return KH_ENOMEM;
-	rc = kh_translated_each(n / PLACES + 2, m->in->threads, make_part, m, err);
+	rc = kh_each(m->in->threads, n / PLACES + 2, make_part, m, err);
 	for (uint32_t i = 0; db_bases && i < m->head.genera; i++)
 		m->genus[i].family = m->made[i].family;
 	return rc;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/threads.h"
 #include "kmer/fit.h"
 #include "translated/score.h"
 
@@ -138,7 +139,7 @@ static int sort_shared(struct asking *a, kh_err *err)
 {
 	const unsigned threads = a->m->in->threads;
 	size_t at = 0;
-	int rc = kh_translated_each(KH_TRANSLATED_RANGES, threads, count_shared, a, err);
+	int rc = kh_each(threads, KH_TRANSLATED_RANGES, count_shared, a, err);
 
 	for (uint32_t i = 0; i < a->m->head.genera; i++) {
 		const size_t n = a->end[i];
@@ -149,7 +150,7 @@ static int sort_shared(struct asking *a, kh_err *err)
 	a->key = kh_array_large(at, sizeof *a->key, err);
 	if (!rc && !a->key)
 		rc = KH_ENOMEM;
-	return rc ? rc : kh_translated_each(KH_TRANSLATED_RANGES, threads, join_shared, a, err);
+	return rc ? rc : kh_each(threads, KH_TRANSLATED_RANGES, join_shared, a, err);
 }
 
 /* --- tiles ----------------------------------------------------------------------------- */
@@ -373,7 +374,7 @@ int kh_thresholds_make(kh_translated_made *m, kh_err *err)
 	if (a.end && a.threshold)
 		rc = sort_shared(&a, err);
 	if (!rc)
-		rc = kh_translated_each(n, m->in->threads, ask_genus, &a, err);
+		rc = kh_each(m->in->threads, n, ask_genus, &a, err);
 	for (uint32_t i = 0; i < n && !rc; i++)
 		raise_genus(&m->genus[i], a.threshold[i]);
 	free(a.key);
