@@ -122,6 +122,7 @@ typedef struct kh_build_estimate {
 
 typedef struct kh_build_summary {
 	kh_db_header header;            /* as written; zeros after a dry run */
+	uint32_t species;               /* of the targets, as inspect counts them */
 	kh_build_estimate estimate;
 	double seconds_read, seconds_map, seconds_write;
 } kh_build_summary;

@@ -73,6 +73,7 @@ static void describe(struct build *b)
 	h->sequences = b->refs.n;
 	h->unmapped = b->refs.n - b->taxa.n_targets;
 	h->n_targets = b->taxa.n_targets;
+	b->sum->species = b->taxa.bins.bins.n_species;
 	h->n_taxa = b->taxa.tax->n;
 	count_features(b, h);
 	h->unmapped_bases = base ? base->unmapped_bases : 0;

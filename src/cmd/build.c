@@ -257,9 +257,9 @@ static void tell(const kh_build_summary *s)
 	double t = kh_cmd_seconds();
 
 	kh_log(KH_INFO,
-	       "%" PRIu32 " target%s, %" PRIu64 " bases, %" PRIu32 " tax%s; %s k = %u; %" PRIu64
-	       " features, %" PRIu64 " locations, %" PRIu64 " bytes",
-	       h->n_targets, kh_plural(h->n_targets), h->bases, h->n_taxa,
+	       "%" PRIu32 " sequence%s of %" PRIu32 " species, %" PRIu64 " bases, %" PRIu32
+	       " tax%s; %s k = %u; %" PRIu64 " features, %" PRIu64 " locations, %" PRIu64 " bytes",
+	       h->n_targets, kh_plural(h->n_targets), s->species, h->bases, h->n_taxa,
 	       h->n_taxa == 1 ? "on" : "a",
 	       h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sampling.k, h->features,
 	       h->locations, h->file_bytes);

@@ -50,7 +50,7 @@ static int run(const kh_command *c, int argc, char **argv)
 		if (!v.quiet) {
 			kh_cmd_print(db->path, strlen(db->path));
 			printf(": sound (%" PRIu64 " bytes, %" PRIu64 " features, %" PRIu32
-			       " targets)\n", db->bytes, db->h->features, db->h->n_targets);
+			       " sequences)\n", db->bytes, db->h->features, db->h->n_targets);
 		}
 		kh_db_close(db);
 	}
