@@ -113,6 +113,14 @@ for dir in blanks blanks2; do
 	check "$dir: the table has no taxa" [ "$(cut -f 3,5- $dir/results/taxa.tsv | tr '\t\n' ' ;')" = "name empty n pairs;unclassified 0 1 0;root 0 0 0;" ]
 done
 rm bin/multiqc; dir=blank
+if command -v multiqc >/dev/null; then
+	skip "no MultiQC: said before the first job" "there is one"
+else
+	folder early; dir=early
+	early() { ! snake --config multiqc=true && says 'multiqc is not in PATH.*`multiqc`' && [ ! -e early/resources ]; }
+	check "no MultiQC: said before the first job" early
+	dir=blank
+fi
 check "a blank sample: a table without rows" test "$(cut -f 1,2,7 blank/results/bracken/blank.bracken)" = "name	taxonomy_id	fraction_total_reads"
 [ ! -e bin/bracken ] || rm bin/bracken
 dir=run

@@ -5,7 +5,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import time
+
+from snakemake.exceptions import WorkflowError
 
 validate(config, schema="../schemas/config.schema.yaml")
 
@@ -232,6 +235,26 @@ if BRACKEN and "references" not in config:
 
 # The rest needs Python or MultiQC, which an image of kmerhash has not.
 CONTAINER = config["container"] or None
+
+
+# Programs beside kmerhash, by the rule that runs each.
+PROGRAMS = {"multiqc": "multiqc", "krona": "ktImportText", "bracken": "bracken"}
+
+
+def check_programs():
+    """Fails before the first job if PATH has not a program that one of the last jobs needs."""
+    settings = getattr(workflow, "deployment_settings", None)  # Snakemake 8 and later
+    deployed = settings.deployment_method if settings else []
+    if getattr(workflow, "use_conda", any("conda" in str(by).lower() for by in deployed)):
+        return
+    rules_to_run = {job.rule.name for job in workflow.persistence.dag.needrun_jobs()}
+    missing = [
+        f"{program} is not in PATH, and the configuration asks for it (`{rule}`)"
+        for rule, program in PROGRAMS.items()
+        if rule in rules_to_run and not shutil.which(program)
+    ]
+    if missing:
+        raise WorkflowError("; ".join(missing))
 
 
 def options_of(option, paths):
