@@ -117,7 +117,7 @@ if command -v multiqc >/dev/null; then
 	skip "no MultiQC: said before the first job" "there is one"
 else
 	folder early; dir=early
-	early() { ! snake --config multiqc=true && says 'multiqc is not in PATH.*`multiqc`' && [ ! -e early/resources ]; }
+	early() { ! snake --configfile "$t/early/config/config.yaml" "$t/local/multiqc.yaml" && says 'multiqc is not in PATH.*`multiqc`' && [ ! -e early/resources ]; }
 	check "no MultiQC: said before the first job" early
 	dir=blank
 fi
