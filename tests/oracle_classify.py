@@ -56,7 +56,7 @@ def line_of(db, name, mates, taxon, features, hits):
 class Rule:
     """All constants of the rule stand here."""
     WHOLE, PART, ENDS, BEYOND, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 2, 8, 14, 6, 64
-    SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 64
+    SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 16
     SPAN, APART, PART_SCORE = 1008, 20, 20
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128

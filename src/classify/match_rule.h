@@ -65,7 +65,7 @@ enum {
 	KH_MATCH_COVER = 4,             /* thin database: one base in so many lies in a seed */
 
 	/* Which species are candidates of the sample pass: */
-	KH_MATCH_SLACK = 64,            /* within a part, a score not farther below the best */
+	KH_MATCH_SLACK = 16,            /* within a part, a score not farther below the best */
 	KH_MATCH_REACH = 3,             /* mismatches more than the best has, at most */
 	/* twice that in scores; with alleles a call compares the places of such a bound, too */
 	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
