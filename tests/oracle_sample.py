@@ -564,6 +564,22 @@ class Sample:
             f.shapes = [f.shapes[0]] + f.shapes
             f.weights = [weight, f.weights[0] - weight, f.weights[1]]
 
+    def give_back(self):
+        """What ties gave a species is its own all the same where no species of the family is missing"""
+        own, borne, refuted, total = Counter(), Counter(), Counter(), Counter()
+        for s, f in self.fits.items():
+            family = self.family(s)
+            total[family] += f.short
+            refuted[family] += 0 if f.stands else f.short
+            first = sum(w for d, w in zip(f.shapes, f.weights) if d == f.shapes[0]) if f.stands else 0
+            own[family] += f.short * first >> 20
+            borne[family] += (self.borne.get(s, 0) or f.short) * first >> 20
+        for s, f in self.fits.items():
+            x = self.family(s)
+            if 65536 * refuted[x] < 2048 * total[x] and 10 * borne[x] >= 9 * own[x] and \
+                    len(f.shapes) == 3 and f.shapes[0] == f.shapes[1]:
+                f.shapes, f.weights = f.shapes[1:], [f.weights[0] + f.weights[1], f.weights[2]]
+
     def is_steady(self, s, f):
         return self.verdict[s] in THERE and not f.few and len(f.shapes) == 2 and self.lies_over(s, 768) and \
             (f.weights[0] >= EVEN or (f.weights[0] >= ONE // 10 * 7 and D[f.shapes[0]] >= 3))
@@ -1170,6 +1186,7 @@ def main(args):
                 sys.exit("line %d is    %s\nand should be %s" % (number, line, want))
         if got.readline():
             sys.exit("more lines than fragments")
+    sample.give_back()
     check_profile(sample, profile)
     if page:
         check_page(sample, page)

@@ -292,6 +292,49 @@ static void test_limit(void **state)
 	assert_int_equal(kh_fit_first(&p.fit), before.weight[0]);
 }
 
+/* It is given back where another species bears out more, but not where one is a relative's, or a
+ * species is alone in its family. */
+static void test_give_back(void **state)
+{
+	static const struct {
+		uint64_t borne;         /* of the other species, in halves of what it has */
+		uint32_t family;
+		bool own, given;
+	} cases[] = {
+		{ 3, 0, true, true },
+		{ 2, 0, true, false },
+		{ 3, 0, false, false },
+		{ 3, 1, true, false },
+	};
+	uint64_t many[KH_CELLS] = { 0 };
+	kh_presence p[2] = { { .refuted = false }, { .refuted = false } };
+	uint32_t family[2] = { 0, 0 };
+	kh_taxonomy tax = { .n = 2 };
+	const kh_db db = { .tax = &tax };
+	const kh_model_input in = { .db = &db };
+	kh_model m = { .at = p, .n = 2 };
+	const kh_work w = { .in = &in, .m = &m, .family = family };
+	kh_fit before;
+	kh_err err;
+
+	(void)state;
+	make_shapes(40);
+	add_fragments(many, 0, 300);
+	add_fragments(many, KH_JUNK, 100);
+	kh_fit_make(&before, &shapes, many);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		p[0].fit = p[1].fit = before;
+		p[0].cover.borne = before.total / 2;
+		p[1].cover.borne = before.total * cases[i].borne / 2;
+		p[1].fit.own = cases[i].own;
+		family[1] = cases[i].family;
+		kh_cover_limit(&p[0]);
+		assert_int_equal(kh_cover_give_back(&w, &err), 0);
+		assert_int_equal(p[0].fit.weight[0] == before.weight[0], cases[i].given);
+		assert_int_equal(p[0].fit.n, cases[i].given ? before.n : 3);
+	}
+}
+
 /* --- lengths ---------------------------------------------------------------------- */
 static void test_numbered_on(void **state)
 {
@@ -438,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_fit_even),     cmocka_unit_test(test_fit_pair),
 		cmocka_unit_test(test_fit_near_pair), cmocka_unit_test(test_fit_even_pair),
 		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_give_back),
 		cmocka_unit_test(test_numbered_on),
 		cmocka_unit_test(test_very_many_species),
 	};

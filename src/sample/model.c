@@ -361,7 +361,8 @@ static int work(kh_work *w, kh_err *err)
 		return rc;
 	for (uint32_t i = 0; i < w->m->n; i++)
 		kh_cover_limit(&w->m->at[i]);
-	return decide_all(w, err);
+	rc = decide_all(w, err);
+	return rc ? rc : kh_cover_give_back(w, err);
 }
 
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)

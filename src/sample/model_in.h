@@ -205,6 +205,9 @@ void kh_cover_rescue(const kh_work *w, kh_presence *p);
 /* Leaves a species no more of its own than those bear out that are its alone: what ties gave it
  * beyond that is a relative's, as near as it. */
 void kh_cover_limit(kh_presence *p);
+/* When calls are decided: gives it back in families that no species is missing from.  What ties
+ * gave one species there, another one lacks. */
+int kh_cover_give_back(const kh_work *w, kh_err *err);
 /* Is what is called a species all its own, as its verdict stands? */
 bool kh_cover_is_steady(const kh_presence *p);
 /* Refutes species of whose long fragments too few are told, and makes w->told; with w->probe. */
