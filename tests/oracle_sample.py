@@ -8,6 +8,7 @@ without --sample-pass.
 Distinct features are an estimate, and are passed over.
 """
 import csv
+import functools
 import gzip
 import json
 import math
@@ -986,7 +987,13 @@ class Sample:
             return float(self.clade(self.final, s))
         seen = sum(x * self.shapes.seen[f.shapes[0]][cell // 32] for cell, x in self.cells[s].items())
         seen = seen // f.n if f.n else 65536
-        return total + (f.own * 256.0 / seen if seen else 0)
+        return total + (self.more * (f.own * 256.0 / seen) if seen else 0)
+
+    @functools.cached_property
+    def more(self):
+        """As many more than species were given were shared"""
+        given = sum(f.n / 256.0 for f in self.fits.values())
+        return max(1, sum(self.classes.values()) / given) if given else 1
 
     def weight(self, s, reads):
         """The bases of a species that is there"""

@@ -22,10 +22,12 @@ struct sum {
 	double many[2];
 };
 
-/* What is known of each species' references. */
-struct lengths {
+/* What is known of each species' references, and how many times as many fragments were shared as
+ * species were given. */
+struct known {
 	uint64_t *stretches;
 	bool *part;
+	double more;
 };
 
 static bool is_there(const kh_presence *p)
@@ -42,9 +44,22 @@ static enum kh_detected detected_of(const kh_presence *p)
 	return p->verdict == KH_TOO_FEW ? KH_NOT_JUDGED : KH_NOT_DETECTED;
 }
 
-/* The reads of a species are its own fragments that were seen, divided by the share of them that
- * can be seen.  With too few to be judged they are those that were called. */
-static double reads_of(const struct sum *s)
+/* Sharing drops small shares of fragments, so species are given less than there is. */
+static double more_of(const kh_db *db, const kh_model *m)
+{
+	double shared = 0, given = 0;
+
+	for (uint32_t t = 0; t <= db->tax->n; t++)
+		shared += (double)m->first[t];
+	for (uint32_t i = 0; i < m->n; i++)
+		given += (double)m->at[i].fit.total / 256.0;
+	return given > 0 && shared > given ? shared / given : 1;
+}
+
+/* The reads of a species are its own fragments that were seen, and its part of what was dropped,
+ * divided by the share of them that can be seen.  With too few to be judged they are those that
+ * were called. */
+static double reads_of(const struct sum *s, double more)
 {
 	const kh_presence *p = s->presence;
 
@@ -52,7 +67,7 @@ static double reads_of(const struct sum *s)
 		return (double)s->final;
 	if (!p || p->seen == 0)
 		return (double)s->direct;
-	return (double)s->direct + (double)kh_presence_own(p) * 256.0 / (double)p->seen;
+	return (double)s->direct + more * ((double)kh_presence_own(p) * 256.0 / (double)p->seen);
 }
 
 /* The share of the genome that reads cover which lie as evenly as these do. */
@@ -63,7 +78,7 @@ static double covered_by(const kh_presence *p, double bases, double genome)
 	return (even < 1 ? even : 1) * -expm1(-bases / genome);
 }
 
-static void add_species(const kh_profile *p, const kh_results *r, const struct lengths *l,
+static void add_species(const kh_profile *p, const kh_results *r, const struct known *l,
 			uint32_t t, struct sum *s)
 {
 	const double fragments = r->sum.fragments > 0 ? (double)r->sum.fragments : 1;
@@ -72,7 +87,7 @@ static void add_species(const kh_profile *p, const kh_results *r, const struct l
 	const double stretch = KH_STRETCH * (double)p->db->h->sampling.stride;
 
 	s->detected = detected_of(s->presence);
-	s->reads = reads_of(s);
+	s->reads = reads_of(s, l->more);
 	s->covered = covered_by(s->presence, s->reads * each, (double)l->stretches[t] * stretch);
 	s->weight = is_there(s->presence) ? s->reads * each : 0;
 	s->whole = l->part[t] ? 0 : s->weight;
@@ -116,7 +131,7 @@ static void add_like(struct sum *above, const struct sum *s)
 			above->n_like++;
 }
 
-static void add_up(const kh_profile *p, const kh_results *r, const struct lengths *l, struct sum *s)
+static void add_up(const kh_profile *p, const kh_results *r, const struct known *l, struct sum *s)
 {
 	const kh_taxonomy *tax = p->db->tax;
 	const kh_pass_result *x = kh_pass_result_of(r->pass);
@@ -212,7 +227,7 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
 static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
-		     const struct lengths *l, kh_err *err)
+		     const struct known *l, kh_err *err)
 {
 	const uint64_t *translated = kh_pass_result_of(of->pass)->translated;
 	const kh_taxonomy *tax = p->db->tax;
@@ -251,8 +266,9 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 {
 	const uint32_t n = db->tax->n;
 	struct sum *s = kh_array(n, sizeof *s, err);
-	const struct lengths l = { kh_array(n, sizeof *l.stretches, err),
-				   kh_array(n, sizeof *l.part, err) };
+	const struct known l = { kh_array(n, sizeof *l.stretches, err),
+				 kh_array(n, sizeof *l.part, err),
+				 more_of(db, kh_pass_result_of(r->pass)->model) };
 	int rc = KH_ENOMEM;
 
 	*p = (kh_profile) { .db = db, .fragments = r->sum.fragments };
