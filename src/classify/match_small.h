@@ -54,15 +54,6 @@ static KH_HD bool kh_small_fits(uint32_t a, uint32_t b)
 }
 
 /* --- bits ------------------------------------------------------------------------------- */
-static KH_HD uint32_t kh_lowest_bit(uint32_t x)
-{
-#ifdef __CUDA_ARCH__
-	return (uint32_t)__ffs((int)x) - 1;
-#else
-	return (uint32_t)__builtin_ctz(x);
-#endif
-}
-
 static KH_HD uint32_t kh_count_bits(uint32_t x)
 {
 #ifdef __CUDA_ARCH__

@@ -77,7 +77,7 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 		const uint32_t word = i / 32 * 32, left = c.to - word;
 		const uint64_t x = kh_text_wrong(l, at, i) & kh_text_first(left < 32 ? left : 32);
 
-		kh_text_add_word(&s, &done, word, x | x << 1);
+		kh_text_add_bits(&s, &done, word, kh_text_join(x));
 	}
 #endif
 	if (done < c.to)

@@ -63,4 +63,18 @@ static KH_HD void kh_text_add_word(kh_text_sum *s, uint32_t *done, uint32_t word
 	}
 }
 
+/* The same of a word with a bit for each column. */
+static KH_HD void kh_text_add_bits(kh_text_sum *s, uint32_t *done, uint32_t word, uint32_t x)
+{
+	while (x != 0) {
+		const uint32_t first = kh_lowest_bit(x), behind = x + (x & (0 - x));
+		const uint32_t end = behind != 0 ? kh_lowest_bit(behind) : 32;
+
+		kh_text_add_matches(s, *done, word + first);
+		kh_text_add_mismatches(s, word + first, end - first);
+		*done = word + end;
+		x &= behind;
+	}
+}
+
 #endif

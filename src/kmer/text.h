@@ -91,6 +91,30 @@ static KH_HD uint32_t kh_text_lowest(uint64_t x)
 #endif
 }
 
+/* The number of the lowest bit of x, which is not 0. */
+static KH_HD uint32_t kh_lowest_bit(uint32_t x)
+{
+#ifdef __CUDA_ARCH__
+	return (uint32_t)__ffs((int)x) - 1;
+#else
+	return (uint32_t)__builtin_ctz(x);
+#endif
+}
+
+/* The low bits of 32 bases, side by side: a GPU takes several instructions for 64 bits. */
+static KH_HD uint32_t kh_text_join(uint64_t x)
+{
+	uint32_t half[2] = { (uint32_t)x, (uint32_t)(x >> 32) };
+
+	for (int i = 0; i < 2; i++) {
+		half[i] = (half[i] | half[i] >> 1) & UINT32_C(0x33333333);
+		half[i] = (half[i] | half[i] >> 2) & UINT32_C(0x0f0f0f0f);
+		half[i] = (half[i] | half[i] >> 4) & UINT32_C(0x00ff00ff);
+		half[i] = (half[i] | half[i] >> 8) & UINT32_C(0x0000ffff);
+	}
+	return half[0] | half[1] << 16;
+}
+
 /* A read, 32 bases a word, the first in the lowest bits; zeros behind the last one. */
 typedef struct kh_oriented {
 	uint64_t base[KH_TEXT_WORDS];
