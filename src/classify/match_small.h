@@ -89,10 +89,15 @@ static KH_HD uint64_t kh_small_key(const kh_mate *a, uint32_t pos, uint32_t k)
 /* A bit for each slot of a line with this tag; free ones have tag 0. */
 static KH_HD uint32_t kh_small_slots(const void *line, uint32_t tag, uint32_t slots)
 {
-	const uint32_t low = UINT32_C(0x7f7f7f7f), *tags = (const uint32_t *)line;
+	const uint32_t low = UINT32_C(0x7f7f7f7f);
 	uint32_t equal = 0;
+#ifdef __CUDA_ARCH__
+	const uint4 four = *(const uint4 *)line;        /* at once: a line begins at 64 bytes */
+	const uint32_t tags[4] = { four.x, four.y, four.z, four.w };
+#else
+	const uint32_t *tags = (const uint32_t *)line;
+#endif
 
-	KH_ROLLED
 	for (int i = 0; i < 4; i++) {
 		/* the high bit of each byte that is equal, and from these four bits */
 		const uint32_t x = tags[i] ^ tag * UINT32_C(0x01010101);
