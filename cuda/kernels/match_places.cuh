@@ -283,6 +283,15 @@ __device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_reg
 }
 
 /* --- many regions at once -------------------------------------------------------------- */
+/* As kh_places_have, of one place. */
+__device__ bool lies(const kh_match_db *db, const kh_spot *p, const kh_stands *f, uint32_t bin)
+{
+	const int64_t stride = db->sampling.stride, from = bin * stride;
+	const int64_t here = kh_place_at(p) + f->at[kh_place_strand(p)];
+
+	return here >= from && here < from + stride && kh_match_in_target(db, p->target, bin);
+}
+
 /* Where the text of a region has the mate, for the region's lane: the number of places, or 2 if
  * there are more than one; *p: the only one, compared. */
 __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_region *r,
@@ -297,7 +306,7 @@ __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_r
 		const uint32_t bin = kh_candidate_bin(c);
 		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
 
-		if (n == 1 && kh_short_lies(m->db, p->number, p->target, &x, bin))
+		if (n == 1 && lies(m->db, p, &x, bin))
 			continue;
 		const uint32_t more = kh_short_look(m->db, &x, mate, bin, &p->number);
 

@@ -125,10 +125,11 @@ static KH_HD bool kh_short_begin(kh_short_way *w, kh_short_rooms *r, const uint3
 	if (candidates == UINT32_MAX)
 		return kh_short_stop(w, KH_SHORT_LEFT);
 	kh_text_read(r->read, a->bases, a->amb, a->at, a->len);
+	kh_short_order(r, n, k, a->len, w->all);
 	w->regions = kh_short_regions(w->db, r, a->len, candidates, known);
 	w->all = a->asked == a->seeds;
 	kh_short_keep(r, w->regions, list);
-	f->unseen = kh_short_loss(r->pos, known, k, a->len);
+	f->unseen = kh_short_loss(r, known);
 	return true;
 }
 
@@ -140,7 +141,7 @@ static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, kh_small_job *j, 
 	kh_mate *a = &j->s.mate[mate];
 	kh_short_rooms r;
 	kh_short_way w = { db, &r, &j->s, mate, 0, UINT32_MAX, 0, 0, 0, 0, all,
-			   { 0, { 0 }, { 0 } }, KH_SHORT_DONE };
+			   { 0, 0, { 0 }, { 0 }, { 0 } }, KH_SHORT_DONE };
 
 	has = has && kh_short_begin(&w, &r, j->mark, a, list, f);
 	kh_short_go(&w, has, f, shared);

@@ -15,6 +15,10 @@ typedef struct kh_short_rooms {
 	uint16_t pos[KH_SHORT_SEEDS];
 	uint16_t region[KH_SHORT_CANDIDATES];   /* its loss << 8 | its number */
 	uint8_t from[KH_SHORT_CANDIDATES + 1];
+	uint8_t behind[KH_SHORT_SEEDS];         /* of each seed, the first one that begins behind
+						 * it, if some overlap */
+	uint32_t edge;                          /* seeds at an end of the mate, as bits */
+	bool overlap;
 } kh_short_rooms;
 
 /* --- seeds ------------------------------------------------------------------------------ */
@@ -109,20 +113,36 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 }
 
 /* --- regions ---------------------------------------------------------------------------- */
-/* As kh_match_loss, of seeds that are missing. */
-static KH_HD uint32_t kh_short_loss(const uint16_t *pos, uint32_t missing, uint32_t k, uint32_t len)
+/* Which of n seeds overlap, and which are at an end of the mate. */
+static KH_HD void kh_short_order(kh_short_rooms *r, uint32_t n, uint32_t k, uint32_t len,
+				 bool overlap)
 {
-	uint32_t loss = 0, next = 0;
-
-	for (; missing; missing &= missing - 1) {
-		const uint32_t at = pos[kh_lowest_bit(missing)];
-
-		if (at < next)
-			continue;
-		next = at + k;
-		loss += at == 0 || next == len ? 1 : 2;
+	r->overlap = overlap;
+	r->edge = 0;
+	if (n > 0)
+		r->edge = (uint32_t)(r->pos[0] == 0) |
+			  (uint32_t)(r->pos[n - 1] + k == len) << (n - 1);
+	KH_ROLLED
+	for (uint32_t i = 0, j = 0; overlap && i < n; i++) {
+		while (j < n && r->pos[j] < r->pos[i] + k)
+			j++;
+		r->behind[i] = (uint8_t)j;
 	}
-	return loss;
+}
+
+/* As kh_match_loss, of seeds that are missing. */
+static KH_HD uint32_t kh_short_loss(const kh_short_rooms *r, uint32_t missing)
+{
+	uint32_t apart = missing;
+
+	if (r->overlap)
+		for (apart = 0; missing;) {
+			const uint32_t i = kh_lowest_bit(missing), next = r->behind[i];
+
+			apart |= UINT32_C(1) << i;
+			missing = next < 32 ? missing >> next << next : 0;
+		}
+	return 2 * kh_count_bits(apart) - kh_count_bits(apart & r->edge);
 }
 
 /* Makes regions of n candidates; their number. */
@@ -147,7 +167,7 @@ static KH_HD uint32_t kh_short_regions(const kh_match_db *db, kh_short_rooms *r,
 		KH_ROLLED
 		for (uint32_t c = r->from[i]; c < r->from[i + 1]; c++)
 			missing &= ~(UINT32_C(1) << (uint32_t)r->candidate[c]);
-		r->region[i] = (uint16_t)(kh_short_loss(r->pos, missing, k, len) << 8 | i);
+		r->region[i] = (uint16_t)(kh_short_loss(r, missing) << 8 | i);
 	}
 	return regions;
 }

@@ -61,31 +61,42 @@ static KH_HD kh_stands kh_short_stands(const kh_short_rooms *r, uint32_t k, uint
 
 enum { KH_SHORT_HERE = 4 };
 
-/* The places of a region. */
+/* The places of a region: where a seed at base `pos` of the mate is there, from `at` on, on targets
+ * that have the bases begin .. end - 1. */
 typedef struct kh_short_here {
-	uint32_t n, target[KH_SHORT_HERE];
-	uint64_t number[KH_SHORT_HERE];
+	uint32_t n, turned;             /* bits of those on the other strand */
+	int64_t at[KH_SHORT_HERE];
+	uint64_t begin[KH_SHORT_HERE], end[KH_SHORT_HERE];
 } kh_short_here;
 
-/* As kh_places_have, of one place. */
-static KH_HD bool kh_short_lies(const kh_match_db *db, uint64_t number, uint32_t target,
-				const kh_stands *f, uint32_t bin)
+static KH_HD void kh_short_add_here(kh_short_here *h, const kh_spot *p, const kh_laid *l,
+				    uint32_t k)
 {
-	const kh_spot p = { number, target, { 0, 0, 0, 0, 0 }, 0 };
-	const int64_t stride = db->sampling.stride, from = bin * stride;
-	const int64_t here = kh_place_at(&p) + f->at[kh_place_strand(&p)];
+	const uint32_t turned = kh_place_strand(p);
 
-	return here >= from && here < from + stride && kh_match_in_target(db, target, bin);
+	if (h->n == KH_SHORT_HERE)
+		return;
+	h->at[h->n] = kh_place_at(p) + (turned ? l->len - k : 0);
+	h->begin[h->n] = l->begin;
+	h->end[h->n] = l->end;
+	h->turned |= turned << h->n;
+	h->n++;
 }
 
-static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here *h,
-				     const kh_stands *f, uint32_t bin)
+/* As kh_places_have, of a seed. */
+static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here *h, int64_t pos,
+				     uint32_t bin)
 {
+	const uint64_t stride = db->sampling.stride, from = bin * stride;
 	bool lies = false;
 
 	KH_ROLLED
-	for (uint32_t i = 0; i < h->n; i++)
-		lies |= kh_short_lies(db, h->number[i], h->target[i], f, bin);
+	for (uint32_t i = 0; i < h->n; i++) {
+		const int64_t here = h->turned >> i & 1 ? h->at[i] - pos : h->at[i] + pos;
+
+		lies |= (uint64_t)here - from < stride && from >= h->begin[i] &&
+			from < h->end[i];
+	}
 	return lies;
 }
 
@@ -148,7 +159,7 @@ static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 	w->c = w->r->from[w->region & 255];
 	w->end = w->r->from[(w->region & 255) + 1];
 	w->candidates = w->end - w->c;
-	w->here.n = 0;
+	w->here.n = w->here.turned = 0;
 	return true;
 }
 
@@ -163,10 +174,12 @@ static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
 			return false;
 		const uint64_t candidate = w->r->candidate[w->c++];
 		const uint32_t bin = kh_candidate_bin(candidate);
-		const kh_stands x = kh_short_stands(w->r, k, len, w->r->pos[(uint32_t)candidate]);
+		const uint32_t pos = w->r->pos[(uint32_t)candidate];
 
-		if (kh_short_lies_here(w->db, &w->here, &x, bin))
+		if (kh_short_lies_here(w->db, &w->here, pos, bin))
 			continue;
+		const kh_stands x = kh_short_stands(w->r, k, len, pos);
+
 		n = kh_short_look(w->db, &x, w->mate, bin, &p->number);
 		if (n == 1)
 			p->target = kh_match_target(w->db, bin);
@@ -177,8 +190,8 @@ static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
 /* Takes a place that was compared, whose best stretch has this score, with its ends or without
  * them.  What is not as simple as that is unclear, and may yet be too little for a call.  False:
  * the way ends. */
-static KH_HD bool kh_short_take(kh_short_way *w, const kh_spot *p, uint32_t stretch, bool ends,
-				kh_short_found *f)
+static KH_HD bool kh_short_take(kh_short_way *w, const kh_spot *p, const kh_laid *l,
+				uint32_t stretch, bool ends, kh_short_found *f)
 {
 	const uint32_t net = kh_short_net(&p->fit), slack = kh_match_slack(w->db, w->s);
 	const bool room = w->places++ < kh_places_most(w->s) && w->here.n < KH_SHORT_HERE;
@@ -194,10 +207,7 @@ static KH_HD bool kh_short_take(kh_short_way *w, const kh_spot *p, uint32_t stre
 	f->net = net > f->net ? net : f->net;
 	f->unclear = f->unclear || (!room && f->crowd == UINT32_MAX) ||
 		     !kh_short_add(w->db, p, slack, f);
-	if (w->here.n < KH_SHORT_HERE) {
-		w->here.number[w->here.n] = p->number;
-		w->here.target[w->here.n++] = p->target;
-	}
+	kh_short_add_here(&w->here, p, l, w->db->sampling.k);
 	return !f->unclear || (w->all && slack == 0 && f->best < KH_RESCUE_SCORE) ||
 	       kh_short_stop(w, KH_SHORT_LEFT);
 }
@@ -220,8 +230,9 @@ static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found 
 		}
 		const uint32_t stretch = p.fit.score;
 
-		kh_short_fit_ends(&l, kh_place_at(&p), ends, &p.fit, shared);
-		has = has && kh_short_take(w, &p, stretch, ends, f);
+		kh_short_fit_ends(&l, kh_place_at(&p), ends && kh_text_may_go_on(&l, &p.fit),
+				  &p.fit, shared);
+		has = has && kh_short_take(w, &p, &l, stretch, ends, f);
 	}
 	return w->ends;
 }

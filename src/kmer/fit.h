@@ -336,6 +336,13 @@ static KH_HD bool kh_text_go_on(const kh_laid *l, kh_text_side *s, kh_alignment 
 	return false;
 }
 
+/* Are so many bases in front of the best stretch of a read, or behind it, that it may go on
+ * there? */
+static KH_HD bool kh_text_may_go_on(const kh_laid *l, const kh_alignment *fit)
+{
+	return fit->from >= KH_END_BASES || l->len - fit->to >= KH_END_BASES;
+}
+
 static KH_HD void kh_text_add_end(kh_alignment *fit, const kh_alignment *end)
 {
 	fit->score += end->score;
