@@ -4,9 +4,10 @@
  * tests/bench/gpu/rates measures them; none of them changes a result.
  *
  *	constant   sm_90 (H200)   others tried, and the rate with these as a part of it
- *	SHARED     60             each kernel its own: .90; 100: .88 (report of .fq.gz)
+ *	SHARED     60             each kernel its own: .90; 100: .88; 45: 1.00; 30: .96; 15: .88
+ *	                          (report of .fq.gz); 30: 1.02 (pairs 5 % off)
  *	MATCH_EACH 16             6: 1.03, and .95 with --sample-pass (the same)
- *	BATCHES    8              4: .91 to .97 (plain pairs)
+ *	BATCHES    8              4: .91 to .97 (plain pairs); 16: .99 (.fq.gz)
  *	UNITS      2              4: .94, .97 (report of .fq.gz)
  *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz)
  */
