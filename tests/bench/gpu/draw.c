@@ -180,7 +180,8 @@ static void *work(void *arg)
 
 	(void)arg;
 	for (uint64_t c; (c = atomic_fetch_add(&next_chunk, 1)) * CHUNK < reads;) {
-		uint64_t x = seed * 1000003 + c * 0x9e3779b97f4a7c15u;
+		/* mixed, as else one chunk's numbers were those of another one, moved along */
+		uint64_t first = seed * 1000003 + c, x = random_of(&first);
 		size_t n[2] = { 0, 0 }, gz[2] = { 0, 0 }, bgz[2] = { 0, 0 };
 
 		for (uint64_t i = c * CHUNK; i < reads && i < (c + 1) * CHUNK; i++) {
