@@ -168,14 +168,14 @@ static int line_up(kh_work *w, kh_err *err)
 	return w->tie && w->named ? KH_OK : KH_ENOMEM;
 }
 
-/* Room for what threads share, of cells that there are. */
+/* Room for what threads share, of cells that there are: of as many threads as share ties. */
 static int make_room(kh_work *w, kh_err *err)
 {
 	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
 		if (w->used[cell])
 			w->slot[cell] = w->n_used++;
 	return kh_tallies_init(&w->shared, (size_t)w->m->n * w->n_used + 1,
-			    kh_team_size(w->in->team), err);
+			    w->n_ties < KH_FEW_CLASSES ? 1 : kh_team_size(w->in->team), err);
 }
 
 int kh_ties_open(kh_work *w, kh_err *err)
