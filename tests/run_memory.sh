@@ -21,13 +21,13 @@ sized() { "$@" -p 2 -k 18 $tax refs.fa; }
 check "a database" sized "$real" build -q --db a.khdb
 
 # --- build -----------------------------------------------------------------------------------
-for v in 200000 100000 80000; do
+for v in 200000 100000 74000; do
 	expect 0 "" "build in $v KiB of address space" sized limited $v "$real" build --db b.khdb
 	same a.khdb b.khdb "build in $v KiB of address space: the same bytes"
 	rm -f b.khdb
 done
 expect 0 "of features, and .* MB of memory are left of its address space .ulimit -v.: what does not fit" \
-	"build in 80000 KiB: says that features go to disk" sized limited 80000 "$real" build --db b.khdb
+	"build in 74000 KiB: says that features go to disk" sized limited 74000 "$real" build --db b.khdb
 rm -f b.khdb
 expect 1 "needs about [0-9.]+ MB of memory even if all features go to disk, and [0-9.]+ MB are left of its address space" \
 	"build in 45000 KiB: both numbers" sized limited 45000 "$real" build -q --db b.khdb
@@ -40,10 +40,10 @@ else skip "memory that is not there after all" "no preload library in this build
 expect 1 "needs about [0-9.]+ MB" "build with blocks that are too large" \
 	sized limited 200000 "$real" build -q --set block-size=64M --db b.khdb
 cat refs.fa >in.fifo.fa; mkfifo in.fifo
-feed_fifo() { timeout "$seconds" sh -c 'cat refs.fa >in.fifo' & limited 80000 "$real" build -q --db b.khdb -p 2 -k 18 $tax in.fifo; }
-expect 0 "" "build from a pipe, of unknown size, in 80000 KiB" feed_fifo
+feed_fifo() { timeout "$seconds" sh -c 'cat refs.fa >in.fifo' & limited 74000 "$real" build -q --db b.khdb -p 2 -k 18 $tax in.fifo; }
+expect 0 "" "build from a pipe, of unknown size, in 74000 KiB" feed_fifo
 wait
-same a.khdb b.khdb "build from a pipe in 80000 KiB: the same bytes"
+same a.khdb b.khdb "build from a pipe in 74000 KiB: the same bytes"
 
 # --- classify -----------------------------------------------------------------------------------
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq

@@ -17,7 +17,8 @@
 
 enum {
 	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
-	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
+	FEATURE = 12,           /* bytes of a key and a bin */
+	PAIR = 9,               /* the same as index/pairs.h holds them */
 	SORT = 36,              /* bytes for a pair while its range is sorted and encoded */
 	SEED_BYTES = 6          /* bytes of the database for each feature, at most */
 };
@@ -41,7 +42,7 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 {
 	const uint64_t threads = b->o->threads, block = kh_build_block_size(b);
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
-	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
+	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * FEATURE * 3 / 2;
 	const uint64_t most = threads * KH_FEED_AHEAD;
 	const uint64_t ahead = b->input.text < most ? b->input.text : most;
 	const uint64_t range = features / KH_RANGES + 1;

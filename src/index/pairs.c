@@ -8,11 +8,15 @@
 #include "base/threads.h"
 #include "io/spill.h"
 
-/* The slices of one block: all keys, then all bins, each ordered by range. */
+enum { PAIR = 9 };              /* bytes: the 40 bits of a key that its range does not say, a bin */
+
+/* The slices of one block: the low 32 bits of all keys, then all bins, then the bits of the keys
+ * above these, each ordered by range. */
 typedef struct batch {
 	uint32_t from[KH_RANGES + 1];
-	uint64_t *key;                  /* NULL: spilled */
+	uint32_t *low;                  /* NULL: spilled */
 	uint32_t *bin;
+	uint8_t *high;
 	uint64_t at;                    /* in the spill file */
 } batch;
 
@@ -45,7 +49,7 @@ static void batch_free(batch *b)
 {
 	if (!b)
 		return;
-	free(b->key);
+	free(b->low);
 	free(b);
 }
 
@@ -69,12 +73,13 @@ static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size
 
 	if (!b)
 		return KH_ENOMEM;
-	b->key = malloc((n ? n : 1) * (sizeof *b->key + sizeof *b->bin));
-	if (!b->key || n > UINT32_MAX) {
+	b->low = malloc((n ? n : 1) * PAIR);
+	if (!b->low || n > UINT32_MAX) {
 		batch_free(b);
 		return kh_fail_nomem(err);
 	}
-	b->bin = (uint32_t *)(b->key + n);
+	b->bin = b->low + n;
+	b->high = (uint8_t *)(b->bin + n);
 	for (size_t i = 0; i < n; i++)
 		b->from[kh_key_range(key[i]) + 1]++;
 	for (int r = 0; r < KH_RANGES; r++)
@@ -83,7 +88,8 @@ static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = next[kh_key_range(key[i])]++;
 
-		b->key[at] = key[i] & ((UINT64_C(1) << 40) - 1);
+		b->low[at] = (uint32_t)key[i];
+		b->high[at] = (uint8_t)(key[i] >> 32);
 		b->bin[at] = bin[i];
 	}
 	*out = b;
@@ -93,7 +99,7 @@ static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size
 /* Finds a place for the batch, and decides where its bytes go. The caller holds the lock. */
 static int admit(kh_store *s, uint64_t ticket, batch *b, bool *spill, kh_err *err)
 {
-	uint64_t bytes = (uint64_t)b->from[KH_RANGES] * 12;
+	uint64_t bytes = (uint64_t)b->from[KH_RANGES] * PAIR;
 	int rc = KH_GROW(s->batch, s->cap, ticket + 1, err);
 
 	if (rc)
@@ -135,9 +141,9 @@ int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32
 	}
 	if (!spill)
 		return KH_OK;
-	rc = kh_spill_write(&s->file, b->key, n * 12, b->at, err);
-	free(b->key);
-	b->key = NULL;
+	rc = kh_spill_write(&s->file, b->low, n * PAIR, b->at, err);
+	free(b->low);
+	b->low = NULL;
 	return rc;
 }
 
@@ -151,21 +157,33 @@ void kh_pair_scratch_clear(kh_pair_scratch *r)
 	*r = (kh_pair_scratch) { .key = NULL };
 }
 
-static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *key, uint32_t *bin,
-		 kh_err *err)
+/* Reads the pairs of a range that a batch has behind the first `to` ones of the scratch. */
+static int slice(const kh_store *s, const batch *b, unsigned range, kh_pair_scratch *scratch,
+		 size_t to, kh_err *err)
 {
-	size_t from = b->from[range], n = b->from[range + 1] - from, all = b->from[KH_RANGES];
-	int rc;
+	const size_t from = b->from[range], n = b->from[range + 1] - from, all = b->from[KH_RANGES];
+	const uint32_t *low = b->low + from;
+	const uint8_t *high = b->high + from;
+	int rc = KH_OK;
 
-	if (n == 0)                     /* key and bin may be NULL */
+	if (n == 0)                     /* the scratch may be empty */
 		return KH_OK;
-	if (b->key) {
-		memcpy(key, b->key + from, n * sizeof *key);
-		memcpy(bin, b->bin + from, n * sizeof *bin);
-		return KH_OK;
+	if (b->low) {
+		memcpy(scratch->loc + to, b->bin + from, n * sizeof *b->bin);
+	} else {
+		uint32_t *const room = (uint32_t *)scratch->key2;
+
+		low = room;
+		high = (uint8_t *)(room + n);
+		if ((rc = kh_spill_read(&s->file, room, n * 4, b->at + from * 4, err)) ||
+		    (rc = kh_spill_read(&s->file, room + n, n, b->at + all * 8 + from, err)))
+			return rc;
+		rc = kh_spill_read(&s->file, scratch->loc + to, n * 4,
+				   b->at + all * 4 + from * 4, err);
 	}
-	rc = kh_spill_read(&s->file, key, n * 8, b->at + from * 8, err);
-	return rc ? rc : kh_spill_read(&s->file, bin, n * 4, b->at + all * 8 + from * 4, err);
+	for (size_t i = 0; i < n; i++)
+		scratch->key[to + i] = (uint64_t)high[i] << 32 | low[i];
+	return rc;
 }
 
 /* One stable pass by `bits` of the key above `shift`. */
@@ -243,7 +261,7 @@ static void sort_pairs(kh_pairs *a, kh_pairs *b)
 		radix_sort(a, b, 0, 40);
 }
 
-static int gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err)
+static int gather(const kh_store *s, unsigned range, kh_pair_scratch *scratch, kh_err *err)
 {
 	size_t n = 0;
 	int rc = KH_OK;
@@ -253,7 +271,7 @@ static int gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bi
 
 		if (!b)
 			continue;
-		rc = slice(s, b, range, key + n, bin + n, err);
+		rc = slice(s, b, range, scratch, n, err);
 		n += b->from[range + 1] - b->from[range];
 	}
 	return rc;
@@ -289,7 +307,7 @@ int kh_store_range(const kh_store *s, unsigned range, kh_pair_scratch *scratch, 
 	int rc = kh_pair_scratch_grow(scratch, n, err);
 
 	if (!rc)
-		rc = gather(s, range, scratch->key, scratch->loc, err);
+		rc = gather(s, range, scratch, err);
 	if (!rc)
 		kh_pair_scratch_sort(scratch, n, out);
 	return rc;

@@ -1,7 +1,7 @@
 /*
  * pairs.h - the (key, bin) pairs of a build in host memory, by range
  *
- * Each block's pairs are partitioned stably into the 256 ranges and kept, 12 bytes a pair; a
+ * Each block's pairs are partitioned stably into the 256 ranges and kept, 9 bytes a pair; a
  * range gathers its slices in the order of blocks and sorts them stably by key, so that equal
  * keys have ascending bins without being sorted by them. Beyond the limit of memory, slices go to
  * a temporary file (io/spill.h).
