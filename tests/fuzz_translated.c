@@ -13,6 +13,7 @@
 #include "fuzz.h"
 #include "kmer/kmer.h"
 #include "kmer/text.h"
+#include "translated/graded.h"
 #include "translated/make.h"
 #include "translated/rule.h"
 
@@ -76,7 +77,8 @@ static kh_translated_text database(void)
 	t.part = malloc(TARGETS * sizeof *t.part);
 	REQUIRE(t.part);
 	for (uint64_t i = 0; i < TARGETS; i++)
-		t.part[i] = (kh_translated_part) { i * GENOME, (i + 1) * GENOME, taxon[i] };
+		t.part[i] = (kh_translated_part) { i * GENOME, (i + 1) * GENOME, taxon[i],
+						    taxon[i] };
 	return t;
 }
 
@@ -90,6 +92,7 @@ static void classify(const kh_translated *t)
 	size_t n;
 
 	REQUIRE(kh_translator_new(&r, t, &err) == 0);
+	kh_translator_compare(r, true);
 	for (uint64_t i = 0; i < 16; i++) {
 		const uint64_t at = kh_fmix64(i) % (TARGETS * GENOME - LONG);
 		const kh_translated_read mate[2] = { { text, known, at, i % 4 ? READ : LONG },
@@ -99,8 +102,9 @@ static void classify(const kh_translated *t)
 	}
 	REQUIRE(kh_translator_settle(r, &call, &n, &err) == 0 && n == 16);
 	for (size_t i = 0; i < n; i++)
-		REQUIRE(call[i].number == i &&
-			(call[i].taxon == UINT32_MAX || call[i].taxon < N_TAXA));
+		REQUIRE(call[i].number == i && call[i].like.same <= call[i].like.codons &&
+			(call[i].like.said == UINT32_MAX || call[i].like.said < N_TAXA ||
+			 kh_is_graded(call[i].like.said)));
 	kh_translator_free(r);
 }
 

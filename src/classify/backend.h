@@ -19,6 +19,7 @@
 #include "classify/distinct.h"
 #include "classify/kraken.h"
 #include "io/inflater.h"
+#include "translated/rule.h"
 
 /* A database on the devices: shared, immutable. */
 typedef struct kh_engine kh_engine;
@@ -61,10 +62,13 @@ typedef struct kh_task {
 	uint32_t *class_of;
 	bool classes_wanted;
 	bool left;                      /* result: some fragments are left to the host */
-	/* result: NULL, or job->n taxa that fragments without a call get by translated seeds, as
-	 * they are in the section, or KH_NO_TAXON, or KH_ON_HOST: the host is to look at it.  Lent
-	 * by the queue until the next task is submitted. */
+	/* result: NULL, or job->n of what translated seeds say of fragments without a call
+	 * (translated/graded.h), or KH_ON_HOST: the host is to look at it.  Lent by the queue until
+	 * the next task is submitted. */
 	const uint32_t *genus;
+	/* job->n of these, or NULL: not wanted; of fragments without a call, what translated seeds
+	 * say; else KH_NO_TAXON is said.  kh_tasks fills them. */
+	kh_likeness *like;
 } kh_task;
 
 typedef struct kh_task_queue kh_task_queue;     /* one worker's tasks */

@@ -7,6 +7,7 @@
 #include "db/join.h"
 #include "db/pages.h"
 #include "db/stamp.h"
+#include "translated/graded.h"
 
 /* Copies the seeds to large pages, where that takes less time than it saves: cpu.c does the same
  * with the index. */
@@ -94,8 +95,7 @@ void kh_compute_close(kh_compute *c)
 }
 
 /* --- translated seeds ---------------------------------------------------------------- */
-/* What is called in place of a genus: of a species that has none, what the rule raises it to. */
-static uint32_t called(const kh_taxonomy *tax, uint32_t taxon)
+uint32_t kh_compute_called(const kh_taxonomy *tax, uint32_t taxon)
 {
 	const uint32_t up = taxon == KH_NO_TAXON ? taxon : tax->genus[taxon];
 	const uint32_t to = up == KH_NO_TAXON ? taxon : up;
@@ -103,11 +103,17 @@ static uint32_t called(const kh_taxonomy *tax, uint32_t taxon)
 	return to == 0 ? KH_NO_TAXON : to;
 }
 
-/* Calls a fragment: no features agree with that. */
-static void call_genus(const kh_tasks *s, const kh_task *t, size_t i, uint32_t genus)
+/* Takes what is said of a fragment, and calls it, if that is a call: no features agree with it. */
+static void take(const kh_tasks *s, const kh_task *t, size_t i, const kh_likeness *like)
 {
-	const uint32_t taxon = called(s->tax, genus);
+	uint32_t taxon = like->said;
 
+	if (kh_is_graded(taxon))
+		taxon = kh_graded_family(taxon) < KH_GRADE_CALLED ? KH_NO_TAXON
+		      : s->translated->genus[kh_graded_place(taxon)].family;
+	taxon = kh_compute_called(s->tax, taxon);
+	if (t->like)
+		t->like[i] = *like;
 	if (taxon == KH_NO_TAXON)
 		return;
 	t->call[i].taxon = taxon;
@@ -122,8 +128,14 @@ static int settle(const kh_tasks *s, const kh_task *t, kh_err *err)
 	int rc = kh_translator_settle(s->translator, &call, &n, err);
 
 	for (size_t i = 0; i < n && !rc; i++)
-		call_genus(s, t, call[i].number, call[i].taxon);
+		take(s, t, call[i].number, &call[i].like);
 	return rc;
+}
+
+/* Is what a device says of a fragment all that is wanted?  What it is like only the host finds. */
+static bool is_known(const kh_task *t, uint32_t said)
+{
+	return said != KH_ON_HOST && (said == KH_NO_TAXON || !t->like);
 }
 
 /* Looks for a genus for the fragments of a task that are not called. */
@@ -133,6 +145,7 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 	kh_translator *r = s->translator;
 	int rc = KH_OK;
 
+	kh_translator_compare(r, t->like != NULL);
 	for (size_t i = 0; i < t->job->n && !rc; i++) {
 		kh_translated_read mate[2] = { { .len = 0 } };
 		const kh_block *b[2];
@@ -143,10 +156,12 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 			for (int m = 0; m < 2 && rec[m]; m++)
 				__builtin_prefetch(&b[m]->bases[rec[m]->seq / 32]);
 		}
+		if (t->like)
+			t->like[i].said = KH_NO_TAXON;
 		if (t->call[i].taxon != KH_NO_TAXON)
 			continue;
-		if (t->genus && t->genus[i] != KH_ON_HOST) {
-			call_genus(s, t, i, t->genus[i]);
+		if (t->genus && is_known(t, t->genus[i])) {
+			take(s, t, i, &(kh_likeness) { .said = t->genus[i] });
 			continue;
 		}
 		kh_job_records(t->job, i, b, rec);

@@ -42,7 +42,8 @@ void kh_compute_close(kh_compute *c);
 typedef struct kh_tasks {
 	const kh_backend *be;
 	kh_task_queue *queue;
-	kh_translator *translator;      /* or NULL; then no tax */
+	kh_translator *translator;      /* or NULL; then neither of these */
+	const kh_translated *translated;
 	const kh_taxonomy *tax;
 	unsigned under_way;
 	/* Called for each task that is done, in the order in which they were submitted. */
@@ -54,8 +55,13 @@ static inline kh_tasks kh_compute_tasks(const kh_compute *c, unsigned worker,
 					int (*done)(void *arg, kh_task *t, kh_err *err), void *arg)
 {
 	return (kh_tasks) { c->be, c->queue[worker],
-			    c->translator ? c->translator[worker] : NULL, c->tax, 0, done, arg };
+			    c->translator ? c->translator[worker] : NULL, &c->translated, c->tax, 0,
+			    done, arg };
 }
+
+/* What is called in place of a genus: of a species that has none, what the rule raises it to; or
+ * KH_NO_TAXON. */
+uint32_t kh_compute_called(const kh_taxonomy *tax, uint32_t taxon);
 
 /* Finishes the oldest task under way. */
 int kh_tasks_finish(kh_tasks *s, kh_err *err);

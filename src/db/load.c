@@ -202,6 +202,8 @@ static int load_targets(kh_db *db, kh_err *err)
 /* The text of a database as the parts that its stretches are. */
 static int find_parts(const kh_db *db, kh_translated_text *to, kh_err *err)
 {
+	const kh_tree tree = kh_taxonomy_tree(db->tax);
+
 	to->text = db->text;
 	to->bases = db->h->bins * db->h->sampling.stride;
 	to->n = db->n_kept;
@@ -210,7 +212,8 @@ static int find_parts(const kh_db *db, kh_translated_text *to, kh_err *err)
 		to->part[i] = (kh_translated_part) {
 			db->kept[i].first_bin * (uint64_t)db->h->sampling.stride,
 			db->stretch[i].end,
-			kh_translated_taxon(db->tax, db->bins.taxon[i])
+			kh_translated_taxon(db->tax, db->bins.taxon[i]),
+			kh_tree_own_species(&tree, db->bins.taxon[i])
 		};
 	return to->part ? KH_OK : KH_ENOMEM;
 }

@@ -1,10 +1,8 @@
 #include <config.h>
 #include "kraken2/frames.h"
 
+#include "kmer/residues.h"
 #include "kraken2/scan.h"
-
-/* The standard code, in the order AAA, AAC, ... TTT. */
-static const char code[65] = "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
 
 /* Residues that change into one another most easily have one number (Solis 2015). */
 static unsigned char group(char residue)
@@ -26,8 +24,8 @@ void kh_k2_translate(const unsigned char *base, uint64_t n, unsigned char *to,
 	const uint64_t each = n / 3 + 1;
 	unsigned codon = 0, back = 0, whole = 0;
 
-	for (int i = 0; i < 64; i++)
-		residue[i] = group(code[i]);
+	for (unsigned i = 0; i < 64; i++)
+		residue[i] = group(kh_residue(i));
 	for (int i = 0; i < KH_K2_N_FRAMES; i++) {
 		unsigned char *at = to + (uint64_t)i * each;
 

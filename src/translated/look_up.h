@@ -50,10 +50,10 @@ typedef struct kh_translated_line {
 static_assert(sizeof(kh_translated_line) == 64, "a look-up reads one cache line");
 
 /* A part of a text that a read may lie in; its genus by its place in the section, or
- * KH_NO_TAXON. */
+ * KH_NO_TAXON; and the species that it is of, or, if that is not known, the genus's taxon. */
 typedef struct kh_translated_part {
 	uint64_t begin, end;            /* bases */
-	uint32_t genus;
+	uint32_t genus, species;
 } kh_translated_part;
 
 /* Sections of a database point into the file; the head is NULL where there is none. */

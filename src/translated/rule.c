@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
-#include "translated/score.h"
+#include "translated/likeness.h"
 #include "translated/votes.h"
 
 enum { TOGETHER = 32 };         /* fragments */
@@ -30,6 +30,7 @@ struct hit {
 
 struct kh_translator {
 	const kh_translated *t;
+	bool compares;                  /* is it wanted what fragments are like? */
 	struct fragment fragment[TOGETHER];
 	size_t n;
 	struct hit *key, *hit;          /* of the fragments */
@@ -40,6 +41,9 @@ struct kh_translator {
 	uint32_t n_claims;
 	kh_votes votes;                 /* of the last long fragment, number `voted` */
 	size_t voted;
+	kh_likeness voted_like;         /* of its pieces that are ahead by most, by so much, */
+	uint32_t voted_ahead;
+	uint32_t voted_genus;           /*   of this genus, by its place in the section */
 	kh_translated_call *call;
 	size_t n_calls, cap_calls;
 	const kh_letters_by *by;
@@ -74,6 +78,11 @@ void kh_translator_free(kh_translator *r)
 	kh_votes_clear(&r->votes);
 	free(r->call);
 	free(r);
+}
+
+void kh_translator_compare(kh_translator *r, bool wanted)
+{
+	r->compares = wanted;
 }
 
 static int settle(kh_translator *r, kh_err *err);
@@ -240,18 +249,74 @@ static void seek_mate(const kh_translator *r, struct fragment *f, kh_translated_
 	}
 }
 
+/* --- likeness ------------------------------------------------------------------------- */
+/* A key that has led a mate to place p; or NULL: it was sought there. */
+static const struct hit *key_of(const kh_translator *r, const struct fragment *f, uint32_t mate,
+				const kh_translated_place *p)
+{
+	for (size_t i = f->first; i < f->end; i++) {
+		const struct hit *h = &r->hit[i];
+		kh_translated_place q;
+
+		if (h->mate != mate)
+			continue;
+		q = kh_translated_lay(r->t, f->len[mate], h->strand, h->pos, h->place);
+		if (kh_translated_same(&q, p))
+			return h;
+	}
+	return NULL;
+}
+
+/* What a fragment is like, by its places of a genus. */
+static kh_likeness likeness(const kh_translator *r, struct fragment *f,
+			    const kh_translated_claim *c)
+{
+	const uint32_t score[2] = { kh_translated_score_of(&c->best[0]),
+				    kh_translated_score_of(&c->best[1]) };
+	const kh_translated_place *better = &c->best[score[1] > score[0]];
+	kh_likeness l = { (uint64_t)(better->at + better->from), KH_NO_TAXON, better->part, 0, 0 };
+
+	for (uint32_t m = 0; m < 2; m++) {
+		const kh_translated_place *p = &c->best[m];
+		const struct hit *h = p->matches > 0 ? key_of(r, f, m, p) : NULL;
+
+		if (h)
+			kh_likeness_add(&l, r->t, p,
+					&(kh_read_frame) { oriented(f, m, h->strand), f->len[m],
+							   h->strand, h->pos });
+	}
+	return l;
+}
+
 /* --- calls ---------------------------------------------------------------------------- */
 /* What a fragment is most like, by its score and by how near it is: genera by their places in the
  * section, and by how much each is ahead of the next one, and of another family. */
 struct ranked {
 	uint32_t genus, ahead;          /* KH_NO_TAXON: none */
 	uint32_t near_genus, near_ahead;
-	uint32_t call;                  /* the taxon that is called */
+	kh_likeness like;               /* of pieces the part and codons only */
 };
+
+static const kh_likeness none = { .said = KH_NO_TAXON, .part = KH_NO_PART_LIKE };
+
+/* The claim that tells what a fragment is like, of which this is said, or NULL. */
+static const kh_translated_claim *telling(const kh_translator *r, uint32_t said,
+					  const kh_translated_claim *best)
+{
+	const kh_translated_claim *c = r->claim;
+
+	if (!kh_is_graded(said))
+		return said == KH_NO_TAXON ? NULL : best;
+	if (!kh_graded_genus(said) && kh_graded_family(said) <= KH_GRADE_WEAK)
+		return NULL;
+	while (c->genus != kh_graded_place(said))
+		c++;
+	return c;
+}
 
 static struct ranked rank(kh_translator *r, struct fragment *f)
 {
-	struct ranked x = { KH_NO_TAXON, 0, KH_NO_TAXON, 0, KH_NO_TAXON };
+	struct ranked x = { KH_NO_TAXON, 0, KH_NO_TAXON, 0, none };
 	const uint32_t n = r->n_claims;
 	kh_translated_claim *best;
 	uint32_t second, far, nearest;
@@ -272,28 +337,44 @@ static struct ranked rank(kh_translator *r, struct fragment *f)
 		x.near_genus = r->claim[nearest].genus;
 		x.near_ahead = kinship < 0 ? 0 : (uint32_t)kinship;
 		x.near_ahead = x.near_ahead < ahead ? x.near_ahead : ahead;
+		if (r->compares)
+			x.like = likeness(r, f, best);
 	} else {
-		x.call = kh_translated_call_of(r->t, r->claim, n, (uint32_t)(best - r->claim),
-					       second, f->len);
+		const uint32_t said = kh_translated_call_of(
+			r->t, r->claim, n, (uint32_t)(best - r->claim), second, f->len);
+		const kh_translated_claim *c = r->compares ? telling(r, said, best) : NULL;
+
+		x.like = c ? likeness(r, f, c) : none;
+		x.like.said = said;
 	}
 	return x;
 }
 
-static int add_call(kh_translator *r, size_t number, uint32_t taxon, kh_err *err)
+static int add_call(kh_translator *r, size_t number, kh_likeness like, kh_err *err)
 {
 	int rc = kh_grow((void **)&r->call, &r->cap_calls, r->n_calls + 1, sizeof *r->call, err);
 
 	if (!rc)
-		r->call[r->n_calls++] = (kh_translated_call) { number, taxon };
+		r->call[r->n_calls++] = (kh_translated_call) { number, like };
 	return rc;
 }
 
 /* The pieces of the last long fragment were all. */
 static int end_votes(kh_translator *r, kh_err *err)
 {
+	kh_likeness like = none;
+	uint32_t said;
+
 	if (r->votes.pairs == 0)
 		return KH_OK;
-	return add_call(r, r->voted, kh_votes_end(&r->votes, r->t), err);
+	said = kh_votes_end(&r->votes, r->t);
+	if (said != KH_NO_TAXON && r->voted_ahead > 0 &&
+	    (said == r->t->genus[r->voted_genus].called ||
+	     said == kh_translated_family(r->t, r->voted_genus)))
+		like = r->voted_like;
+	like.said = said;
+	r->voted_ahead = 0;
+	return add_call(r, r->voted, like, err);
 }
 
 static int add_ranked(kh_translator *r, const struct fragment *f, struct ranked x, kh_err *err)
@@ -303,9 +384,14 @@ static int add_ranked(kh_translator *r, const struct fragment *f, struct ranked 
 	if (rc)
 		return rc;
 	if (!f->pieces)
-		return add_call(r, f->number, x.call, err);
+		return add_call(r, f->number, x.like, err);
 	r->voted = f->number;
 	r->votes.pairs++;
+	if (x.ahead > r->voted_ahead) {
+		r->voted_ahead = x.ahead;
+		r->voted_like = x.like;
+		r->voted_genus = x.genus;
+	}
 	rc = kh_votes_add(&r->votes, x.genus, x.ahead, 0, err);
 	return rc ? rc : kh_votes_add(&r->votes, x.near_genus, 0, x.near_ahead, err);
 }
@@ -370,4 +456,5 @@ void kh_translator_forget(kh_translator *r)
 {
 	r->n = r->n_keys = r->n_calls = 0;
 	r->votes.n = r->votes.pairs = 0;
+	r->voted_ahead = 0;
 }

@@ -20,10 +20,21 @@ typedef struct kh_translated_read {
 	uint64_t len;                   /* 0: there is none */
 } kh_translated_read;
 
-/* What became of a fragment. */
+/* What is said of a fragment (graded.h), and, of one that is called, or is graded more than WEAK in
+ * its family or WEAK in its genus, what it is like: base `at` of the text, in that part, where its
+ * better mate lies; and how many of its codons, as keys say where they begin, stand for the amino
+ * acid that the text has there.  Of a long one that is those pieces that were ahead by most. */
+typedef struct kh_likeness {
+	uint64_t at;
+	uint32_t said;
+	uint32_t part;                  /* KH_NO_PART_LIKE: not known */
+	uint16_t codons, same;
+} kh_likeness;
+#define KH_NO_PART_LIKE UINT32_MAX
+
 typedef struct kh_translated_call {
 	size_t number;
-	uint32_t taxon;                 /* KH_NO_TAXON: none */
+	kh_likeness like;
 } kh_translated_call;
 
 /* One worker's scratch. */
@@ -32,6 +43,8 @@ typedef struct kh_translator kh_translator;
 /* `t` must live as long. */
 int kh_translator_new(kh_translator **r, const kh_translated *t, kh_err *err);
 void kh_translator_free(kh_translator *r);
+/* Is it wanted what fragments to come are like, and not only what is said of them? */
+void kh_translator_compare(kh_translator *r, bool wanted);
 /* Adds a fragment, by any number. */
 int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
 		      kh_err *err);

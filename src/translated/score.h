@@ -11,11 +11,13 @@
 #include <stdbool.h>
 #include "taxonomy/tree.h"
 #include "kmer/fit.h"
+#include "translated/graded.h"
 #include "translated/look_up.h"
 
 enum {
 	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for, */
 	KH_TRANSLATED_AHEAD = 55,       /* and by how much it must be ahead of others */
+	KH_TRANSLATED_NEARLY = 20,      /* both of what is nearly enough, by the sample */
 	KH_TRANSLATED_FAMILY = 150,     /* the kinship that any family asks for, */
 	KH_TRANSLATED_KIN = 7,          /* in which a base counts that relatives do not share, */
 	KH_TRANSLATED_CLOSER = 8,       /* of so many at most; */
@@ -343,23 +345,59 @@ static KH_HD int32_t kh_translated_kinship(const kh_translated *t, const kh_tran
 	return sum;
 }
 
-/* What n claims call, by the best of them, if that is enough, else the family of the nearest one,
- * or nothing. */
+/* How surely a fragment is of a genus by its claims: KH_GRADE_CALLED is not asked here. */
+static KH_HD uint32_t kh_translated_genus_grade(const kh_translated_claim *c, uint32_t second)
+{
+	const uint32_t sum = kh_translated_sum(c);
+
+	if (sum >= KH_TRANSLATED_LEAST && sum >= second + KH_TRANSLATED_AHEAD)
+		return KH_GRADE_FIRM;
+	return sum >= KH_TRANSLATED_NEARLY && sum >= second + KH_TRANSLATED_NEARLY ? KH_GRADE_WEAK
+										   : KH_GRADE_NONE;
+}
+
+/* The same of the family of the nearest of n claims, which may be called. */
+static KH_HD uint32_t kh_translated_family_grade(const kh_translated *t,
+						 const kh_translated_claim *claim, uint32_t n,
+						 const uint32_t len[2], uint32_t *nearest)
+{
+	uint32_t far;
+	int32_t kinship;
+
+	*nearest = kh_translated_nearest(t, claim, n, &far);
+	if (kh_translated_family(t, claim[*nearest].genus) == 0 ||
+	    kh_translated_nearness(&claim[*nearest]) <= far)
+		return KH_GRADE_NONE;
+	kinship = kh_translated_kinship(t, claim, n, *nearest, len, false);
+	return kinship >= KH_TRANSLATED_FAMILY ? KH_GRADE_CALLED
+	     : kinship >= KH_TRANSLATED_NEARLY ? KH_GRADE_FIRM
+	     : kinship >= 0		       ? KH_GRADE_WEAK
+					       : KH_GRADE_NONE;
+}
+
+/* What n claims say of a fragment (graded.h), by the best of them, if that is enough, else by how
+ * nearly it is, and by the family of the nearest one.  If these two are of different families, a
+ * family that is called counts, or else the genus. */
 static KH_HD uint32_t kh_translated_call_of(const kh_translated *t,
 					    const kh_translated_claim *claim, uint32_t n,
 					    uint32_t best, uint32_t second, const uint32_t len[2])
 {
 	const kh_translated_claim *c = &claim[best];
-	uint32_t far, nearest, family;
+	uint32_t nearest, genus, family;
 
 	if (kh_translated_enough(t, c, second))
 		return t->genus[c->genus].called;
-	nearest = kh_translated_nearest(t, claim, n, &far);
-	family = kh_translated_family(t, claim[nearest].genus);
-	if (family == 0 || kh_translated_nearness(&claim[nearest]) <= far ||
-	    kh_translated_kinship(t, claim, n, nearest, len, false) < KH_TRANSLATED_FAMILY)
+	genus = kh_translated_genus_grade(c, second);
+	family = kh_translated_family_grade(t, claim, n, len, &nearest);
+	if (genus && family && !kh_translated_kin(t, c->genus, claim[nearest].genus)) {
+		if (family == KH_GRADE_CALLED)
+			genus = KH_GRADE_NONE;
+		else
+			family = KH_GRADE_NONE;
+	}
+	if (!genus && !family)
 		return KH_NO_TAXON;
-	return family;
+	return kh_graded(genus ? c->genus : claim[nearest].genus, genus, family);
 }
 
 /* --- a mate beside the other ------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "taxonomy/tree.h"
 #include "kmer/text.h"
+#include "translated/graded.h"
 
 static uint64_t up_to_64(uint64_t bytes)
 {
@@ -88,7 +89,7 @@ static bool lines_are_sound(const kh_translated *t, uint64_t end)
 
 static bool head_is_sound(const kh_translated_head *h, uint64_t end)
 {
-	return (h->k == 8 || h->k == KH_KEY_MOST) && h->lines > 0 &&
+	return (h->k == 8 || h->k == KH_KEY_MOST) && h->lines > 0 && h->genera < KH_GRADED_GENERA &&
 	       h->codons % KH_GENUS_CODONS == 0 && h->places <= end && h->places <= UINT32_MAX &&
 	       h->bits == kh_translated_bits(end) && h->bits <= KH_PLACE_BITS &&
 	       kh_all_zero(h->zero, sizeof h->zero);
@@ -127,7 +128,8 @@ static int find_parts(kh_translated *t, const kh_translated_text *of, kh_err *er
 	t->part = kh_array(t->parts, sizeof *t->part, err);
 	for (uint32_t i = 0; t->part && i < t->head->genera; i++)
 		t->part[i] = (kh_translated_part) { 3 * (uint64_t)t->genus[i].first,
-						    3 * end_of(t, i), i };
+						    3 * end_of(t, i), i,
+						    t->genus[i].taxon };
 	return t->part ? KH_OK : KH_ENOMEM;
 }
 

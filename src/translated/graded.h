@@ -1,0 +1,48 @@
+/*
+ * graded.h - what translated seeds say of a fragment, in 32 bits   [HD]
+ *
+ * That is the taxon that is called, a genus or what stands for it; or KH_NO_TAXON; or, where the
+ * score is not enough for a genus, a graded one: the best genus, and how surely the fragment is of
+ * it, and of its family.  A family that is called is one of these grades.  The others call nothing
+ * by themselves: the sample may (run/by_genus.h).
+ */
+#ifndef KH_TRANSLATED_GRADED_H
+#define KH_TRANSLATED_GRADED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "kmer/kmer.h"
+
+enum { KH_GRADE_NONE, KH_GRADE_WEAK, KH_GRADE_FIRM, KH_GRADE_CALLED };
+
+/* The highest bit, two of the family's grade and two of the genus's, which is never called; so it
+ * is neither KH_NO_TAXON nor what a backend has for "the host is to look". */
+#define KH_GRADED_BITS 27               /* of the genus's place in the section */
+#define KH_GRADED_GENERA (UINT32_C(1) << KH_GRADED_BITS)
+
+static KH_HD uint32_t kh_graded(uint32_t place, uint32_t genus, uint32_t family)
+{
+	return UINT32_C(1) << 31 | family << (KH_GRADED_BITS + 2) | genus << KH_GRADED_BITS | place;
+}
+
+static KH_HD uint32_t kh_graded_genus(uint32_t x)
+{
+	return x >> KH_GRADED_BITS & 3;
+}
+
+static KH_HD uint32_t kh_graded_family(uint32_t x)
+{
+	return x >> (KH_GRADED_BITS + 2) & 3;
+}
+
+static KH_HD uint32_t kh_graded_place(uint32_t x)
+{
+	return x & (KH_GRADED_GENERA - 1);
+}
+
+static KH_HD bool kh_is_graded(uint32_t x)
+{
+	return x >> 31 && kh_graded_genus(x) != KH_GRADE_CALLED;
+}
+
+#endif
