@@ -3,9 +3,12 @@
 
     oracle_translated.py section DATABASE.khdb TAXONOMY GENOME...  compares the section's bytes
     oracle_translated.py calls DATABASE.khdb CALLS.tsv READS [MATES]
+    oracle_translated.py sample DATABASE.khdb CALLS.tsv FINAL.tsv PROFILE.tsv READS [MATES]
 
 The second one looks at the lines that are not called, or whose call no feature agrees with, and exits
-0 if all are what this says, and some of them are called; else it shows the first that is not.
+0 if all are what this says, and some of them are called; else it shows the first that is not.  The
+third one, of short reads, says what the sample makes of these, by the lines of the first pass, the final ones
+and the profile; and what unknown species and genera it has.
 """
 import bisect
 import collections
@@ -100,6 +103,7 @@ class Section:
                       for first, taxon, bases in db.stretches]
         self.text = "".join("ACGT"[w >> 2 * i & 3] for w in words for i in range(16))
         self.begins = [part[0] for part in self.parts]
+        self.species = [up_to(db, taxon, SPECIES) or taxon for _, taxon, _ in db.stretches]
 
     def kin(self, a, b):
         """are two genera of one family?"""
@@ -346,6 +350,7 @@ class Fragment:
         self.mates = [(mate, reverse(mate)) for mate in mates]
         # genus -> [score, nearness, strand, base, part, fit] of each mate
         self.best = collections.defaultdict(lambda: [[0, 0, 0, 0, None, (0, 0, 0, 0)] for _ in mates])
+        self.frames = {}        # of a mate on a strand at a base: strand and base of the first key
 
     def compare(self, mate, strand, at, part):
         read, s, (begin, end, genus) = self.mates[mate][strand], self.s, part
@@ -368,6 +373,8 @@ class Fragment:
                     for mix, i in keys_of(letters, self.s.k, True):
                         for place in self.s.find(mix):
                             part, down, at = self.s.lay(place, begin + 3 * i, len(read))
+                            lies = mate, strand ^ down, at
+                            self.frames[lies] = min((strand, begin + 3 * i), self.frames.get(lies, (2, 0)))
                             self.compare(mate, strand ^ down, at, part)
 
     def seek(self, genus):
@@ -440,15 +447,51 @@ class Fragment:
                 total += have[1] // 2
         return total
 
-    def taxon(self):
-        """the number of the taxon that is called, or None"""
+    def grades(self):
+        """(genus or None, its grade, that of its family) of 0 none, 1 weak, 2 firm, 3 called"""
         best, points, second = self.rank()
         if best is None:
-            return None
+            return None, 0, 0
         if self.enough(points, best, second):
-            return self.s.genera[best][3]
+            return best, 3, 3 * (self.s.genera[best][1] > 0)
+        of_genus = 2 if points >= 55 and points >= second + 55 else int(points >= 20 and points >= second + 20)
         genus, near, far = self.nearest()
-        return self.s.genera[genus][1] or None if near > far and self.kinship(genus) >= 150 else None
+        of_family = 0
+        if near > far and self.s.genera[genus][1]:
+            of_family = bisect.bisect_right((0, 20, 150), self.kinship(genus))
+        if of_genus and of_family and genus != best and not self.s.kin(genus, best):
+            of_genus, of_family = (0, 3) if of_family == 3 else (of_genus, 0)
+        return (best if of_genus else genus), of_genus, of_family
+
+    def taxon(self):
+        """the number of the taxon that is called, or None"""
+        genus, of_genus, of_family = self.grades()
+        if of_genus == 3:
+            return self.s.genera[genus][3]
+        return self.s.genera[genus][1] if of_family == 3 else None
+
+    def likeness(self, genus):
+        """(number of the species, base of the text, codons compared, residues alike)"""
+        have, codons, same = self.best[genus], 0, 0
+        for mate, (_, _, turned, at, part, (matches, _, begin, end)) in enumerate(have):
+            if not matches or (mate, turned, at) not in self.frames:
+                continue
+            strand, pos = self.frames[mate, turned, at]
+            read, along = self.mates[mate][strand], self.along(have[mate], mate)
+            if strand:
+                along = [base and base.translate(COMPLEMENT) for base in reversed(along)]
+            if strand != turned:
+                begin, end = len(read) - end, len(read) - begin
+            for i in range(pos % 3, end - 2, 3):
+                if i >= begin and set(read[i:i + 3]) <= set("ACGT"):
+                    codons += 1
+                    same += residue(read[i:i + 3]) == residue("".join(along[i:i + 3]))
+        nearer = max(have, key=lambda x: x[1])
+        return (self.s.species[self.s.parts.index(nearer[4])], nearer[3] + nearer[5][2], codons, same)
+
+
+def residue(codon):
+    return AMINO["ACGT".index(codon[0]) * 16 + "ACGT".index(codon[1]) * 4 + "ACGT".index(codon[2])]
 
 
 def first_of(votes, least_of):
@@ -527,8 +570,128 @@ def compare_calls(path, calls, files):
     return found == 0
 
 
+# --- the sample ----------------------------------------------------------------------
+
+
+class Sample:
+    """What is said of the fragments of a sample together"""
+
+    def __init__(self, db, section):
+        self.s, self.tree, self.family = section, Tree(db.taxa), {g[1] for g in section.genera} - {0}
+        self.weak, self.firm, self.calls = (collections.Counter() for _ in range(3))
+        self.alike = collections.defaultdict(lambda: [0, 0])
+        self.at, width = collections.defaultdict(list), collections.Counter()
+        for (begin, end, genus), species in zip(section.parts, section.species):
+            width[species] += (end - begin) * (genus is not None)
+        self.width = {species: bases // 64 + 1 for species, bases in width.items()}
+
+    def add(self, fragment):
+        """what is said of it"""
+        place, of_genus, of_family = said = fragment.grades()
+        if not of_genus and not of_family:
+            return said
+        genus, family = self.s.genera[place][0], self.s.genera[place][1]
+        like = None
+        if of_genus or of_family >= 2:
+            species, at, *like = fragment.likeness(place)
+            self.at[species].append(at // self.width[species] % 64)
+        for taxon, grade, least in ((genus, of_genus, 1), (family, of_family, 2)):
+            self.weak[taxon] += grade >= 1
+            self.firm[taxon] += grade >= 2
+            if grade >= least:
+                self.alike[taxon] = [a + b for a, b in zip(self.alike[taxon], like)]
+        taxon = self.call(said)
+        if taxon is not None:
+            self.calls[taxon] += 1
+        return said
+
+    def call(self, said):
+        place, of_genus, of_family = said
+        if of_genus == 3:
+            return called(self.tree, self.s.genera[place][3])
+        return called(self.tree, self.s.genera[place][1]) if of_family == 3 else None
+
+    def agrees(self, taxon, below):
+        share = 70 if taxon in self.family else 60
+        hit = sum(len(set(self.at[species])) for species in below if species in self.at)
+        expected = sum(256 * 64 * len(x) // (64 + len(x)) for x in map(self.at.get, below) if x)
+        return (taxon != 0 and self.firm[taxon] >= 20 and 100 * self.firm[taxon] >= share * self.weak[taxon] and
+                256 * 100 * hit >= 50 * expected)
+
+    def judge(self, below, there):
+        """there: species that are in the sample"""
+        self.agreed = {taxon for taxon in self.firm if self.agrees(taxon, below(taxon))}
+        self.dropped = {taxon for taxon, n in self.calls.items()
+                        if n < 10 and taxon not in self.agreed and not there & set(below(taxon))}
+
+    def end(self, said):
+        place, of_genus, of_family = said
+        now = self.call(said)
+        if 0 < of_genus < 3 and self.s.genera[place][0] in self.agreed:
+            return called(self.tree, self.s.genera[place][3])
+        if now is None and of_family == 2 and self.s.genera[place][1] in self.agreed:
+            return self.s.genera[place][1]
+        return None if now in self.dropped else now
+
+
+def compare_sample(path, first, final, profile, files):
+    db = Database(path)
+    section = Section(db)
+    sample, said = Sample(db, section), []
+    parent = [taxon[1] for taxon in db.taxa]
+
+    def below(taxon):
+        def is_below(x):
+            return x == taxon or (x > taxon and is_below(parent[x]))
+        return [x for x in range(len(parent)) if is_below(x)]
+
+    with open(first) as lines:
+        for line, mates in zip(lines, zip(*(records(file) for file in files))):
+            status, _, taxid, _, column = line.rstrip("\n").split("\t")
+            other = status == "C" and not (column + " ").startswith(taxid + ":0 ")
+            said.append(None if other else sample.add(Fragment(section, [seq for _, seq in mates])))
+    with open(profile) as lines:
+        table = [line.rstrip("\n").split("\t") for line in lines][1:]
+    rows = {int(row[10]): row for row in table if row[9] == "0" and row[10] != "0"}
+    number = {taxon[0]: i for i, taxon in enumerate(db.taxa)}
+    known = {number[int(row[9])]: float(row[3]) for row in table if row[9] != "0"}
+    sample.judge(below, {number[int(row[9])] for row in table if row[11] in ("present", "divergent")})
+    changed = 0
+    with open(first) as olds, open(final) as news:
+        for old, new, x in zip(olds, news, said):
+            if x is None:
+                continue
+            taxon, have = sample.end(x), int(new.split("\t")[2])
+            want = 0 if taxon is None else db.taxa[taxon][0]
+            by_features = not new.rstrip("\n").split("\t")[4].split(" ")[0].endswith(":0")
+            if want != have and not (have and by_features):
+                print(f"{new.split(chr(9))[1]}: {have}, not {want}")
+                return 1
+            changed += old.split("\t")[2] != new.split("\t")[2]
+    want = {}
+    for taxon in sample.agreed:
+        n = sample.weak[taxon]
+        if taxon in sample.family:
+            genera = sum(sample.weak[x] for x in below(taxon)[1:] if x in sample.agreed - sample.family)
+            n = sample.firm[taxon] - genera if sample.firm[taxon] >= 2 * genera else 0
+        if n and 8 * n >= known[taxon]:
+            codons, same = sample.alike[taxon]
+            near = sorted((-len(sample.at[x]), x) for x in below(taxon) if x in sample.at)[:2]
+            want[db.taxa[taxon][0]] = [f"{n:.2f}", f"{100 * same / codons:.1f}",
+                                       [db.taxa[x][0] for _, x in near]]
+    have = {taxid: [row[3], row[7], [int(name.split()[-1]) for name in row[8].split("nearest to ")[1].split(", ")]]
+            for taxid, row in rows.items()}
+    if have != want:
+        print(f"unknown ones are {have}, not {want}")
+        return 1
+    print(f"{len(want)} unknown ones, {changed} calls changed")
+    return not want or not changed
+
+
 def main():
     command, path, *rest = sys.argv[1:]
+    if command == "sample":
+        sys.exit(compare_sample(path, *rest[:3], rest[3:]))
     sys.exit(compare_section(path, *rest) if command == "section" else compare_calls(path, rest[0], rest[1:]))
 
 

@@ -82,12 +82,38 @@ sample() {
 check "ten pairs of a genus" sample 10
 check "ten: they stay" test "$(grep -c "^C.*	$genus:0 " s.tsv)" -eq 10
 check "ten: so says the report" sh -c 'grep -q "	10	10	G	$1	" s.report' - "$genus"
-check "ten: so says the profile" grep -q "	new species of genus $genus? 10 reads are like its proteins only	$genus	" s.profile
+check "ten: so says the profile" grep -q "	10 reads are like its proteins only, too few or too unlike for an unknown species	$genus	" s.profile
 check "nine pairs of it" sample 9
 check "nine: none is called" test "$(grep -c "^C" s.tsv)" -eq 0
 check "nine: so says the report" sh -c 'grep -q "	5009	5009	U	0	" s.report && ! grep -q "	G	" s.report'
-check "nine: so says the profile" sh -c '! grep -q "new species" s.profile'
+check "nine: so says the profile" sh -c '! grep -q "unknown species" s.profile'
 check "nine: so says the summary" grep -q '"classified": 0' s.json
+
+# Unknown species, and, by a database without a genus, an unknown genus: final calls and rows of the profile.
+unknown() {
+	db=$1; shift
+	"$kmerhash" classify -q --db "$db" --output first.tsv ${2:+--paired} "$@" &&
+	"$kmerhash" classify -q --db "$db" --sample-pass --output final.tsv --profile u.profile --report u.report ${2:+--paired} "$@" &&
+	oracle oracle_translated.py sample "$db" first.tsv final.tsv u.profile "$@"
+}
+awk 'NR % 4 == 1 { name = $0 } NR % 4 == 2 { seq = $0 } NR % 4 == 0 && length(seq) <= 512 { print name "\n" seq "\n+\n" $0 }' world/reads.fq >short.fq
+awk '/^>/ { on = !/taxid.101/ } on' world/refs.fa >less.fa
+check "without a genus" "$kmerhash" build -q --translated --db less.khdb --taxonomy world/taxonomy less.fa
+check "unknown species: reads" unknown a.khdb short.fq
+check "unknown species: pairs" unknown a.khdb world/pairs_1.fq world/pairs_2.fq
+awk -F '\t' '$3 > 0 { print $5, $3 }' u.report | sort >counts
+awk -F '\t' '{ n[$3]++ } END { for (t in n) print t, n[t] }' final.tsv | sort >lines
+same lines counts "unknown species: the report has the counts of the lines"
+check "unknown species: merge leaves them out" sh -c '"$1" merge --output m.tsv u.profile && ! grep -q unknown.species m.tsv' - "$kmerhash"
+awk '/^>/ { on = /taxid.101/; next } on { for (i = 1; i + 149 <= length($0); i += 200) { s = substr($0, i, 150); print "@g" n++ "\n" s "\n+"; gsub(/./, "I", s); print s } }' world/refs.fa >genus.fq
+check "unknown genus: pairs" unknown less.khdb world/pairs_1.fq world/pairs_2.fq
+check "unknown genus: reads of it" unknown less.khdb genus.fq
+check "unknown genus: there is one" grep -q "^unknown genus of family 0	genus	yes	" u.profile
+mv final.tsv one.tsv
+mv u.profile one.profile
+check "unknown genus: on eight threads" "$kmerhash" classify -q --db less.khdb --sample-pass --output final.tsv --profile u.profile -p 8 --set block-size=10000 genus.fq
+same one.tsv final.tsv "unknown genus: the same lines"
+same one.profile u.profile "unknown genus: the same profile"
 
 # What cannot be.
 expect 2 "16, 32, 64, 128, 256 or 512" "strides" make_db b.khdb --set stride=100

@@ -1,4 +1,5 @@
-/* test_by_genus.c - which calls are those of translated seeds, and which of them are dropped */
+/* test_by_genus.c - which calls are those of translated seeds, which of them are dropped, and on
+ * what a sample agrees */
 #include "test.h"
 
 #include "made_tree.h"
@@ -17,14 +18,27 @@ static kh_by_genus opened(kh_db *db)
 	return g;
 }
 
+static uint32_t none(const void *arg, unsigned worker, uint32_t class)
+{
+	(void)arg;
+	(void)worker;
+	(void)class;
+	return KH_NO_TAXON;
+}
+
 static void add(kh_by_genus *g, unsigned worker, uint32_t taxon, uint32_t hits, size_t n)
 {
 	kh_call call[64];
+	kh_class_of of[64];
 	const kh_job job = { .n = n };
+	kh_err err;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		call[i] = (kh_call) { .taxon = taxon, .features = 9, .hits = hits };
-	kh_by_genus_add(g, worker, &(kh_task) { .job = &job, .call = call });
+		of[i] = (kh_class_of) { KH_NO_CLASS, 0 };
+	}
+	assert_int_equal(kh_by_genus_add(g, worker, &(kh_task) { .job = &job, .call = call }, of,
+					 &err), 0);
 }
 
 /* A call of a genus that no features agree with is one.  One of a species or a strain is not: where
@@ -61,7 +75,8 @@ static void judge(bool changes, enum kh_verdict verdict, uint64_t many, uint64_t
 	add(&g, 1, GENUS, 7, 21);                       /* by features */
 	add(&g, 0, SPECIES, 0, 3);
 	add(&g, 0, OTHER_GENUS, 0, KH_BY_GENUS_LEAST);  /* enough */
-	assert_int_equal(kh_by_genus_judge(&g, &db, &m, direct, &tally), dropped);
+	kh_by_genus_agree(&g);
+	assert_int_equal(kh_by_genus_judge(&g, &m, none, NULL, direct, &tally).changed, dropped);
 	assert_int_equal(g.many[GENUS], many);
 	assert_int_equal(g.many[SPECIES], 0);
 	assert_int_equal(g.many[OTHER_GENUS], KH_BY_GENUS_LEAST);
@@ -86,6 +101,97 @@ static void test_few(void **state)
 	judge(false, KH_RELATIVE, n, 0);
 }
 
+/* So many fragments are firmly of the genus, and so many weakly, and lie in so many bases of the
+ * 6400 that its species has; `classed` of them have a class that is called something in the end. */
+static const struct sample {
+	uint32_t firm, weak, bases, classed;
+	bool agrees;
+} samples[] = {
+	{ 20, 13, 6400, 0, true },
+	{ 20, 13, 6400, 3, true },
+	{ 20, 14, 6400, 0, false },                     /* 58 of 100 are firm */
+	{ 19, 0, 6400, 0, false },
+	{ 20, 0, 100, 0, false },                       /* one gene */
+	{ 20, 0, 800, 0, true },                        /* 8 windows, and 15 are expected */
+	{ 20, 0, 700, 0, false },
+};
+
+static const kh_translated_genus genera[] = { { GENUS, { 0 }, 55, GENUS } };
+static kh_translated_part parts[] = { { 0, 6400, 0, SPECIES } };
+
+static uint32_t species(const void *arg, unsigned worker, uint32_t class)
+{
+	assert_null(arg);
+	assert_int_equal(worker, 1);
+	assert_int_equal(class, 7);
+	return SPECIES;
+}
+
+static void add_said(kh_by_genus *g, const struct sample *x)
+{
+	const uint32_t n = x->firm + x->weak;
+	const kh_job job = { .n = n };
+	kh_call call[64];
+	kh_likeness like[64];
+	kh_class_of of[64];
+	kh_err err;
+
+	for (uint32_t i = 0; i < n; i++) {
+		call[i] = (kh_call) { .taxon = KH_NO_TAXON };
+		like[i] = (kh_likeness) { .at = (uint64_t)x->bases * i / n,
+					  .said = kh_graded(0, i < x->firm ? KH_GRADE_FIRM
+									    : KH_GRADE_WEAK, 0),
+					  .codons = 10, .same = 8 };
+		of[i] = (kh_class_of) { i < x->classed ? 7 : KH_NO_CLASS, 0 };
+	}
+	assert_int_equal(kh_by_genus_add(g, 1, &(kh_task) { .job = &job, .call = call,
+							    .like = like }, of, &err), 0);
+}
+
+static void check_sample(const struct sample *x)
+{
+	static const kh_translated_head head = { .genera = 1 };
+	const uint64_t n = x->firm + x->weak, moved = x->agrees ? n - x->classed : 0;
+	uint64_t direct[N_TAXA] = { 0 }, sum[N_TAXA] = { 0 };
+	kh_tally tally = { .n = N_TAXA, .direct = sum, .unclassified = n };
+	const kh_model m = { .changes = true };
+	const kh_db db = { .tax = tree,
+			   .translated = { .head = &head, .genus = genera, .part = parts,
+					   .parts = 1 } };
+	kh_call call = { .taxon = KH_NO_TAXON, .features = 9, .hits = 3 };
+	kh_by_genus g;
+	kh_unknown u;
+	kh_err err;
+
+	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
+	add_said(&g, x);
+	kh_by_genus_agree(&g);
+	assert_int_equal(g.agrees[GENUS], x->agrees);
+	assert_int_equal(kh_by_genus_judge(&g, &m, species, NULL, direct, &tally).changed, moved);
+	assert_int_equal(sum[GENUS], moved);
+	assert_int_equal(direct[GENUS], moved);
+	assert_int_equal(tally.unclassified, n - moved);
+	assert_int_equal(kh_by_genus_end(&g, kh_graded(0, KH_GRADE_WEAK, 0), &call), x->agrees);
+	assert_int_equal(call.taxon, x->agrees ? GENUS : KH_NO_TAXON);
+	assert_int_equal(kh_by_genus_unknown(&g, GENUS, 8 * (double)n, &u), x->agrees);
+	assert_false(kh_by_genus_unknown(&g, GENUS, 8 * (double)n + 1, &u));
+	if (x->agrees) {
+		assert_int_equal(u.fragments, n);
+		assert_int_equal(u.codons, 10 * n);
+		assert_int_equal(u.same, 8 * n);
+		assert_int_equal(u.nearest[0], SPECIES);
+		assert_int_equal(u.nearest[1], KH_NO_TAXON);
+	}
+	kh_by_genus_clear(&g);
+}
+
+static void test_agree(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+		check_sample(&samples[i]);
+}
+
 static void test_no_section(void **state)
 {
 	uint64_t direct[N_TAXA] = { [GENUS] = 4 };
@@ -98,7 +204,8 @@ static void test_no_section(void **state)
 	(void)state;
 	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
 	add(&g, 0, GENUS, 0, 4);
-	assert_int_equal(kh_by_genus_judge(&g, &db, &m, direct, &tally), 0);
+	kh_by_genus_agree(&g);
+	assert_int_equal(kh_by_genus_judge(&g, &m, none, NULL, direct, &tally).changed, 0);
 	assert_int_equal(direct[GENUS], 4);
 	kh_by_genus_clear(&g);
 }
@@ -108,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_which),
 		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_agree),
 		cmocka_unit_test(test_no_section),
 	};
 

@@ -237,6 +237,13 @@ static int keep(struct rows *rows, struct row *x, kh_err *err)
 	return rc;
 }
 
+/* Is it the row of an unknown species or genus?  It may be another one in each sample, and its
+ * reads are some of the unknown ones. */
+static bool is_organism(const kh_span *c, const int at[COLUMNS])
+{
+	return kh_span_is(c[at[TAXID]], "0") && !kh_span_is(c[at[PARENT]], "0");
+}
+
 /* Parses and keeps a row.  The last one is that of the unknown. */
 static int take_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS],
 		    struct rows *rows, bool *last)
@@ -264,7 +271,7 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->tsv.name,
 				    kh_merge_line(r), n, *last ? "no row below the unknown"
 							       : "as in the header");
-	return take_row(r, c, at, rows, last);
+	return is_organism(c, at) ? KH_OK : take_row(r, c, at, rows, last);
 }
 
 /* Places rows, from the last one on, so that their parents are there.  Where ranks are

@@ -71,6 +71,8 @@ static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p
 	v[KH_PAGE_WHY].text = kh_profile_why(p, r, why);
 	if (r->detected)
 		v[KH_PAGE_DETECTED].text = kh_detected_name(r->detected);
+	if (r->unknown && r->unknown->taxon == r->taxon)
+		v[KH_PAGE_IDENTITY].number = kh_profile_residues(r->unknown);
 	if (p->db->tax->species[r->taxon] != r->taxon)
 		return;
 	v[KH_PAGE_FIRST].number = (double)r->first;

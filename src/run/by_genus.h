@@ -1,26 +1,77 @@
 /*
- * by_genus.h - fragments of a sample that translated seeds have called, by genus
+ * by_genus.h - what translated seeds say of a sample's fragments, by genus and family
  *
- * Such a call says that something of the genus is there, not which species.  A few of them in a
- * genus of which no species is there are taken for reads of another genus.
+ * A call of theirs says that something of the genus is there, not which species.  The sample agrees
+ * on a genus if enough fragments are firmly of it, of all that are more or less, and if they lie
+ * all over the genomes of its species, not in a gene or a prophage; on a family likewise.  Then
+ * there is an unknown species of the genus, or an unknown genus of the family; and fragments whose
+ * own score was not enough are called that as well.  For example, of the pairs of a made-up new
+ * species 75 are like its genus, and 71 firmly so: the sample agrees.  Of those of a new genus 83
+ * are like one of the others, and 29 firmly so: it does not; but 483 are like the family, and 397
+ * firmly.
+ *
+ * Calls of which there are few, in a genus that the sample does not agree on, of which no species
+ * is there, are taken for reads of another genus.
  */
 #ifndef KH_RUN_BY_GENUS_H
 #define KH_RUN_BY_GENUS_H
 
 #include "classify/backend.h"
+#include <stdatomic.h>
 #include "run/report.h"
+#include "sample/classes.h"
 #include "sample/model.h"
+#include "translated/graded.h"
 
-#define KH_BY_GENUS_LEAST 10            /* calls, if no species of the genus is there */
+enum {
+	KH_BY_GENUS_LEAST = 10,         /* calls, if no species of the genus is there */
+	KH_AGREE_LEAST = 20,            /* firm fragments on which a sample may agree, */
+	KH_AGREE_GENUS = 60,            /* and so many of 100 that are at least weak: of a genus, */
+	KH_AGREE_FAMILY = 70,           /*   of a family; */
+	KH_AGREE_SPREAD = 50,           /* and of 100 windows in which so many would lie */
+	KH_GENOME_WINDOWS = 64          /* of what the database has of a species */
+};
+
+/* Of a taxon; sums of all workers, which do not depend on their order. */
+typedef struct kh_by_genus_sum {
+	_Atomic uint64_t calls;         /* fragments that translated seeds have called it */
+	/* of a genus or a family: fragments of these grades, or above */
+	_Atomic uint64_t weak, firm;
+	/* Of these, fragments that are called less than it; of a genus: those that are not firmly
+	 * of its family, those that are, and those that are called the family.  Of a family: those
+	 * that are not even weakly of a genus, as number 1 alone. */
+	_Atomic uint64_t waiting[3];
+	_Atomic uint64_t codons, same;  /* of the fragments that are at least weak: kh_likeness */
+	_Atomic uint64_t votes, windows; /* of a species: fragments that lie there, and in which */
+	uint64_t width;                 /* of a window of a species: bases */
+	bool family;                    /* of a genus that has seeds */
+} kh_by_genus_sum;
+
+/* Fragments of a worker whose classes may yet get a call: the class, and what is said, in the lower
+ * half. */
+typedef struct kh_by_genus_classed {
+	uint64_t *v;
+	size_t n, cap;
+} kh_by_genus_classed;
 
 typedef struct kh_by_genus {
+	const kh_db *db;
 	unsigned threads;
-	uint32_t n_taxa;
-	const uint32_t *species;        /* of a taxon: kh_tree */
-	uint64_t **of;                  /* of each worker, by taxon */
-	uint64_t *many;                 /* of all, but for what is dropped */
-	bool *dropped;                  /* by taxon: these calls are none in the end */
+	kh_by_genus_classed *classed;   /* by worker */
+	kh_by_genus_sum *of;            /* by taxon; NULL: there are no translated seeds */
+	/* By taxon, when they have been judged: calls of translated seeds in the end; whether the
+	 * sample agrees on it; and whether its calls are none in the end. */
+	uint64_t *many;
+	bool *agrees, *dropped;
+	bool changes;                   /* calls */
 } kh_by_genus;
+
+/* An organism on whose genus or family the sample agrees, and which is none of its species. */
+typedef struct kh_unknown {
+	uint64_t fragments;             /* whether or not calls are changed */
+	uint64_t codons, same;          /* residues of it and of its relatives */
+	uint32_t nearest[2];            /* species with most votes; KH_NO_TAXON: none */
+} kh_unknown;
 
 /* Nothing is counted if the database has no translated seeds. */
 int kh_by_genus_init(kh_by_genus *g, const kh_db *db, unsigned threads, kh_err *err);
@@ -30,14 +81,30 @@ void kh_by_genus_clear(kh_by_genus *g);
 static inline bool kh_by_genus_is(const kh_by_genus *g, const kh_call *c)
 {
 	return g->of && c->taxon != KH_NO_TAXON && c->hits == 0 &&
-	       g->species[c->taxon] == KH_NO_TAXON;
+	       g->db->tax->species[c->taxon] == KH_NO_TAXON;
 }
 
-/* Counts the fragments of a task. */
-void kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t);
-/* Sums up, and, if the model changes calls, drops what is too few: in *direct, by taxon, and in the
- * tally.  Returns how many fragments that are. */
-uint64_t kh_by_genus_judge(kh_by_genus *g, const kh_db *db, const kh_model *m, uint64_t *direct,
-			   kh_tally *tally);
+/* Counts the fragments of a task, whose classes are known. */
+int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_class_of *of,
+		    kh_err *err);
+/* Decides on what the sample agrees, when all are counted. */
+void kh_by_genus_agree(kh_by_genus *g);
+/* Then, if the model changes calls, corrects *direct, by taxon, and the tally for fragments that
+ * are called by that, and for calls that are dropped. */
+typedef struct kh_by_genus_moved {
+	uint64_t changed;               /* fragments */
+	int64_t classified;             /* how many more */
+} kh_by_genus_moved;
+/* What became of a class of a worker, by its number. */
+typedef uint32_t kh_by_genus_decision(const void *arg, unsigned worker, uint32_t class);
+kh_by_genus_moved kh_by_genus_judge(kh_by_genus *g, const kh_model *m,
+				    kh_by_genus_decision *decision, const void *arg,
+				    uint64_t *direct, kh_tally *tally);
+/* What a fragment is called in the end that has this call, by its class if it has one, and of which
+ * translated seeds say this.  False: they say nothing, and it has no class. */
+bool kh_by_genus_end(const kh_by_genus *g, uint32_t said, kh_call *c);
+/* Is there an unknown organism of a taxon of which `known` reads are those of species?  Of a
+ * family: no, if most of its fragments are of genera that have one. */
+bool kh_by_genus_unknown(const kh_by_genus *g, uint32_t taxon, double known, kh_unknown *u);
 
 #endif

@@ -110,6 +110,11 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	if (rc)
 		return rc;
 	w->task.class_of = w->class_of;
+	if (f->compute->translator && kh_pass_compares(f->results->pass)) {
+		if ((rc = KH_GROW(w->like, w->cap_like, n, err)))
+			return rc;
+		w->task.like = w->like;
+	}
 	kh_pass_ask(f->results->pass, &w->task);
 	return KH_OK;
 }
@@ -362,6 +367,7 @@ void kh_flow_close(kh_flow *f)
 		kh_alignments_clear(&f->all[i].aligned);
 		free(f->all[i].candidates);
 		free(f->all[i].class_of);
+		free(f->all[i].like);
 		kh_parts_job_clear(&f->all[i].parts);
 		for (int k = 0; k < KH_N_TEXTS; k++)
 			free(f->all[i].text[k].p);

@@ -17,7 +17,8 @@ typedef struct work {
 	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
 	uint32_t *class_of;             /* for a second pass */
 	kh_parts_job parts;             /* for candidates, or of them */
-	size_t cap_call, cap_candidates, cap_class_of;
+	kh_likeness *like;              /* the same, by translated seeds */
+	size_t cap_call, cap_candidates, cap_class_of, cap_like;
 	kh_buf text[KH_N_TEXTS];
 	kh_buf one;                     /* for a fragment at a time */
 	kh_loan loan;                   /* of the texts */

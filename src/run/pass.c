@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "run/by_genus.h"
 #include "run/qualities.h"
 #include "run/waiting.h"
 #include "sample/frames.h"
@@ -205,6 +204,11 @@ static void mark_places(kh_pass *s, const struct worker *w, const kh_class_of *o
 	}
 }
 
+bool kh_pass_compares(const kh_pass *s)
+{
+	return s->by_genus.of != NULL;
+}
+
 void kh_pass_ask(const kh_pass *s, kh_task *t)
 {
 	t->census = s->census;
@@ -266,6 +270,7 @@ static int keep_job(kh_pass *s, struct worker *w, unsigned worker, const kh_task
 
 		now->class = class_in_frame(w, t, i);
 		now->call = t->call[i];
+		now->said = t->like ? t->like[i].said : KH_NO_TAXON;
 		kh_line_of(&now->line, s->o.style, t->job, i);
 		kh_waiting_put(&w->frame, now, &k[(i + 1) % 2]);
 		if (s->o.reads)
@@ -281,11 +286,12 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	int rc = KH_GROW(w->of, w->cap_of, job->n, err);
 
 	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
-	kh_by_genus_add(&s->by_genus, worker, t);
 	if (!rc && !t->census)
 		rc = count(s, w, t, 0, t->job->n, err);
 	else if (!rc && t->left)
 		rc = count_left(s, w, t, err);
+	if (!rc)
+		rc = kh_by_genus_add(&s->by_genus, worker, t, w->of, err);
 	if (rc || !s->kept)
 		return rc;
 	rc = keep_job(s, w, worker, t, err);
@@ -401,15 +407,29 @@ static void move_others(kh_pass *s, kh_tally *tally)
 	}
 }
 
-/* Of the calls of translated seeds, drops those of genera that have too few. */
-static void drop_few(kh_pass *s, kh_tally *tally)
+/* The place among all classes of one that a counter knows by this number. */
+static size_t place_of_class(const kh_pass *s, unsigned counter, uint64_t number)
 {
-	const uint64_t n = kh_by_genus_judge(&s->by_genus, s->o.db, &s->model, s->result.direct,
-					     tally);
+	return s->to[counter] ? s->to[counter][number] : number;
+}
 
-	s->result.changed += n;
-	s->result.classified -= (int64_t)n;
-	s->result.translated = s->by_genus.many;
+static uint32_t decision_of(const void *pass, unsigned worker, uint32_t class)
+{
+	const kh_pass *s = pass;
+
+	return s->model.decision[place_of_class(s, worker, class)];
+}
+
+/* What translated seeds say, by the sample. */
+static void judge_genera(kh_pass *s, kh_tally *tally)
+{
+	const kh_by_genus_moved moved =
+		kh_by_genus_judge(&s->by_genus, &s->model, decision_of, s,
+				  s->result.direct, tally);
+
+	s->result.changed += moved.changed;
+	s->result.classified += moved.classified;
+	s->result.by_genus = &s->by_genus;
 }
 
 /* Joins the classes and makes the model, by all threads if no other sample needs them. */
@@ -422,6 +442,7 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 	if (!rc)
 		rc = join(s, team, err);
 	*joined = kh_seconds();
+	kh_by_genus_agree(&s->by_genus);
 	for (unsigned i = 0; i < s->o.threads; i++)
 		kh_qualities_join(&qualities, &s->worker[i].qualities);
 	const kh_model_input in = { .db = s->o.db,
@@ -433,6 +454,7 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 				    .fragments = fragments,
 				    .errors_leave = kh_qualities_share(&qualities),
 				    .change = s->o.change,
+				    .agreed = s->by_genus.agrees,
 				    .team = team };
 
 	if (!rc)
@@ -454,7 +476,7 @@ int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 	s->result.coverage = s->coverage;
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
 	move_counts(s, tally);
-	drop_few(s, tally);
+	judge_genera(s, tally);
 	move_others(s, tally);
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
 	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",
@@ -474,12 +496,6 @@ uint64_t kh_pass_jobs(const kh_pass *s)
 	return s->kept ? kh_frames_count(s->kept) : 0;
 }
 
-/* The place among all classes of one that a counter knows by this number. */
-static size_t place_of_class(const kh_pass *s, unsigned counter, uint64_t number)
-{
-	return s->to[counter] ? s->to[counter][number] : number;
-}
-
 /* Makes the call of a fragment that this worker kept the final one. */
 static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 {
@@ -489,10 +505,8 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 
 	if (k->class > 0)
 		k->call.taxon = s->model.decision[place_of_class(s, counter, k->class / 2 - 1)];
-	else if (!kh_by_genus_is(&s->by_genus, &k->call))
+	if (!kh_by_genus_end(&s->by_genus, k->said, &k->call) && k->class == 0)
 		k->call.taxon = kh_model_end(&s->model, k->call.taxon);
-	else if (s->by_genus.dropped[k->call.taxon])
-		k->call.taxon = KH_NO_TAXON;
 }
 
 int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts *to,

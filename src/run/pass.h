@@ -10,6 +10,7 @@
 #define KH_RUN_PASS_H
 
 #include "classify/compute.h"
+#include "run/by_genus.h"
 #include "run/format.h"
 #include "run/report.h"
 #include "run/sheet.h"
@@ -42,6 +43,8 @@ bool kh_pass_writes(const kh_pass *s);
  * each time.  `compute` does them, and counts their fragments if it can. */
 int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err);
 
+/* Does it take what translated seeds say of fragments (kh_task.like)? */
+bool kh_pass_compares(const kh_pass *s);
 /* Sets what a task is asked for; its candidates and class_of are arrays for its fragments. */
 void kh_pass_ask(const kh_pass *s, kh_task *t);
 /* Counts the fragments of a task that is done, which are already in the tally of this worker by
@@ -55,7 +58,7 @@ typedef struct kh_pass_result {
 	const kh_classes *classes;      /* joined */
 	/* by taxon: fragments called just that in the first pass, and those without a class */
 	uint64_t *first, *direct;
-	const uint64_t *translated;     /* of these, calls of translated seeds; or NULL */
+	const kh_by_genus *by_genus;    /* what translated seeds say of it */
 	uint64_t changed;               /* fragments */
 	int64_t classified;             /* how many more are classified; below 0: fewer */
 	uint64_t kept;                  /* bytes of the file, compressed */

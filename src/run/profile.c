@@ -20,6 +20,7 @@ struct sum {
 	/* species that are detected like it: how many, and the first two (profile.h) */
 	uint32_t n_like, like[2];
 	double many[2];
+	const kh_profile_unknown *unknown;      /* profile.h */
 };
 
 /* What is known of each species' references, and how many times as many fragments were shared as
@@ -131,6 +132,37 @@ static void add_like(struct sum *above, const struct sum *s)
 			above->n_like++;
 }
 
+static int by_fragments(const void *a, const void *b)
+{
+	const kh_profile_unknown *x = a, *y = b;
+
+	if (x->is.fragments != y->is.fragments)
+		return x->is.fragments < y->is.fragments ? 1 : -1;
+	return (x->taxon > y->taxon) - (x->taxon < y->taxon);
+}
+
+/* Finds the organisms, when species have been added up. */
+static void find_unknown(kh_profile *p, const kh_by_genus *g, struct sum *s)
+{
+	const kh_taxonomy *tax = p->db->tax;
+
+	for (uint32_t t = 1; t < tax->n; t++) {
+		kh_profile_unknown *u = &p->unknown[p->n_unknown];
+
+		if (!tax->letter[t] || tax->species[t] != KH_NO_TAXON ||
+		    !kh_by_genus_unknown(g, t, s[t].reads, &u->is))
+			continue;
+		u->taxon = t;
+		u->family = g->of[t].family;
+		p->n_unknown++;
+	}
+	if (p->n_unknown > 1)
+		qsort(p->unknown, p->n_unknown, sizeof *p->unknown, by_fragments);
+	for (size_t i = p->n_unknown; i-- > 0;)
+		for (uint32_t t = p->unknown[i].taxon; t > 0; t = tax->parent[t])
+			s[t].unknown = &p->unknown[i];
+}
+
 static void add_up(const kh_profile *p, const kh_results *r, const struct known *l, struct sum *s)
 {
 	const kh_taxonomy *tax = p->db->tax;
@@ -208,7 +240,8 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 		.taxon = t,
 		.parent = parent,
 		.presence = s[t].presence,
-		.detected = s[t].detected,
+		.detected = s[t].unknown ? KH_DETECTED : s[t].detected,
+		.unknown = s[t].unknown,
 		.n_like = s[t].n_like,
 		.like = { s[t].like[0], s[t].like[1] },
 		.lead = s[t].n_like > 0 ? s[s[t].like[0]].presence : NULL,
@@ -229,7 +262,7 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
 		     const struct known *l, kh_err *err)
 {
-	const uint64_t *translated = kh_pass_result_of(of->pass)->translated;
+	const kh_by_genus *by_genus = kh_pass_result_of(of->pass)->by_genus;
 	const kh_taxonomy *tax = p->db->tax;
 	int rc = KH_OK;
 
@@ -242,7 +275,7 @@ static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
 			continue;
 		*r = row_of(p, t, s, l->part[t]);
 		r->genome = l->stretches[t] * KH_STRETCH * p->db->h->sampling.stride;
-		r->translated = translated ? translated[t] : 0;
+		r->translated = by_genus->of && !by_genus->dropped[t] ? by_genus->of[t].calls : 0;
 		if (tax->species[t] == t)
 			rc = count_distinct(p, of, t, &r->distinct, err);
 		p->n++;
@@ -273,13 +306,15 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 
 	*p = (kh_profile) { .db = db, .fragments = r->sum.fragments };
 	p->row = kh_array(n, sizeof *p->row, err);
-	if (s && l.stretches && l.part && p->row) {
+	p->unknown = kh_array(n, sizeof *p->unknown, err);
+	if (s && l.stretches && l.part && p->row && p->unknown) {
 		kh_species_stretches(db, l.stretches);
 		rc = kh_species_parts(db, l.stretches, l.part, err);
 	}
 	if (!rc) {
 		add_up(p, r, &l, s);
 		fit_reads(p, s);
+		find_unknown(p, kh_pass_result_of(r->pass)->by_genus, s);
 		sum_up(p, r, s);
 		rc = make_rows(p, r, s, &l, err);
 	}
@@ -294,6 +329,7 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 void kh_profile_clear(kh_profile *p)
 {
 	free(p->row);
+	free(p->unknown);
 	*p = (kh_profile) { .row = NULL };
 }
 

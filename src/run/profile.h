@@ -15,6 +15,14 @@ enum kh_detected { KH_NOT_JUDGED, KH_NOT_DETECTED, KH_DETECTED_LOW, KH_DETECTED 
 /* "-", "no", "low" (it is there, by little evidence) and "yes" */
 const char *kh_detected_name(enum kh_detected d);
 
+/* An organism whose genus, or family, is known by its proteins, and that is no species, or genus,
+ * of the database. */
+typedef struct kh_profile_unknown {
+	uint32_t taxon;                 /* the genus or family */
+	bool family;
+	kh_unknown is;
+} kh_profile_unknown;
+
 typedef struct kh_profile_row {
 	uint32_t taxon;
 	uint32_t parent;                /* the nearest ancestor that has a row; 0: none */
@@ -36,12 +44,17 @@ typedef struct kh_profile_row {
 	double covered;                 /* share of the genome that its reads cover; of species */
 	uint64_t distinct;              /* different features; for species only */
 	uint64_t translated;            /* of a genus: called it by translated seeds alone */
+	/* of those of it and below the organism that is no species of the database and has most
+	 * fragments; NULL: none */
+	const kh_profile_unknown *unknown;
 } kh_profile_row;
 
 typedef struct kh_profile {
 	const kh_db *db;
 	kh_profile_row *row;            /* taxa whose rank has a letter, in preorder */
 	size_t n;
+	kh_profile_unknown *unknown;    /* the most fragments first */
+	size_t n_unknown;
 	uint64_t fragments, first, final; /* first, final: of these unclassified */
 	double named;                   /* reads of all species, at most all */
 	/* abundance of what is unknown: all abundances add up to one with it */
@@ -65,11 +78,18 @@ int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *er
 /* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);
+/* The share of its residues that its relatives have as well. */
+double kh_profile_residues(const kh_profile_unknown *u);
 /* profile_why.c */
+enum { KH_PROFILE_WHY = 400 };
+/* "unknown species of Vibrio", and what it is like, in words. */
+const char *kh_profile_unknown_name(const kh_profile *p, const kh_profile_unknown *u,
+				    char text[KH_PROFILE_WHY]);
+const char *kh_profile_unknown_why(const kh_profile *p, const kh_profile_unknown *u,
+				   char text[KH_PROFILE_WHY]);
 const char *kh_profile_name(const kh_profile *p, uint32_t taxon);
 /* The verdict in plain words, or "-"; of a taxon above species that of the first one like it. */
 const char *kh_profile_verdict(const kh_profile_row *r);
-enum { KH_PROFILE_WHY = 400 };
 /* The reason for what is detected, in words. */
 const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,
 			   char text[KH_PROFILE_WHY]);

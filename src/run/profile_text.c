@@ -91,6 +91,32 @@ static void add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b)
 		kh_buf_string(b, "\t-\t-\t-\t-\t-\t-\t-\n");
 }
 
+double kh_profile_residues(const kh_profile_unknown *u)
+{
+	return u->is.codons > 0 ? (double)u->is.same / (double)u->is.codons : 0;
+}
+
+/* It is no taxon, so that it has no number, and the line of its genus or family is its parent. */
+static void add_organism(const kh_profile *p, const kh_profile_unknown *u, kh_buf *b)
+{
+	const kh_taxonomy *tax = p->db->tax;
+	const double reads = (double)u->is.fragments;
+	char text[KH_PROFILE_WHY];
+
+	kh_buf_string(b, kh_profile_unknown_name(p, u, text));
+	kh_buf_print(b, "\t%s\tyes\t%.2f\t-\t%.6f\t-\t%.1f\t", u->family ? "genus" : "species",
+		     reads, 100 * kh_profile_share(p, reads), 100 * kh_profile_residues(u));
+	kh_buf_string(b, kh_profile_unknown_why(p, u, text));
+	kh_buf_print(b, "\t0\t%" PRIu32 "\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n",
+		     tax->taxid[u->taxon]);
+}
+
+static void add_organisms(const kh_profile *p, kh_buf *b)
+{
+	for (size_t i = 0; i < p->n_unknown; i++)
+		add_organism(p, &p->unknown[i], b);
+}
+
 static void add_unknown(const kh_profile *p, kh_buf *b)
 {
 	/* of no species that was judged to be there */
@@ -130,6 +156,7 @@ static int add_rows(const kh_profile *p, kh_buf *b, kh_err *err)
 {
 	static const char ranks[] = "SGFOCPKD";
 	struct place *place = kh_array(p->n, sizeof *place, err);
+	size_t next = 0;
 
 	if (!place)
 		return KH_ENOMEM;
@@ -142,8 +169,11 @@ static int add_rows(const kh_profile *p, kh_buf *b, kh_err *err)
 	}
 	if (p->n > 0)
 		qsort(place, p->n, sizeof *place, by_place);
-	for (size_t i = 0; i < p->n; i++)
-		add_row(p, place[i].row, b);
+	while (next < p->n && place[next].rank == 0)
+		add_row(p, place[next++].row, b);
+	add_organisms(p, b);
+	while (next < p->n)
+		add_row(p, place[next++].row, b);
 	free(place);
 	add_unknown(p, b);
 	return KH_OK;

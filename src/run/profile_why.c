@@ -150,6 +150,28 @@ static const char *why_species(const kh_profile *of, const kh_profile_row *r,
 	return text;
 }
 
+/* --- unknown organisms -------------------------------------------------------------- */
+const char *kh_profile_unknown_name(const kh_profile *of, const kh_profile_unknown *u,
+				    char text[KH_PROFILE_WHY])
+{
+	snprintf(text, KH_PROFILE_WHY, "unknown %s of %.200s", u->family ? "genus" : "species",
+		 kh_profile_name(of, u->taxon));
+	return text;
+}
+
+const char *kh_profile_unknown_why(const kh_profile *of, const kh_profile_unknown *u,
+				   char text[KH_PROFILE_WHY])
+{
+	kh_why w = { text, 0 };
+
+	add(&w, "%" PRIu64 " read%s are like proteins of %.100s only, all over the genome",
+	    u->is.fragments, plural(u->is.fragments), kh_profile_name(of, u->taxon));
+	for (int i = 0; i < 2 && u->is.nearest[i] != KH_NO_TAXON; i++)
+		add(&w, "%s%.100s", i ? ", " : "; nearest to ",
+		    kh_profile_name(of, u->is.nearest[i]));
+	return text;
+}
+
 /* --- what is above them ------------------------------------------------------------ */
 /* It is like its first species, or its first two. */
 static void why_absent(const kh_profile *of, const kh_profile_row *r, char text[KH_PROFILE_WHY])
@@ -173,9 +195,18 @@ static const char *why_above(const kh_profile *of, const kh_profile_row *r,
 {
 	const char *little = r->detected == KH_DETECTED_LOW ? ", by little evidence" : "";
 
+	if (r->unknown) {
+		char name[KH_PROFILE_WHY];
+
+		kh_profile_unknown_name(of, r->unknown, name);
+		snprintf(text, KH_PROFILE_WHY, "%.200s is there", name);
+		return r->unknown->taxon == r->taxon
+			       ? kh_profile_unknown_why(of, r->unknown, text) : text;
+	}
 	if (r->translated > 0) {
-		snprintf(text, KH_PROFILE_WHY, "new species of %.200s? %" PRIu64 " reads are like "
-			 "its proteins only", kh_profile_name(of, r->taxon), r->translated);
+		snprintf(text, KH_PROFILE_WHY, "%" PRIu64 " read%s are like its proteins only, too "
+			 "few or too unlike for an unknown species", r->translated,
+			 plural(r->translated));
 		return text;
 	}
 	switch (r->detected) {

@@ -5,7 +5,7 @@
 #include "run/select.h"
 #include "sample/frames.h"
 
-enum { NUMBERS = 10 };          /* of a fragment, at most */
+enum { NUMBERS = 11 };          /* of a fragment, at most */
 
 /* Bytes that two ids begin with. */
 static size_t alike(const kh_line_parts *a, const kh_line_parts *b)
@@ -33,7 +33,9 @@ void kh_waiting_put(kh_buf *f, const kh_waiting *k, const kh_waiting *last)
 
 	if (!kh_buf_reserve(f, NUMBERS * KH_FRAME_NUMBER + rest))
 		return;
-	at = kh_frame_put(f->p + f->n, 2 * k->class + !same);
+	at = kh_frame_put(f->p + f->n, 4 * k->class + 2 * !same + (k->said != KH_NO_TAXON));
+	if (k->said != KH_NO_TAXON)
+		at = kh_frame_put(at, k->said);
 	if (k->class == 0)              /* KH_NO_TAXON becomes 0 */
 		at = kh_frame_put(at, (uint32_t)(k->call.taxon + 1));
 	at = kh_frame_put(at, k->call.features);
@@ -56,13 +58,14 @@ void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id)
 	const uint64_t head = kh_frame_read(at);
 	size_t rest;
 
-	k->class = head / 2;
+	k->class = head / 4;
 	k->call = (kh_call) { .taxon = KH_NO_TAXON };
+	k->said = head % 2 ? (uint32_t)kh_frame_read(at) : KH_NO_TAXON;
 	if (k->class == 0)
 		k->call.taxon = (uint32_t)kh_frame_read(at) - 1;
 	k->call.features = (uint32_t)kh_frame_read(at);
 	k->call.hits = (uint32_t)kh_frame_read(at);
-	if (head % 2) {
+	if (head / 2 % 2) {
 		l->mates = kh_frame_read(at) != 0;
 		l->len[0] = kh_frame_read(at);
 		l->len[1] = kh_frame_read(at);

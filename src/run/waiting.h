@@ -14,6 +14,7 @@
 typedef struct kh_waiting {
 	uint64_t class;                 /* any number but 0, or 0: it has none */
 	kh_call call;                   /* without `found`; .taxon only if it has no class */
+	uint32_t said;                  /* by translated seeds (graded.h), or KH_NO_TAXON */
 	kh_line_parts line;
 } kh_waiting;
 

@@ -154,6 +154,8 @@ typedef struct kh_model_input {
 	 * 1/2^24; 0: not known */
 	uint32_t errors_leave;
 	bool change;                    /* change calls, if the sample is large enough */
+	/* by taxon, or NULL: genera of which there is an unknown species, as proteins say */
+	const bool *agreed;
 	kh_team *team;
 } kh_model_input;
 

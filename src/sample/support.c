@@ -4,7 +4,8 @@
  * A genus is not supported if a species of it was refuted and none is there: its reads are those of
  * something related.  Reads of another genus are called now one genus of its family and now another
  * one; so they go up to the family if other such genera have a fifth of the reads that all of them
- * have, and to the genus if it has nearly all.  (How near they are does not tell: those of phage
+ * have, and to the genus if it has nearly all, or if the sample agrees on an unknown species of it
+ * by translated seeds (run/by_genus.h).  (How near they are does not tell: those of phage
  * T3 that fit T7, of another genus, do so at 91.5 %, those of S. bongori fit S. enterica at 88 %.)
  *
  * Where the database has no other genus of the family, the species of the genus tell how near such
@@ -137,8 +138,11 @@ static void count_lost(struct support *s)
 			s->lost[above_genus(s->tax, t)] += s->clade[t];
 }
 
-static bool is_alone(const struct support *s, uint32_t genus, uint32_t above)
+/* A genus that proteins agree on is kept as well. */
+static bool is_kept(const struct support *s, uint32_t genus, uint32_t above)
 {
+	if (s->w->in->agreed && s->w->in->agreed[genus])
+		return true;
 	return !(s->known[genus] & IS_FAR) &&
 	       ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
 }
@@ -214,7 +218,7 @@ static uint32_t end_of(const struct support *s, uint32_t t)
 	if ((s->known[genus] & ~IS_FAR) == HAS_REFUTED) {
 		const uint32_t above = above_genus(s->tax, genus);
 
-		if (!is_alone(s, genus, above))
+		if (!is_kept(s, genus, above))
 			return above == 0 ? KH_NO_TAXON : above;
 	}
 	return species == KH_NO_TAXON ? x : genus;

@@ -271,9 +271,8 @@ static const struct hit *key_of(const kh_translator *r, const struct fragment *f
 static kh_likeness likeness(const kh_translator *r, struct fragment *f,
 			    const kh_translated_claim *c)
 {
-	const uint32_t score[2] = { kh_translated_score_of(&c->best[0]),
-				    kh_translated_score_of(&c->best[1]) };
-	const kh_translated_place *better = &c->best[score[1] > score[0]];
+	const kh_translated_place *better =
+		&c->best[kh_translated_near(&c->best[1]) > kh_translated_near(&c->best[0])];
 	kh_likeness l = { (uint64_t)(better->at + better->from), KH_NO_TAXON, better->part, 0, 0 };
 
 	for (uint32_t m = 0; m < 2; m++) {

@@ -22,7 +22,7 @@ typedef struct kh_translated_read {
 
 /* What is said of a fragment (graded.h), and, of one that is called, or is graded more than WEAK in
  * its family or WEAK in its genus, what it is like: base `at` of the text, in that part, where its
- * better mate lies; and how many of its codons, as keys say where they begin, stand for the amino
+ * nearer mate lies; and how many of its codons, as keys say where they begin, stand for the amino
  * acid that the text has there.  Of a long one that is those pieces that were ahead by most. */
 typedef struct kh_likeness {
 	uint64_t at;
