@@ -5,6 +5,7 @@
 #include "gpu_queues.h"
 #include "gpu_references.h"
 #include "kmer/text.h"
+#include "translated/graded.h"
 #include "translated/rule.h"
 
 enum { GENE_READS = 400, GENOME = 43200 };      /* bases of each of three genera */

@@ -327,6 +327,9 @@ kh_by_genus_moved kh_by_genus_judge(kh_by_genus *g, const kh_model *m,
 	}
 	if (!m->changes)
 		return c.moved;
+	/* what the model takes for something else, by other evidence, is that */
+	for (uint32_t t = 0; t < g->db->tax->n; t++)
+		g->agrees[t] &= kh_model_end(m, t) == t;
 	add_classed(g, decision, arg);
 	move_all(&c);
 	for (uint32_t t = 0; t < g->db->tax->n; t++)

@@ -16,8 +16,8 @@
 #ifndef KH_RUN_BY_GENUS_H
 #define KH_RUN_BY_GENUS_H
 
-#include "classify/backend.h"
 #include <stdatomic.h>
+#include "classify/backend.h"
 #include "run/report.h"
 #include "sample/classes.h"
 #include "sample/model.h"
@@ -89,8 +89,9 @@ int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_
 		    kh_err *err);
 /* Decides on what the sample agrees, when all are counted. */
 void kh_by_genus_agree(kh_by_genus *g);
-/* Then, if the model changes calls, corrects *direct, by taxon, and the tally for fragments that
- * are called by that, and for calls that are dropped. */
+/* Then, if the model changes calls, withdraws the agreement on what this makes something else, and
+ * corrects *direct, by taxon, and the tally for fragments that are called by the others, and for
+ * calls that are dropped. */
 typedef struct kh_by_genus_moved {
 	uint64_t changed;               /* fragments */
 	int64_t classified;             /* how many more */

@@ -389,14 +389,13 @@ static void move_counts(kh_pass *s, kh_tally *tally)
 	s->result.changed += m->changed;
 }
 
-/* The same of what has no class; calls of translated seeds stay. */
+/* The same of what has no class. */
 static void move_others(kh_pass *s, kh_tally *tally)
 {
 	/* what a call becomes stays what it is */
 	for (uint32_t t = 0; t < tally->n; t++) {
-		const uint64_t kept = s->by_genus.many ? s->by_genus.many[t] : 0;
 		const uint32_t to = kh_model_end(&s->model, t);
-		const uint64_t many = s->result.direct[t] - kept;
+		const uint64_t many = s->result.direct[t];
 
 		if (to == t || many == 0)
 			continue;
@@ -505,7 +504,7 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 
 	if (k->class > 0)
 		k->call.taxon = s->model.decision[place_of_class(s, counter, k->class / 2 - 1)];
-	if (!kh_by_genus_end(&s->by_genus, k->said, &k->call) && k->class == 0)
+	if (kh_by_genus_end(&s->by_genus, k->said, &k->call) || k->class == 0)
 		k->call.taxon = kh_model_end(&s->model, k->call.taxon);
 }
 

@@ -138,12 +138,12 @@ static void count_lost(struct support *s)
 			s->lost[above_genus(s->tax, t)] += s->clade[t];
 }
 
-/* A genus that proteins agree on is kept as well. */
+/* A genus that proteins agree on is kept as well, if it is not far. */
 static bool is_kept(const struct support *s, uint32_t genus, uint32_t above)
 {
-	if (s->w->in->agreed && s->w->in->agreed[genus])
-		return true;
-	return !(s->known[genus] & IS_FAR) &&
+	if (s->known[genus] & IS_FAR)
+		return false;
+	return (s->w->in->agreed && s->w->in->agreed[genus]) ||
 	       ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
 }
 
