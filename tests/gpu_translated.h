@@ -6,6 +6,7 @@
 #include "gpu_references.h"
 #include "kmer/text.h"
 #include "translated/graded.h"
+#include "translated/level.h"
 #include "translated/rule.h"
 
 enum { GENE_READS = 400, GENOME = 43200 };      /* bases of each of three genera */
@@ -92,8 +93,8 @@ static size_t same_genera(const kh_task *t, kh_translator *r, const char *what)
 	return genera;
 }
 
-static void ask_genera(const struct way *w, const kh_db *db, const kh_rule *rule,
-		       const kh_job *job, size_t n, const char *what)
+static size_t ask_genera(const struct way *w, const kh_db *db, const kh_rule *rule,
+			 const kh_job *job, size_t n, const char *what)
 {
 	kh_engine_options eo = { .rule = rule,
 				 .on = devices_of(w),
@@ -122,12 +123,26 @@ static void ask_genera(const struct way *w, const kh_db *db, const kh_rule *rule
 	w->be->engine_close(e);
 	kh_translator_free(r);
 	free(call);
+	return genera;
+}
+
+/* The same with each level, whose calls are added up. */
+static void ask_levels(const struct way *w, kh_db *db, const kh_rule *rule, const kh_job *job,
+		       size_t n, const char *what, size_t genera[3])
+{
+	static const char *const name[] = { "strict", "balanced", "sensitive" };
+
+	for (int i = 0; i < 3; i++) {
+		db->translated.level = *kh_translated_level_of(name[i]);
+		genera[i] += ask_genera(w, db, rule, job, n, what);
+	}
 }
 
 static void check_translated(const struct way *w)
 {
 	char *refs = malloc(MAX_TEXT);
 	struct made_block block[3];
+	size_t genera[3] = { 0, 0, 0 };
 
 	for (int all = 0; all < 2; all++) {
 		const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
@@ -154,12 +169,15 @@ static void check_translated(const struct way *w)
 			  .from = { 3, GENE_READS / 2 } },
 			{ .n = GENE_READS, .block = { &block[1].b, &block[1].b } },
 		};
-		ask_genera(w, db, &rule, job, sizeof job / sizeof *job, all ? "all text" : "text");
+		ask_levels(w, db, &rule, job, sizeof job / sizeof *job, all ? "all text" : "text",
+			   genera);
 		kh_db_close(db);
 		for (int i = 0; i < 3; i++)
 			free_block(&block[i]);
 	}
 	free(refs);
+	if (genera[1] < genera[0] || genera[2] <= genera[1])
+		fail_msg("%zu, %zu, %zu genera", genera[0], genera[1], genera[2]);
 }
 
 #endif

@@ -2,7 +2,7 @@
 """oracle_translated.py - translated seeds by kmerhash-db(5) and kmerhash-method(7), naively
 
     oracle_translated.py section DATABASE.khdb TAXONOMY GENOME...  compares the section's bytes
-    oracle_translated.py calls DATABASE.khdb CALLS.tsv READS [MATES]
+    oracle_translated.py calls DATABASE.khdb CALLS.tsv READS [MATES]   (LEVEL=... in the environment)
     oracle_translated.py sample DATABASE.khdb CALLS.tsv FINAL.tsv PROFILE.tsv READS [MATES]
 
 The second one looks at the lines that are not called, or whose call no feature agrees with, and exits
@@ -30,6 +30,7 @@ LETTER = {a + b + c: next((i for i, group in enumerate(GROUPS) if AMINO[16 * x +
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 FAMILY, GENUS, SPECIES = 26, 30, 38      # ranks
 TILE, LEAST, NEAR = 50, 55, 240
+KINSHIP, SHARE = {"strict": (150, 100), "balanced": (115, 60), "sensitive": (15, 30)}[os.environ.get("LEVEL", "strict")]
 
 
 def reverse(seq):
@@ -411,7 +412,7 @@ class Fragment:
         return best, sum(points for points, *_ in self.best[best]), -sums[1][0] if len(sums) > 1 else 0
 
     def enough(self, points, genus, second):
-        return points >= self.s.genera[genus][2] and points >= second + 55
+        return points >= self.s.genera[genus][2] * SHARE // 100 and points >= second + 55
 
     def nearest(self):
         """(genus or None, its nearness, that of other families)"""
@@ -458,7 +459,8 @@ class Fragment:
         genus, near, far = self.nearest()
         of_family = 0
         if near > far and self.s.genera[genus][1]:
-            of_family = bisect.bisect_right((0, 20, 150), self.kinship(genus))
+            kinship = self.kinship(genus)
+            of_family = 3 if kinship >= KINSHIP else bisect.bisect_right((0, 20), kinship)
         if of_genus and of_family and genus != best and not self.s.kin(genus, best):
             of_genus, of_family = (0, 3) if of_family == 3 else (of_genus, 0)
         return (best if of_genus else genus), of_genus, of_family
@@ -520,11 +522,11 @@ def taxon_of(section, mates):
                     family = section.genera[number][1] or -1 - number
                     lowest[family] = min(number, lowest.get(family, number))
                     families[family] += ahead
-    best = first_of(votes, lambda genus: least + section.genera[genus][2])
+    best = first_of(votes, lambda genus: least + section.genera[genus][2] * SHARE // 100)
     if best is not None:
         return section.genera[best][3]
     of = {genus: family for family, genus in lowest.items()}
-    best = first_of({lowest[family]: ahead for family, ahead in families.items()}, lambda _: least + 150)
+    best = first_of({lowest[family]: ahead for family, ahead in families.items()}, lambda _: least + KINSHIP)
     return of[best] if best is not None and of[best] > 0 else None
 
 

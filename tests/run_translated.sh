@@ -24,6 +24,19 @@ mv calls.tsv pairs.tsv
 check "small genomes" tiny --db tiny.khdb --translated
 check "small genomes: the section" oracle oracle_translated.py section tiny.khdb "$data/taxonomy" "$data"/genomes/*.gz
 
+# How strict calls are.
+for level in balanced sensitive; do
+	check "$level: pairs" "$kmerhash" classify -q --db a.khdb --set unknown=$level --output $level.tsv --paired world/pairs_1.fq world/pairs_2.fq
+	check "$level: what is called" env LEVEL=$level "$PYTHON3" "$tests/oracle_translated.py" calls a.khdb $level.tsv world/pairs_1.fq world/pairs_2.fq
+	check "$level: long reads" "$kmerhash" classify -q --db a.khdb --set unknown=$level --output b.tsv world/long.fq
+	check "$level: of them" env LEVEL=$level "$PYTHON3" "$tests/oracle_translated.py" calls a.khdb b.tsv world/long.fq
+	check "$level: more than strict" test "$(grep -c ^C $level.tsv)" -gt "$(grep -c ^C pairs.tsv)"
+done
+check "sensitive: more than balanced" test "$(grep -c ^C sensitive.tsv)" -gt "$(grep -c ^C balanced.tsv)"
+check "strict" "$kmerhash" classify -q --db a.khdb --set unknown=strict --output b.tsv --paired world/pairs_1.fq world/pairs_2.fq
+same pairs.tsv b.tsv "strict: as without it"
+expect 2 "'lax' is none of strict, balanced and sensitive" "a wrong level" "$kmerhash" classify --db a.khdb --set unknown=lax world/long.fq
+
 # What depends on nothing but references and reads.
 for how in "-p 1" "-p 4 --set block-size=10000"; do
 	check "build $how" make_db b.khdb $how
@@ -41,6 +54,7 @@ check "without" "$kmerhash" build -q --db none.khdb --taxonomy world/taxonomy wo
 check "without: classify" "$kmerhash" classify -q --db none.khdb --output none.tsv --paired world/pairs_1.fq world/pairs_2.fq
 awk -F '\t' 'BEGIN { OFS = FS } $1 == "C" && index($5, $3 ":0") == 1 { $1 = "U"; $3 = 0; sub(/^[^ ]* /, "", $5) } { print }' pairs.tsv >dna.tsv
 same none.tsv dna.tsv "calls of the rule for DNA are the same"
+expect 0 "warning: --set unknown is for one database built with --translated" "no seeds" "$kmerhash" classify --db none.khdb --set unknown=strict --output b.tsv world/long.fq
 check "--confidence: no such calls" "$kmerhash" classify -q --db a.khdb --confidence 0.01 --output b.tsv --paired world/pairs_1.fq world/pairs_2.fq
 check "--confidence: none" sh -c '! grep -q "^C.*	[0-9]*:0 " b.tsv'
 # A family with more than three times as many species in other genera as one of its own has.

@@ -71,6 +71,7 @@ static int load_db(struct classify *j, kh_err *err)
 				    .verify = j->v.verify,
 				    .stamps = true,
 				    .confidence = j->v.confidence,
+				    .unknown = kh_translated_level_of(j->v.unknown),
 				    .want = j->v.sample_pass || j->v.out.profile
 					    ? KH_WANT_CANDIDATES
 					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
@@ -87,6 +88,9 @@ static int load_db(struct classify *j, kh_err *err)
 				     .compared = kh_classify_aligns(&j->v) || j->v.distinct ||
 						 j->v.out.profile };
 
+	if (j->v.unknown && (!j->db->translated.head || j->v.confidence > 0))
+		kh_log(KH_WARN, "--set unknown is for one database built with --translated, "
+		       "without --confidence, and ignored");
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
 	j->style.quality = j->feed.mask.quality;

@@ -23,7 +23,7 @@ struct kh_merge;
 /* The options as they were given. */
 struct classify_values {
 	kh_words db, extract, exclude, join;
-	const char *device, *placement, *inflate, *parse, *join_taxa;
+	const char *device, *placement, *inflate, *parse, *join_taxa, *unknown;
 	struct {                        /* results */
 		const char *output, *report, *json, *html, *classified, *unclassified;
 		const char *profile, *paf, *sam, *candidates;

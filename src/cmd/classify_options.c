@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/kraken.h"
+#include "translated/level.h"
 
 #define AT(field) offsetof(struct classify_values, field)
 
@@ -83,6 +84,8 @@ const kh_opt kh_classify_settings[] = {
 		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
 	KH_TEXT("join", 0, AT(join_taxa), "names",
 		"of several databases: taxa of lineages are found by name and rank"),
+	KH_TEXT("unknown", 0, AT(unknown), "LEVEL",
+		"genera, families of unknown species: strict, balanced, sensitive [strict]"),
 	KH_FLAG("distinct", 0, AT(distinct), "features and distinct features in the report"),
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
@@ -147,6 +150,14 @@ static int check_join(const struct classify_values *v, kh_err *err)
 	if (v->join_taxa && v->db.n < 2)
 		return kh_fail(err, KH_EUSAGE, "--set join=names is for several --db");
 	return KH_OK;
+}
+
+static int check_unknown(const struct classify_values *v, kh_err *err)
+{
+	if (kh_translated_level_of(v->unknown))
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "--set unknown: '%s' is none of strict, balanced and "
+		       "sensitive", v->unknown);
 }
 
 static int check_who(const char *what, const char *who, kh_err *err)
@@ -270,6 +281,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	    (rc = kh_classify_check_samples(j, n, err)) ||
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
 	    (rc = set_placement(j, err)) || (rc = check_join(v, err)) ||
+	    (rc = check_unknown(v, err)) ||
 	    (rc = check_who("inflate", v->inflate, err)) ||
 	    (rc = check_who("parse", v->parse, err)))
 		return rc;

@@ -101,13 +101,17 @@ static bool is_paired(const struct classify *j, const kh_sheet_sample *x)
 static void add_options(const struct classify *j, kh_buf *b)
 {
 	const struct classify_values *v = &j->v;
-	char confidence[32];
+	char confidence[32], unknown[32];
 
 	for (size_t i = 0; i < v->db.n; i++)
 		add_words(b, (const char *const[]) { "--db", v->db.v[i] }, 2);
 	snprintf(confidence, sizeof confidence, "%.15g", v->confidence);
 	if (v->confidence > 0)
 		add_words(b, (const char *const[]) { "--confidence", confidence }, 2);
+	if (v->unknown) {
+		snprintf(unknown, sizeof unknown, "unknown=%s", v->unknown);
+		add_words(b, (const char *const[]) { "--set", unknown }, 2);
+	}
 	if (v->kraken.bzip2)
 		add_words(b, (const char *const[]) { "--set", "bzip2" }, 2);
 	if (v->no_mate_check)

@@ -82,7 +82,7 @@ static json_t *parameters(const struct classify *j)
 	const struct classify_values *v = &j->v;
 
 	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
-			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o}",
+			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o, s:s?}",
 			 "lineage_column", (int)v->lineage_column,
 			 "second_best", (int)v->second_best,
 			 "sample_pass", (int)v->sample_pass,
@@ -103,7 +103,7 @@ static json_t *parameters(const struct classify *j)
 			 "minimum_hit_groups", (json_int_t)v->kraken.min_groups,
 			 "minimum_base_quality", (json_int_t)v->kraken.min_quality,
 			 "identity", (int)v->identity, "paf", kh_record_path(v->out.paf),
-			 "sam", kh_record_path(v->out.sam));
+			 "sam", kh_record_path(v->out.sam), "unknown", v->unknown);
 }
 
 static json_t *host(void)

@@ -101,6 +101,8 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "%s: --paf, --sam and --set identity need a "
 			       "database that kmerhash has built, and --device cpu",
 			       (*db)->path);
+	if (o->unknown)
+		(*db)->translated.level = *o->unknown;
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->want;

@@ -9,6 +9,7 @@
 #define KH_RUN_LOAD_H
 
 #include "classify/backend.h"
+#include "translated/level.h"
 
 typedef struct kh_load_options {
 	const char *const *db;          /* paths of n databases, which are used as one */
@@ -20,6 +21,7 @@ typedef struct kh_load_options {
 	bool verify;
 	bool stamps;                    /* a file that was found sound is remembered */
 	double confidence;              /* 0 to 1 */
+	const kh_translated_level *unknown;     /* of unknown species; NULL: strict */
 	uint32_t want;                  /* KH_WANT_... */
 	bool aligned;                   /* alignments are wanted: kh_task.aligned */
 	/* of a database of Kraken 2: hit groups that a call needs; stop at so many */

@@ -56,6 +56,12 @@ typedef struct kh_translated_part {
 	uint32_t genus, species;
 } kh_translated_part;
 
+/* How much is asked of a fragment: level.h. */
+typedef struct kh_translated_level {
+	uint32_t kinship;               /* at least, of a family */
+	uint32_t share;                 /* of the threshold of a genus, in 1/100 */
+} kh_translated_level;
+
 /* Sections of a database point into the file; the head is NULL where there is none. */
 typedef struct kh_translated {
 	const kh_translated_head *head;
@@ -66,6 +72,7 @@ typedef struct kh_translated {
 	uint64_t bases;                 /* of it */
 	kh_translated_part *part;
 	size_t parts;
+	kh_translated_level level;
 } kh_translated;
 
 /* Place number i: a codon of the section's own text.  Else twice a base of the database's: the

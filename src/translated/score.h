@@ -18,8 +18,7 @@ enum {
 	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for, */
 	KH_TRANSLATED_AHEAD = 55,       /* and by how much it must be ahead of others */
 	KH_TRANSLATED_NEARLY = 20,      /* both of what is nearly enough, by the sample */
-	KH_TRANSLATED_FAMILY = 150,     /* the kinship that any family asks for, */
-	KH_TRANSLATED_KIN = 7,          /* in which a base counts that relatives do not share, */
+	KH_TRANSLATED_KIN = 7,          /* so much a base adds to a kinship that relatives lack, */
 	KH_TRANSLATED_CLOSER = 8,       /* of so many at most; */
 	KH_TRANSLATED_LIKE = 60,        /* of 100 bases relatives are alike where they lie right */
 	KH_TRANSLATED_RUN = 25,         /* codons of a read without a stop, */
@@ -240,13 +239,19 @@ static KH_HD uint32_t kh_translated_best(const kh_translated_claim *claim, uint3
 	return best;
 }
 
+/* The score that a genus asks for. */
+static KH_HD uint64_t kh_translated_least(const kh_translated *t, uint32_t genus)
+{
+	return (uint64_t)t->genus[genus].threshold * t->level.share / 100;
+}
+
 /* Is a claim enough to call its genus, if another one has the sum `second`? */
 static KH_HD bool kh_translated_enough(const kh_translated *t, const kh_translated_claim *c,
 				       uint32_t second)
 {
 	const uint32_t sum = kh_translated_sum(c);
 
-	return sum >= t->genus[c->genus].threshold && sum >= second + KH_TRANSLATED_AHEAD;
+	return sum >= kh_translated_least(t, c->genus) && sum >= second + KH_TRANSLATED_AHEAD;
 }
 
 /* --- families --------------------------------------------------------------------------- */
@@ -369,7 +374,7 @@ static KH_HD uint32_t kh_translated_family_grade(const kh_translated *t,
 	    kh_translated_nearness(&claim[*nearest]) <= far)
 		return KH_GRADE_NONE;
 	kinship = kh_translated_kinship(t, claim, n, *nearest, len, false);
-	return kinship >= KH_TRANSLATED_FAMILY ? KH_GRADE_CALLED
+	return kinship >= (int32_t)t->level.kinship ? KH_GRADE_CALLED
 	     : kinship >= KH_TRANSLATED_NEARLY ? KH_GRADE_FIRM
 	     : kinship >= 0		       ? KH_GRADE_WEAK
 					       : KH_GRADE_NONE;

@@ -8,6 +8,7 @@
 #include "taxonomy/tree.h"
 #include "kmer/text.h"
 #include "translated/graded.h"
+#include "translated/level.h"
 
 static uint64_t up_to_64(uint64_t bytes)
 {
@@ -141,7 +142,7 @@ int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, ui
 	const uint64_t end = bytes < sizeof *h ? 0 : of ? 2 * of->bases : h->codons;
 	uint64_t genera, lines, places;
 
-	*t = (kh_translated) { .head = h };
+	*t = (kh_translated) { .head = h, .level = *kh_translated_level_of(NULL) };
 	if (bytes < sizeof *h || h->codons > (of ? 0 : UINT32_MAX) || !head_is_sound(h, end))
 		return kh_fail(err, KH_EFORMAT, "the head of its translated seeds is damaged");
 	genera = up_to_64((uint64_t)h->genera * sizeof *t->genus);

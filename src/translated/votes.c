@@ -54,7 +54,7 @@ static const struct kh_votes_genus *first_of(const kh_votes *t, const kh_transla
 	}
 	if (!best)
 		return NULL;
-	least += family ? KH_TRANSLATED_FAMILY : of->genus[best->genus].threshold;
+	least += family ? of->level.kinship : kh_translated_least(of, best->genus);
 	return best->ahead < least || best->ahead < 2 * second ? NULL : best;
 }
 

@@ -1,0 +1,13 @@
+/*
+ * level.h - how strict calls of unknown species are: kmerhash-method(7)
+ */
+#ifndef KH_TRANSLATED_LEVEL_H
+#define KH_TRANSLATED_LEVEL_H
+
+#include "translated/look_up.h"
+
+/* The level of that name, of NULL the one that is taken if nobody asks for another; or NULL: there
+ * is none. */
+const kh_translated_level *kh_translated_level_of(const char *name);
+
+#endif
