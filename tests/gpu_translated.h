@@ -84,7 +84,8 @@ static size_t same_genera(const kh_task *t, kh_translator *r, const char *what)
 		if (t->genus[i] == KH_ON_HOST)
 			continue;
 		is = genus_by_cpu(r, t->job, i);
-		genera += is != KH_NO_TAXON && !kh_is_graded(is);
+		genera += is != KH_NO_TAXON &&
+			  (!kh_is_graded(is) || kh_graded_family(is) == KH_GRADE_CALLED);
 		if (is != t->genus[i])
 			fail_msg("%s: fragment %zu of %zu: genus %u, not %u", what, i, t->job->n,
 				 t->genus[i], is);
