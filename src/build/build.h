@@ -127,8 +127,8 @@ typedef struct kh_build_summary {
 	double seconds_read, seconds_map, seconds_write;
 } kh_build_summary;
 
-/* Compressed bytes of those references that are gzip files of `least` bytes or more. */
-uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least);
+/* Compressed bytes of those references that are gzip files of least..most bytes. */
+uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least, uint64_t most);
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
 
 #endif

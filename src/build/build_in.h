@@ -35,6 +35,7 @@ struct totals {
 /* Of the references: bytes of text, decompressed, as far as their sizes tell. */
 struct input {
 	uint64_t text;
+	uint64_t small_gz;              /* in small gzip files, which are inflated ahead */
 	bool known;                     /* false if one of them is not a regular file */
 };
 

@@ -18,14 +18,14 @@ static bool is_gzip(int fd)
 	return pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least)
+uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least, uint64_t most)
 {
 	uint64_t sum = 0;
 	struct stat st;
 
 	for (size_t i = 0; i < o->n_refs; i++) {
 		if (stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode) ||
-		    (uint64_t)st.st_size < least)
+		    (uint64_t)st.st_size < least || (uint64_t)st.st_size > most)
 			continue;
 		const int fd = open(o->refs[i], O_RDONLY | O_CLOEXEC);
 
@@ -119,6 +119,7 @@ int kh_build_look(struct build *b, uint64_t *bases, kh_err *err)
 		b->input.known &= text[i] > 0;
 	}
 	b->input.text = sum;
+	b->input.small_gz = o->n_refs > 1 ? kh_build_gzipped(o, 0, KH_FEED_SMALL) * 4 : 0;
 	*bases = sum - sum / 64;        /* line ends, headers */
 	free(text);
 	return rc;

@@ -44,7 +44,7 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
 	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * FEATURE * 3 / 2;
 	const uint64_t most = threads * KH_FEED_AHEAD;
-	const uint64_t ahead = b->input.text < most ? b->input.text : most;
+	const uint64_t ahead = b->input.small_gz < most ? b->input.small_gz : most;
 	const uint64_t range = features / KH_RANGES + 1;
 
 	return all_text(b) / 4 + blocks + ahead + own + (threads + 2) * range * SORT;

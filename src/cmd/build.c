@@ -355,7 +355,8 @@ static int open_inflater(struct job *j, kh_err *err)
 	int rc;
 
 	if (j->o.dry_run || (strcmp(device, "auto") == 0 &&
-			     kh_build_gzipped(&j->o, LARGE_GZ) / GZ_A_THREAD < j->o.threads))
+			     kh_build_gzipped(&j->o, LARGE_GZ, UINT64_MAX) / GZ_A_THREAD <
+				     j->o.threads))
 		return KH_OK;
 	if ((rc = kh_backend_choose(&j->on.choice, device, err)))
 		return rc;

@@ -138,6 +138,8 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate);
 #define KH_BLOCK_SIZE ((size_t)1 << 20)
 /* Bytes of text that each thread may hold, and a step more, of small gzip files to come. */
 #define KH_FEED_AHEAD ((size_t)16 << 20)
+/* Compressed bytes of a small one; larger ones are for a device, or all threads. */
+#define KH_FEED_SMALL ((size_t)4 << 20)
 
 /* What the caller will look at of a record's text; the less, the faster.  Plain files of FASTQ are
  * read in slices that stay in the caches if it is not all. */

@@ -16,19 +16,15 @@
 #include "base/mem.h"
 #include "seqio/feed_in.h"
 
-enum {
-	/* compressed bytes of a small file; larger ones are for a device, or all threads */
-	SMALL = 4 << 20,
-	STEP = 1 << 20          /* bytes of text that are inflated at a time */
-};
+enum { STEP = 1 << 20 };        /* bytes of text that are inflated at a time */
 
 void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input *in)
 {
 	const uint64_t size = kh_source_size(in->src);
 	kh_err none;
 
-	if (f->n_streams == 1 && f->o.threads > 1 && st->n_path > 1 && size > 0 && size <= SMALL &&
-	    kh_source_await(in->src, 0, &none) == 1 && kh_source_is_gzip(in->src))
+	if (f->n_streams == 1 && f->o.threads > 1 && st->n_path > 1 && size > 0 &&
+	    size <= KH_FEED_SMALL && kh_source_await(in->src, 0, &none) == 1 && kh_source_is_gzip(in->src))
 		in->whole.state = FEED_WANTED;
 }
 
