@@ -24,7 +24,8 @@ void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input
 	kh_err none;
 
 	if (f->n_streams == 1 && f->o.threads > 1 && st->n_path > 1 && size > 0 &&
-	    size <= KH_FEED_SMALL && kh_source_await(in->src, 0, &none) == 1 && kh_source_is_gzip(in->src))
+	    size <= KH_FEED_SMALL && kh_source_await(in->src, 0, &none) == 1 &&
+	    kh_source_is_gzip(in->src))
 		in->whole.state = FEED_WANTED;
 }
 
