@@ -320,73 +320,6 @@ static void test_files(void **state)
 	}
 }
 
-/* Small gzip files, of which threads inflate each by one: in order, with the digest of each, the
- * damage of one behind what is in front of it; and one whose text is more than they hold. */
-static void test_ahead(void **state)
-{
-	enum { N = 40, BAD = 29, LONG = 11 };
-	static const struct { unsigned threads; bool damage; } with[] = {
-		{ 1, false }, { 2, false }, { 2, true }, { 5, false }, { 5, true }, { 5, true },
-	};
-	const size_t len = KH_FEED_AHEAD + 100;
-	char *text = malloc(len + 100), path[N][32];
-	const char *p[N];
-	int fd[N];
-
-	(void)state;
-	for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
-		const unsigned threads = with[k].threads;
-		uint64_t digest[N], bases = 0;
-		struct got g;
-		char want[200];
-
-		for (int i = 0; i < N; i++) {
-			struct bytes b = { NULL, 0 };
-			const size_t bp = i == LONG ? len : test_rand() % 3000;
-			size_t n = (size_t)sprintf(text, ">%d\n", i);
-
-			memset(text + n, "ACGT"[i % 4], bp);
-			n += bp;
-			text[n++] = '\n';
-			add_gz(&b, text, n);
-			if (i == BAD && with[k].damage)
-				b.p[b.n - 8] ^= 1;
-			digest[i] = XXH3_64bits(b.p, b.n);
-			fd[i] = bytes_file(path[i], b.p, b.n);
-			p[i] = path[i];
-			free(b.p);
-			bases += bp;
-		}
-		const kh_feed_options o = { .path = { p }, .n_path = { N }, .pieces = true,
-					    .block_size = 10000, .workers = threads,
-					    .threads = threads, .digests = true };
-		snprintf(want, sizeof want, "%s: damaged: gzip member at byte 0: CRC-32 differs",
-			 p[BAD]);
-		if (!got_open(&g, &o, threads))
-			g.rc = kh_threads_run(g.m, threads, got_work, &g, &g.err);
-		assert_string_equal(g.rc ? g.err.msg : "", with[k].damage ? want : "");
-		for (size_t i = 0; i < g.n; i++) {
-			assert_int_equal(atoi(g.rec[i].name), i);
-			bases -= g.rec[i].len;
-		}
-		for (size_t i = 0; i < (with[k].damage ? BAD : N); i++) {
-			uint64_t found = 0;
-
-			assert_true(kh_feed_digest(g.f, 0, i, &found));
-			assert_int_equal(found, digest[i]);
-		}
-		if (with[k].damage)
-			assert_in_range(g.n, 1, BAD + 1);
-		else
-			assert_true(g.n == N && bases == 0);
-		got_close(&g);
-		got_free(&g);
-		for (int i = 0; i < N; i++)
-			close(fd[i]);
-	}
-	free(text);
-}
-
 static void test_progress(void **state)
 {
 	struct input in = make_input(RANGES, R("a"), strlen(R("a")));
@@ -502,7 +435,6 @@ int main(void)
 		cmocka_unit_test(test_names_only),
 		cmocka_unit_test(test_long_header),
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_put),

@@ -4,6 +4,9 @@
 #include "test.h"
 #include "feed_inputs.h"
 #include "feed_harness.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "seqio/feed_in.h"
 
 /* --- what fails at once ---------------------------------------------------------- */
 static void refuse(kh_feed_options o, const char *a, const char *b, const char *message)
@@ -160,6 +163,107 @@ static void test_damage_in_order(void **state)
 		}
 }
 
+/* --- small gzip files, of which threads inflate each by one --------------------------- */
+enum { N_SMALL = 40, BAD = 29, LONG = 11 };
+
+struct small {
+	char path[32];
+	int fd;
+	uint64_t digest, bases;
+};
+
+/* A genome of one letter; the text of one is more than a thread holds. */
+static void make_small(struct small *f, int i, bool damage)
+{
+	static char text[KH_FEED_AHEAD + 200];
+	struct bytes b = { NULL, 0 };
+	size_t n = (size_t)sprintf(text, ">%d\n", i);
+
+	f->bases = i == LONG ? KH_FEED_AHEAD + 100 : test_rand() % 3000;
+	memset(text + n, "ACGT"[i % 4], f->bases);
+	n += f->bases;
+	text[n++] = '\n';
+	add_gz(&b, text, n);
+	if (i == BAD && damage)
+		b.p[b.n - 8] ^= 1;
+	f->digest = XXH3_64bits(b.p, b.n);
+	f->fd = bytes_file(f->path, b.p, b.n);
+	free(b.p);
+}
+
+/* In order, each file with its digest, and the damage of one behind what is in front of it. */
+static void check_small(unsigned threads, bool damage)
+{
+	const size_t whole = damage ? BAD : N_SMALL;
+	struct small f[N_SMALL];
+	const char *p[N_SMALL];
+	struct got g;
+	char want[200];
+
+	for (int i = 0; i < N_SMALL; i++) {
+		make_small(&f[i], i, damage);
+		p[i] = f[i].path;
+	}
+	const kh_feed_options o = { .path = { p }, .n_path = { N_SMALL }, .pieces = true,
+				    .block_size = 10000, .workers = threads, .threads = threads,
+				    .digests = true };
+	snprintf(want, sizeof want, "%s: damaged: gzip member at byte 0: CRC-32 differs", p[BAD]);
+	if (!got_open(&g, &o, threads))
+		g.rc = kh_threads_run(g.m, threads, got_work, &g, &g.err);
+	assert_string_equal(g.rc ? g.err.msg : "", damage ? want : "");
+	assert_in_range(g.n, damage ? 1 : N_SMALL, damage ? BAD + 1 : N_SMALL);
+	for (size_t i = 0; i < g.n; i++) {
+		assert_int_equal(atoi(g.rec[i].name), i);
+		assert_true(g.rec[i].len == f[i].bases || (damage && i + 1 == g.n));
+	}
+	for (size_t i = 0; i < whole; i++) {
+		uint64_t digest = 0;
+
+		assert_true(kh_feed_digest(g.f, 0, i, &digest));
+		assert_int_equal(digest, f[i].digest);
+	}
+	got_close(&g);
+	got_free(&g);
+	for (int i = 0; i < N_SMALL; i++)
+		close(f[i].fd);
+}
+
+/* One of two files is inflated as a whole where there are threads for both. */
+static void check_ahead(unsigned threads, int state)
+{
+	struct small f[2];
+	const char *p[2] = { f[0].path, f[1].path };
+	const kh_feed_options o = { .path = { p }, .n_path = { 2 }, .pieces = true,
+				    .block_size = 2, .workers = threads, .threads = threads };
+	kh_monitor *m;
+	kh_feed *feed;
+	kh_block *b;
+
+	for (int i = 0; i < 2; i++)
+		make_small(&f[i], i, false);
+	assert_int_equal(kh_monitor_new(&m, NULL), 0);
+	assert_int_equal(kh_feed_open(&feed, &o, m, NULL), 0);
+	assert_int_equal(kh_feed_next(feed, &b, NULL), 1);
+	assert_int_equal(feed->st[0].in->whole.state, state);
+	kh_feed_close(feed);
+	kh_monitor_free(m);
+	close(f[0].fd);
+	close(f[1].fd);
+}
+
+static void test_ahead(void **state)
+{
+	static const unsigned threads[] = { 1, 2, 5, 5 };
+
+	(void)state;
+	check_ahead(1, FEED_NOT_WHOLE);
+	check_ahead(2, FEED_THERE);
+	for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+		check_small(threads[i], false);
+		check_small(threads[i], true);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_shrinking),
 		cmocka_unit_test(test_damage_in_order),
+		cmocka_unit_test(test_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

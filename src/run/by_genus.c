@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "classify/compute.h"
+#include "translated/section.h"
 
 /* --- opening -------------------------------------------------------------------------- */
 /* What the database has of each species, and which taxa are families. */
@@ -59,22 +60,6 @@ struct said {
 	uint32_t call;                  /* in place of the genus */
 };
 
-/* The genus that is this taxon, by its place in the section, or KH_NO_TAXON. */
-static uint32_t place_of(const kh_translated *t, uint32_t taxon)
-{
-	uint32_t lo = 0, hi = t->head->genera;
-
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->genus[mid].taxon < taxon)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->head->genera && t->genus[lo].taxon == taxon ? lo : KH_NO_TAXON;
-}
-
 static struct said said_of(const kh_by_genus *g, uint32_t x)
 {
 	const kh_translated *t = &g->db->translated;
@@ -90,7 +75,7 @@ static struct said said_of(const kh_by_genus *g, uint32_t x)
 		s.of_family = KH_GRADE_CALLED;
 		return s;
 	} else {
-		place = x == KH_NO_TAXON ? x : place_of(t, x);
+		place = x == KH_NO_TAXON ? x : kh_translated_genus_of(t, x);
 		s.of_genus = s.of_family = KH_GRADE_CALLED;
 	}
 	if (place == KH_NO_TAXON)

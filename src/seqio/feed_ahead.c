@@ -77,7 +77,7 @@ int feed_ahead_do(kh_feed *f, struct feed_stream *st)
 		pthread_cond_wait(&st->inflated, &st->reading);
 		return 1;
 	}
-	in->whole.state = FEED_AT_IT;
+	in->whole.state = FEED_INFLATING;
 	feed_input_hold(f, in);
 	pthread_mutex_unlock(&st->reading);
 	inflate(f, in);

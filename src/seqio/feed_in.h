@@ -24,7 +24,7 @@ struct feed_input {
 	/* Of a small gzip file: its text, which one thread inflates (feed_ahead.c).  By the lock of
 	 * the stream, but for the thread that is at it. */
 	struct feed_whole {
-		enum { FEED_NOT_WHOLE, FEED_WANTED, FEED_AT_IT, FEED_THERE } state;
+		enum { FEED_NOT_WHOLE, FEED_WANTED, FEED_INFLATING, FEED_THERE } state;
 		char *p;
 		size_t n, cap;
 		size_t at;      /* what is in front of it has been given to blocks */

@@ -97,8 +97,7 @@ static bool head_is_sound(const kh_translated_head *h, uint64_t end)
 }
 
 /* --- parts ---------------------------------------------------------------------------- */
-/* The genus of a taxon by its place in the section. */
-static uint32_t genus_of(const kh_translated *t, uint32_t taxon)
+uint32_t kh_translated_genus_of(const kh_translated *t, uint32_t taxon)
 {
 	uint32_t lo = 0, hi = t->head->genera;
 
@@ -121,7 +120,7 @@ static int find_parts(kh_translated *t, const kh_translated_text *of, kh_err *er
 		t->part = of->part;
 		t->parts = of->n;
 		for (size_t i = 0; i < t->parts; i++)
-			t->part[i].genus = genus_of(t, t->part[i].genus);
+			t->part[i].genus = kh_translated_genus_of(t, t->part[i].genus);
 		return KH_OK;
 	}
 	t->bases = 3 * t->head->codons;

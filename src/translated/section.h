@@ -30,6 +30,9 @@ typedef struct kh_translated_text {
 	size_t n;
 } kh_translated_text;
 
+/* The place in the section of the genus that is this taxon, or KH_NO_TAXON. */
+uint32_t kh_translated_genus_of(const kh_translated *t, uint32_t taxon);
+
 /* Finds the parts of a section, and checks them: taxa are numbered below n_taxa.  `of` is the
  * database's text, or NULL; its parts become the section's. */
 int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, uint32_t n_taxa,
