@@ -9,6 +9,8 @@
 #	classify-equal   small data: CPU, one GPU, all of them replicated and sharded
 #	classify-L       times and shares on L, and the reports of all ways beside each other
 #	threads-L        report only on all GPUs by number of threads
+#	size             GBP (200) of references in species of their own, from pipes: time and memory of the build,
+#	                 bytes a base; PAIRS million pairs (10) each 1, 5 and 8 % off: pairs a second, precision, recall
 #
 # What names programs and folders is as in gpu.sh, whose data of S and L is used where it is there.
 # GPUS: how many; where there are not so many, the first one acts as several.  THREADS: of the run on
@@ -142,13 +144,61 @@ threads_L() {
 	done
 }
 
+# species NODES: stdin has lines of classify; precision and recall at the species
+species() {
+	awk -F'\t' 'NR == FNR { parent[$1] = $3; if ($5 == "species") is[$1] = 1; next }
+		function up(t) { while (t in parent && !(t in is) && t != 1) t = parent[t]; return t in is ? t : 0 }
+		{ n = split($2, a, "_"); real = up(a[n]); call = $1 == "C" ? up($3) : 0
+			of += real > 0; right += call > 0 && call == real; wrong += call > 0 && call != real }
+		END { printf "precision %.4f, recall %.4f of %d", right / (right + wrong), right / of, of }' "$1" -
+}
+
+size() {
+	: "${GBP:=200}" "${PAIRS:=10}" "${FILES:=32}"
+	world="--genera $((GBP * 50)) --species 5 --strains 1 --seed 17"
+	mkdir -p "$WORK/X"
+	# shellcheck disable=SC2086
+	"$SIMGEN" refs --out "$WORK/X" $world --length 10000 >/dev/null 2>&1
+	rm -f "$WORK"/X/refs.*
+	for i in $(seq 0 $((FILES - 1))); do mkfifo "$WORK/X/refs.$(printf %03d "$i").fa"; done
+	mkdir -p "$WORK/X/pipes" && mv "$WORK"/X/refs.* "$WORK/X/pipes"
+	first=$(date +%s.%N)
+	# shellcheck disable=SC2086
+	"$SIMGEN" refs --out "$WORK/X/pipes" $world --length "${LENGTH:-4000000}" --files "$FILES" >/dev/null 2>&1 &
+	"$KMERHASH" build -v --threads "$THREADS" --db "$WORK/X.khdb" --taxonomy "$WORK/X" --set total-bases="${GBP}000000000" \
+		--accession2taxid "$WORK/X/accession2taxid.tsv" "$WORK"/X/pipes/refs.*.fa >"$OUT/size.log" 2>&1 ||
+		{ fail "build: $(tail -1 "$OUT/size.log")"; return; }
+	wait
+	bases=$(sed -n 's/.* species, \([0-9]*\) bases.*/\1/p' "$OUT/size.log")
+	echo "$(date +%s.%N) $first $bases $(wc -c <"$WORK/X.khdb")" |
+		awk '{ printf "%.1f Gbp from pipes: %.1f s from the first byte, %.4f bytes a base\n", $3 * 1e-9, $1 - $2, $4 / $3 }'
+	tail -4 "$OUT/size.log"
+	for off in 1 5 8; do
+		# shellcheck disable=SC2086
+		"$SIMGEN" reads --out "$WORK/X.$off" $world --length "${LENGTH:-4000000}" --reads "${PAIRS}000000" --read-length 150 --paired \
+			--error "0.0$off" --alien .1 --read-seed "$off" >/dev/null 2>&1
+		for what in "" "--sample-pass"; do
+			# shellcheck disable=SC2086
+			"$KMERHASH" classify -v --device "${DEVICE:-$all}" --threads "$THREADS" --db "$WORK/X.khdb" --output - --report "$WORK/X.rep" $what \
+				--paired "$WORK/X.${off}_1.fq" "$WORK/X.${off}_2.fq" >"$OUT/run.log" 2>&1 || fail "$off %: $(tail -1 "$OUT/run.log")"
+			echo "$off % off, report $what: $(sed -n 's/.* classify on //p' "$OUT/run.log")"
+			grep 'index' "$OUT/run.log" | head -2
+		done
+		for mate in 1 2; do head -4000000 "$WORK/X.${off}_$mate.fq" >"$WORK/X.head_$mate.fq"; done
+		"$KMERHASH" classify -q --device "${DEVICE:-$all}" --threads "$THREADS" --db "$WORK/X.khdb" \
+			--paired "$WORK/X.head_1.fq" "$WORK/X.head_2.fq" >"$WORK/X.lines" || fail "$off %: lines"
+		echo "$off % off: $(species "$WORK/X/nodes.dmp" <"$WORK/X.lines")"
+		rm -f "$WORK"/X.*.fq "$WORK/X.${off}"_*
+	done
+}
+
 for step in "$@"; do
 	began=$(date +%s)
 	case $step in
 	classify-equal) classify_equal ;;
 	classify-L) classify_L ;;
 	threads-L) threads_L ;;
-	machine | unit) $step ;;
+	machine | unit | size) $step ;;
 	*) fail "no step $step" ;;
 	esac
 	say "# $step: $(($(date +%s) - began)) s"
