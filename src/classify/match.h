@@ -25,7 +25,8 @@
  *
  *	match_segment.h what is compared at a time
  *	match_sort.h    candidates in order
- *	match_place.h   candidates, regions, the places that are compared
+ *	match_region.h  regions of them, and which of these are compared
+ *	match_place.h   the places that are compared
  *	match_thin.h    the same of a database without text
  *	match_hits.h    the seeds that a compared place has
  *	match_claims.h  what its places say of each species

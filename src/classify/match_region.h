@@ -1,0 +1,220 @@
+/*
+ * match_region.h - what the seeds of a mate say before it is compared: its regions   [HD]
+ *
+ * Whoever compares a segment adds the bins of each mate's seeds as candidates.  Those whose bins
+ * follow each other closely are a region.  The seeds that are missing there bound the score that
+ * the mate can have in it, so that most regions need not be compared (match_place.h).
+ */
+#ifndef KH_CLASSIFY_MATCH_REGION_H
+#define KH_CLASSIFY_MATCH_REGION_H
+
+#include <stdlib.h>
+#include "classify/match_sort.h"
+
+/* --- candidates --------------------------------------------------------------------------- */
+/* Begins with a mate, of whose seeds those at `pos` were looked up. */
+static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t asked)
+{
+	f->pos = pos;
+	f->n = asked < (uint32_t)KH_MATCH_SEEDS ? asked : (uint32_t)KH_MATCH_SEEDS;
+	f->n_candidates = 0;
+	f->known = kh_seed_none();
+	f->best = f->stretch = f->n_places = 0;
+	f->crowd = 0;
+#ifndef __CUDA_ARCH__
+	f->least = INT32_MAX;
+#endif
+}
+
+/* Passes over lists that are not whole, and, as long as the others have more bins than a mate may
+ * have candidates, over the longest one, of equal ones the last: their lengths become
+ * KH_LIST_OVER. */
+static KH_HD void kh_places_pass_over(uint8_t *len, uint32_t n)
+{
+	for (;;) {
+		uint32_t sum = 0, longest = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			if (len[i] == KH_LIST_OVER)
+				continue;
+			sum += len[i];
+			longest = len[longest] == KH_LIST_OVER || len[i] >= len[longest] ? i
+											 : longest;
+		}
+		if (sum <= KH_MATCH_CANDIDATES)
+			return;
+		len[longest] = KH_LIST_OVER;
+	}
+}
+
+/* --- regions ------------------------------------------------------------------------------ */
+static KH_HD uint32_t kh_candidate_bin(uint64_t candidate)
+{
+	return (uint32_t)(candidate >> 32);
+}
+
+/* Two k-mers of a mate are in bins that far apart at most. */
+static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
+{
+	const uint32_t k = m->db->sampling.k;
+
+	return len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
+}
+
+/* The loss of a place that has the seeds of n candidates from `from` on, and no others; 0, if these
+ * say nothing. */
+static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f, uint32_t len,
+					uint32_t from, uint32_t n)
+{
+	kh_seed_set found = kh_seed_none();
+
+	if (!kh_match_seeds_tell(m->db))
+		return 0;
+	for (uint32_t i = from; i < from + n; i++)
+		kh_seed_add(&found, (uint32_t)f->candidate[i]);
+	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, &found);
+}
+
+#ifndef __CUDACC__
+/* Of each seed, the first one that begins behind it. */
+static inline void kh_seeds_behind(const uint32_t *pos, uint32_t n, uint32_t k,
+				   uint8_t behind[KH_MATCH_SEEDS])
+{
+	for (uint32_t i = 0, j = 0; i < n; i++) {
+		while (j < n && pos[j] < pos[i] + k)
+			j++;
+		behind[i] = (uint8_t)j;
+	}
+}
+
+/* As kh_match_loss, of a mate that lacks all known seeds that were not found. */
+static inline uint32_t kh_seeds_loss(const kh_found *f, const uint8_t behind[KH_MATCH_SEEDS],
+				     uint32_t k, uint32_t len, const kh_seed_set *found)
+{
+	uint32_t loss = 0, next = 0;
+
+	for (uint32_t w = 0; w < KH_MATCH_SEEDS / 64; w++) {
+		const uint32_t first = 64 * w, end = first + 64;
+		uint64_t x = f->known.bit[w] & ~found->bit[w];
+
+		if (next > first)
+			x = next < end ? x & UINT64_MAX << next % 64 : 0;
+		while (x != 0) {
+			const uint32_t i = first + (uint32_t)__builtin_ctzll(x), at = f->pos[i];
+
+			next = behind[i];
+			x = next < end ? x & UINT64_MAX << next % 64 : 0;
+			loss += 1 + ((at != 0) & (at + k != len));
+		}
+	}
+	return loss;
+}
+
+/* Makes regions of all candidates, which are in order.  Those of close species mostly have the same
+ * seeds. */
+static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+{
+	const uint32_t far = kh_places_far(m, len), k = m->db->sampling.k;
+	const bool tell = kh_match_seeds_tell(m->db);
+	uint8_t behind[KH_MATCH_SEEDS];
+	kh_seed_set last = kh_seed_none();
+	uint32_t loss;
+
+	if (tell)
+		kh_seeds_behind(f->pos, f->n, k, behind);
+	f->unseen = loss = tell ? kh_seeds_loss(f, behind, k, len, &last) : 0;
+	f->n_regions = 0;
+	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
+		kh_region *r = &f->region[f->n_regions++];
+		kh_seed_set found = kh_seed_none();
+
+		j = i;
+		do
+			kh_seed_add(&found, (uint32_t)f->candidate[j++]);
+		while (j < f->n_candidates && kh_candidate_bin(f->candidate[j]) -
+						      kh_candidate_bin(f->candidate[j - 1]) <= far);
+		if (tell && (found.bit[0] != last.bit[0] || found.bit[1] != last.bit[1]))
+			loss = kh_seeds_loss(f, behind, k, len, &found);
+		last = found;
+		r->from = (uint16_t)i;
+		r->n = (uint16_t)(j - i);
+		r->loss = (uint16_t)loss;
+	}
+}
+
+static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
+
+/* Makes regions of all candidates of a mate. */
+static inline void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t mate)
+{
+	kh_found *f = &m->found[mate];
+
+	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates);
+	kh_places_find_regions(m, f, s->mate[mate].len);
+}
+#endif
+
+/* --- which of them are compared ------------------------------------------------------------ */
+/* Could a region have such a score? */
+static KH_HD bool kh_region_may(const kh_region *r, uint32_t len, int64_t score)
+{
+	return r->loss != KH_REGION_COMPARED && (int64_t)len - r->loss >= score;
+}
+
+/* The least loss of a region that was not compared. */
+static KH_HD uint32_t kh_places_least_loss(const kh_found *f)
+{
+	uint32_t least = KH_REGION_COMPARED;
+
+	for (uint32_t i = 0; i < f->n_regions; i++)
+		least = f->region[i].loss < least ? f->region[i].loss : least;
+	return least;
+}
+
+static KH_HD uint32_t kh_region_bin(const kh_found *f, const kh_region *r)
+{
+	return kh_candidate_bin(f->candidate[r->from]);
+}
+
+/* The candidates of the other mate's region beside a region, if there is one. */
+static KH_HD uint32_t kh_places_beside(const kh_matching *m, uint32_t mate, const kh_region *r)
+{
+	const kh_found *f = &m->found[!mate];
+	const uint32_t near = KH_MATCH_SPAN / m->db->sampling.stride + 1;
+	const uint32_t bin = kh_region_bin(&m->found[mate], r), from = bin > near ? bin - near : 0;
+	uint32_t lo = 0;
+
+	if (f->n_regions == 0)
+		return 0;
+	/* the first one that is not in front of that */
+	for (uint32_t n = f->n_regions; n > 0;) {
+		const uint32_t half = n / 2;
+
+		if (kh_region_bin(f, &f->region[lo + half]) < from) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo < f->n_regions && kh_region_bin(f, &f->region[lo]) <= bin + near
+		       ? f->region[lo].n : 0;
+}
+
+/* The region with most candidates, its own and those beside it, that could be as good as the best
+ * place, less `slack`; NULL: there is none. */
+static KH_HD kh_region *kh_places_heaviest(kh_found *f, uint32_t len, uint32_t slack)
+{
+	kh_region *most = NULL;
+
+	for (uint32_t i = 0; i < f->n_regions; i++) {
+		kh_region *r = &f->region[i];
+
+		if (kh_region_may(r, len, (int64_t)f->best - slack) &&
+		    (!most || r->weight > most->weight))
+			most = r;
+	}
+	return most;
+}
+
+#endif
