@@ -13,9 +13,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "sample/shapes.h"
+#include "sample/mixture.h"
 
-#define KH_WEIGHT_ONE (1 << 20)
 #define KH_WEIGHT_EVEN (KH_WEIGHT_ONE / 100 * 99)     /* all but one in a hundred */
 #define KH_FEW (5 * 256)        /* fragments, in 1/256: of fewer, nothing is said */
 
