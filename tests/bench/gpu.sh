@@ -1,5 +1,5 @@
 #!/bin/sh
-# gpu.sh - the CUDA backend on one GPU: same bytes as the CPU, faults, tools, and times
+# gpu.sh - the CUDA backend on one GPU: same bytes as the CPU, faults, and tools; gpu/rates has times
 #
 #	gpu.sh [STEP...]        without a step: all from small to sanitize
 #
@@ -11,17 +11,13 @@
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
 #	sanitize        compute-sanitizer
-#	samples         eight samples of .fq.gz pairs (gzip -6) at once, beside one: bytes of text a second
 #	host            index and text on the host, all, the text, or what a limit leaves: calls of small
-#	                data beside the CPU's; after L, times of a report beside the cores alone
-#	S L             times
-#	equal-S equal-L the calls of a million reads of S or L, CPU beside CUDA
-#	pass-S pass-L   times of report, pairs and lines with and without --sample-pass; after S or L
+#	                data beside the CPU's
+#	equal-S equal-L the calls of a million reads, CPU beside CUDA: 100 species of 5 or of 45 strains
 #
 # KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
 # kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
-# `golden`.  DATA: the folder of reads and references of `samples`, as tests/bench/accuracy has it;
-# MB: text of one file of mates.  A table of times goes to stdout; what failed is said and counted.
+# `golden`.  What failed is said and counted.
 set -u
 : "${KMERHASH:=kmerhash}" "${SIMGEN:=simgen}" "${TESTS:=tests}" "${WORK:=/dev/shm/khgpu}" "${OUT:=.}"
 : "${RUNS:=3}" "${PYTHON3=$(command -v python3)}" "${GOLDEN:=golden identical oracle input db output}"
@@ -227,56 +223,6 @@ write_rate() {
 	echo "$a $b" | awk '{ printf "# one new file: %.2f GB/s\n", 4.194304 / ($2 - $1) }'
 }
 
-# clock WHAT command...: seconds of the whole command, and what its log says
-clock() {
-	what=$1; shift
-	for i in $(seq "$RUNS"); do
-		a=$(date +%s.%N)
-		timeout 60 "$KMERHASH" "$@" >"$OUT/run.log" 2>&1 || { fail "$what: $(tail -1 "$OUT/run.log")"; return; }
-		b=$(date +%s.%N)
-		echo "$a $b" | awk -v w="$what" '{ printf "%-34s %6.2f s whole; ", w, $2 - $1 }'
-		sed -n 's/^kmerhash: seconds: \(.*\)/\1; /p; s/.* classify on [a-z]*: \(.*database\), .*/\1/p' "$OUT/run.log" | tr '\n' ' '
-		echo
-	done
-	cat "$OUT/run.log" >>"$OUT/$SET.log"
-}
-
-big() { # SET strains reads
-	SET=$1
-	o="--genera 20 --species 5 --length 4000000 --seed 7 --strains $2"
-	a=$(date +%s)
-	refs "$1" $o --files 16
-	"$SIMGEN" reads --out "$WORK/$1" $o --reads "$3" --novel 0.3 --alien 0.05 --read-seed 3 >/dev/null 2>&1
-	say "# made in $(($(date +%s) - a)) s, $(nproc) cores; $(ls -l "$WORK/$1.fq" | awk '{ print $5 }') bytes of reads"
-	write_rate
-	db=$WORK/$1.khdb
-	clock "$1 build" build -v --db "$db" --taxonomy "$WORK/$1" \
-		--accession2taxid "$WORK/$1/accession2taxid.tsv" "$WORK/$1"/refs.*.fa
-	ls -l "$db" | awk '{ print "# database " $5 " bytes" }'
-	clock "$1 lines" classify -v --device cuda --db "$db" --output "$WORK/out.txt" "$WORK/$1.fq"
-	rm -f "$WORK/out.txt"
-	clock "$1 report only" classify -v --device cuda --db "$db" --output - --report "$WORK/rep.txt" "$WORK/$1.fq"
-	clock "$1 lines as .gz" classify -v --device cuda --db "$db" --output "$WORK/out.txt.gz" "$WORK/$1.fq"
-	rm -f "$WORK/out.txt.gz"
-}
-
-pass() { # SET strains pairs: in turn, so that both kinds see the machine alike
-	SET=$1
-	db=$WORK/$1.khdb
-	[ -s "$WORK/$1.pass_1.fq" ] || "$SIMGEN" reads --out "$WORK/$1.pass" --genera 20 --species 5 --length 4000000 --seed 7 \
-		--strains "$2" --reads "$3" --paired --novel 0.3 --alien 0.05 --read-seed 4 >/dev/null 2>&1
-	runs=$RUNS RUNS=1
-	for i in $(seq "$runs"); do for pass in "" --sample-pass; do
-		clock "$1 report $pass" classify -v --device cuda --db "$db" $pass --output - --report "$WORK/rep.txt" "$WORK/$1.fq"
-		clock "$1 pairs $pass" classify -v --device cuda --db "$db" $pass --output - --report "$WORK/rep.txt" \
-			--paired "$WORK/$1.pass_1.fq" "$WORK/$1.pass_2.fq"
-		clock "$1 lines $pass" classify -v --device cuda --db "$db" $pass --output "$WORK/out.txt" "$WORK/$1.fq"
-	done; done
-	RUNS=$runs
-	rm -f "$WORK/out.txt"
-	grep -h 'second pass:' "$OUT/$1.log" | tail -n 3 | sed 's/^kmerhash: /# /'
-}
-
 # Four processes on one GPU: all finish with the same bytes.
 two() {
 	small_data
@@ -354,46 +300,6 @@ equal_big() { # SET strains
 	same_calls cpu cuda "of a million reads of $1"
 }
 
-# fq_gz FROM TO: the reads again and again, four members
-fq_gz() {
-	n=$((${MB:-480} * 250000 / $(wc -c <"$1")))
-	for i in $(seq $n); do cat "$1"; done | gzip -6 >"$2.member"
-	cat "$2.member" "$2.member" "$2.member" "$2.member" >"$2"
-	rm "$2.member"
-}
-
-samples() {
-	: "${DATA:?the folder of reads and references}"
-	w=$WORK/samples
-	mkdir -p "$w"
-	set -- "$DATA/reads/spneumoniae_illumina" "$DATA/reads/sarscov2_illumina"
-	for m in 1 2; do
-		gzip -dc "$1_$m.fq.gz" "$2_$m.fq.gz" >"$w/mates_$m"
-		for i in 1 2 3 4 5 6 7 8; do fq_gz "$w/mates_$m" "$w/s${i}_$m.fq.gz" & done
-	done
-	wait
-	{ printf 'sample\treads1\treads2\n'; for i in 1 2 3 4 5 6 7 8; do
-		printf "s$i\t$w/s${i}_1.fq.gz\t$w/s${i}_2.fq.gz\n"; done; } >"$w/sheet.tsv"
-	text=$(($(gzip -dc "$w"/s1_?.fq.gz | wc -c)))
-	"$KMERHASH" build -q --db "$w/refs.khdb" --taxonomy "$DATA/taxonomy" \
-		--accession2taxid "$DATA/taxonomy/accession2taxid.tsv" "$DATA"/refset/*.fa.gz
-	for d in cuda cpu; do for i in $(seq "$RUNS"); do
-		rm -rf "$w/out"
-		for n in 8 1; do
-			if [ $n = 8 ]; then set -- --samples "$w/sheet.tsv" --outdir "$w/out" --write report,json
-			else set -- --output - --report "$w/rep" --paired "$w/s1_1.fq.gz" "$w/s1_2.fq.gz"; fi
-			"$KMERHASH" classify -v --device $d --db "$w/refs.khdb" "$@" >"$OUT/run.log" 2>&1 ||
-				fail "samples: $(tail -1 "$OUT/run.log")"
-			awk -v n=$n -v d=$d -v text=$text '$3 == "pairs," { pairs = $2 }
-				/ classify on / { sub(/.* classify on [a-z]*: /, "")
-					rate = /of which/ ? n * text / ($1 - $5) : text / pairs * $1
-					printf "%d of .fq.gz pairs on %s: %.2f GB of text a second\n", n, d, rate * 1e-9 }' "$OUT/run.log"
-		done
-		same "$w/rep" "$w/out/s1.report" "report of a sample, $d"
-	done; done
-	rm -rf "$w"
-}
-
 # host_calls NAME: the calls of reads NAME, CPU beside each way of a database on the host
 host_calls() {
 	need=$("$KMERHASH" classify -q --device cuda --threads 16 --set gpu-memory=1 --db "$WORK/cpu.khdb" --output - "$1.fq" 2>&1 |
@@ -418,12 +324,6 @@ host() {
 	small_data
 	build small "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	host_calls "$WORK/small"
-	[ -s "$WORK/L.khdb" ] || return
-	SET=L
-	for w in "--device cpu" "--device cuda" "--set placement=host" "--set placement=host-lists" "--set gpu-memory=4G"; do
-		# shellcheck disable=SC2086
-		clock "L report, $w" classify -v --device cuda $w --db "$WORK/L.khdb" --output - --report "$WORK/rep.txt" "$WORK/L.fq"
-	done
 }
 
 [ -z "${GPU_FUNCTIONS:-}" ] || return 0    # only these were wanted
@@ -432,10 +332,6 @@ host() {
 for step in "$@"; do
 	began=$(date +%s)
 	case $step in
-	pass-S) pass S 5 10000000 ;;
-	pass-L) pass L 45 10000000 ;;
-	S) big S 5 10000000 ;;
-	L) big L 45 30000000 ;;
 	equal-S) equal_big S 5 ;;
 	equal-L) equal_big L 45 ;;
 	*) $step ;;
