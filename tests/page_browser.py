@@ -1,19 +1,15 @@
 """The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
 
     page_browser.py ONE SEVERAL MANY REAL VIRUS LARGE [--shots FOLDER]
-    page_browser.py --times PAGE...
 
 ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify,
 as VIRUS, a sample of one virus, and LARGE, of a database of more species than a page lists.
---times prints, a line a page: bytes, seconds to load, and the milliseconds of a frame while the
-chart zooms (time to draw, and from frame to frame: median, 95 % of them within, most).
 """
 import base64
 import json
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -810,40 +806,5 @@ def tests(one, several, many, real, virus, large, shots):
     print("1..%d" % t.n)
 
 
-def times(pages):
-    driver = browser()
-    print("bytes\ttaxa\tload_s\tdraw_ms\tdraw_ms_95\tdraw_ms_most\tframe_ms\tframe_ms_95\tframe_ms_most")
-    for path in pages:
-        began = time.time()
-        driver.get("file://" + os.path.abspath(path))
-        driver.execute_async_script("const done = arguments[0];"
-                                    "requestAnimationFrame(() => setTimeout(done, 0))")
-        load = time.time() - began
-        draws, frames = driver.execute_async_script("""
-            const done = arguments[0], data = JSON.parse(document.getElementById('data').textContent);
-            const canvas = document.getElementById('icicle'), box = canvas.getBoundingClientRect();
-            const at = (x, y) => new MouseEvent('click', { clientX: box.left + x * box.width,
-                clientY: box.top + y * box.height, bubbles: true });
-            const gaps = []; let before = 0, zooms = 0;
-            performance.clearMeasures('icicle');
-            const moves = [[0.12, 0.3], [0.3, 0.3], [0.02, 0.5], [0.02, 0.5], [0.25, 0.5], [0.02, 0.5]];
-            const tick = (now) => { if (before) gaps.push(now - before); before = now;
-                if (zooms <= moves.length) requestAnimationFrame(tick); };
-            const next = () => { if (zooms < moves.length) { canvas.dispatchEvent(at(...moves[zooms]));
-                zooms++; setTimeout(next, 450); } else { zooms++; done([performance.getEntriesByName('icicle')
-                .map(e => e.duration), gaps]); } };
-            requestAnimationFrame(tick); next();""")
-        taxa = driver.execute_script(
-            "return JSON.parse(document.getElementById('data').textContent).taxa.taxid.length")
-        figures = [f(x) for x in (draws, frames)
-                   for f in (statistics.median, lambda x: sorted(x)[len(x) * 95 // 100], max)]
-        print("%d\t%d\t%.2f\t%s" % (os.path.getsize(path), taxa, load,
-                                    "\t".join("%.1f" % f for f in figures)))
-    driver.quit()
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--times":
-        times(sys.argv[2:])
-    else:
-        tests(*sys.argv[1:7], sys.argv[8] if len(sys.argv) > 8 else None)
+    tests(*sys.argv[1:7], sys.argv[8] if len(sys.argv) > 8 else None)

@@ -279,7 +279,7 @@ function outline(i, width) {
 }
 
 function draw() {
-	const began = performance.now(), ratio = window.devicePixelRatio || 1;
+	const ratio = window.devicePixelRatio || 1;
 
 	pen.setTransform(ratio, 0, 0, ratio, 0, 0);
 	pen.fillStyle = chart.back;
@@ -299,9 +299,6 @@ function draw() {
 		pen.font = "15px sans-serif";
 		pen.fillText("No " + unit + (state.focus ? " are called this." : " were classified."), 20, 40);
 	}
-	performance.measure("icicle", { start: began, end: performance.now() });
-	if (performance.getEntriesByName("icicle").length > 500)
-		performance.clearMeasures("icicle");
 }
 
 function drawLevels(column) {
