@@ -21,7 +21,7 @@ printf 'C\tr\t10710\t60\t10710:8 0:2\n' >want
 same want got "the example in kmerhash-method(7)"
 
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
-	check "make figures has been run" "$PYTHON3" "$tests/bench/figures.py" --check
+	check "make figures has been run" "$PYTHON3" "$KH_SRCDIR/doc/figures.py" --check
 	check "links lead somewhere" "$PYTHON3" "$KH_SRCDIR/doc/site.py"
 else
 	skip "figures and links" "no python3"

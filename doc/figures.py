@@ -5,7 +5,7 @@
     figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
     figures.py --readme FOLDER    prints the cells of README's tables, from the CSV files in FOLDER
 
-The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu.sh measured.  Nothing but
+The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu_pass.sh and gpu/rates measured.  Nothing but
 Python's library is needed.
 """
 import contextlib
@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-DOC = pathlib.Path(__file__).resolve().parent.parent.parent / "doc"
+DOC = pathlib.Path(__file__).resolve().parent
 WIDTH, LEFT, RIGHT, ROW = 760, 268, 60, 24
 STYLE = """text { font: 13px system-ui, sans-serif; fill: #16202b; }
 .soft { fill: #5a6775; font-size: 12px; } .head { font-weight: 600; }
