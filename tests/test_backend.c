@@ -3,6 +3,7 @@
  */
 #include "test_gpu.h"
 #include "gpu_census.h"
+#include "gpu_parsed.h"
 #include "gpu_queues.h"
 #include "gpu_reads.h"
 #include "gpu_references.h"
@@ -57,6 +58,14 @@ static void test_calls(void **state)
 	(void)state;
 	for (size_t i = 1; i < sizeof way / sizeof *way; i++)
 		check_text(&way[0], &way[i]);
+}
+
+/* Of fragments that lie on a device. */
+static void test_parsed(void **state)
+{
+	(void)state;
+	check_there(&way[0], &way[1]);
+	check_kraken_there(&way[0], &way[1]);
 }
 
 /* Samples counted by devices. */
@@ -143,6 +152,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_parsed),
 		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_too_large),

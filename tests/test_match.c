@@ -6,6 +6,7 @@
 #include "db/join.h"
 #include "fake_gpu.h"
 #include "gpu_census.h"
+#include "gpu_parsed.h"
 #include "gpu_text.h"
 #include "gpu_translated.h"
 
@@ -37,6 +38,14 @@ static void test_calls(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		check_text(&cpu, &way[i]);
+}
+
+/* Of fragments that lie on a device. */
+static void test_parsed(void **state)
+{
+	(void)state;
+	check_there(&cpu, &way[0]);
+	check_kraken_there(&cpu, &way[0]);
 }
 
 /* Adds a stretch of the genome 130 times, in which seeds of many reads lie. */
@@ -414,10 +423,11 @@ static void test_failing_queue(void **state)
 	fake_reset(UINT64_C(4) << 30);
 }
 
-int main(void)
+/* An argument: the tests whose names are like it. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_parsed),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_census),
@@ -434,6 +444,8 @@ int main(void)
 	kh_log_level(KH_ERROR);
 	fake_reset(UINT64_C(4) << 30);
 	make_taxonomy();
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	status = cmocka_run_group_tests(tests, NULL, NULL);
 	remove_folder();
 	return status;

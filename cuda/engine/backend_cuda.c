@@ -21,6 +21,7 @@ static const kh_backend kraken = {
 	.depth = KH_CUDA_DEPTH,
 	.submit = kh_cuda_k2_submit,
 	.collect = kh_cuda_k2_collect,
+	.takes_parsed = kh_cuda_k2_takes_parsed,
 };
 
 const kh_backend kh_backend_cuda = {

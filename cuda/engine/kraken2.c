@@ -282,6 +282,7 @@ int kh_cuda_k2_engine_open(kh_engine **out, const kh_db *db, const kh_engine_opt
 	if (!e)
 		return rc;
 	e->db = db;
+	e->distinct = o->features;
 	e->n = o->on.choice.n;
 	e->copy = kh_array(e->n, sizeof *e->copy, err);
 	for (size_t i = 0; e->copy && i < e->n; i++)

@@ -15,5 +15,6 @@ int kh_cuda_k2_queue_open(kh_task_queue **l, kh_engine *e, unsigned worker, size
 void kh_cuda_k2_queue_close(kh_task_queue *l);
 int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err);
 int kh_cuda_k2_collect(kh_task_queue *l, kh_task **t, kh_err *err);
+bool kh_cuda_k2_takes_parsed(const kh_engine *e);
 
 #endif

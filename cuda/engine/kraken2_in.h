@@ -20,6 +20,7 @@ struct kh_engine {
 	const kh_db *db;
 	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST or SHARD */
 	bool by_host;                   /* HOST, or the kernel does not know such a database */
+	bool distinct;                  /* tasks want minimizers counted, which the host does */
 	struct kh_cuda_k2_copy *copy;
 	size_t n;
 };

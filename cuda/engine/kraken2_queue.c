@@ -2,7 +2,8 @@
  * kraken2_queue.c - tasks of a run that asks a database of Kraken 2
  *
  * As queue.c: packed words and a table of records in one copy, the kernel, then the results back.
- * Fragments that the kernel has left, and tasks that it does not know, are done on the host.
+ * Fragments that the kernel has left, and tasks that it does not know, are done on the host.  What
+ * the device has parsed is copied to the host if fragments of it are left.
  */
 #include <config.h>
 #include "cuda/engine/kraken2_in.h"
@@ -16,7 +17,7 @@
 /* A task under way. */
 struct flight {
 	kh_task *task;
-	/* in, din: words, masks, records; out, dout: counts, calls, lists of runs; runs, hruns:
+	/* in, din: words, masks, records (in: also of a task that was parsed); out, dout: counts, calls, lists of runs; runs, hruns:
 	 * these runs */
 	KH_GPU_BUFS(all, in, din, out, dout, runs, hruns);
 	cudaEvent_t done;
@@ -150,15 +151,16 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 			       const kh_cuda_layout *lay)
 {
 	const kh_job *j = f->task->job;
+	const kh_parsed_there *t = j->there;
 	char *in = f->din.p, *out = f->dout.p;
 	kh_gpu_kraken2 q = l->c->q;
 
 	q.rule = l->e->db->k2->rule;
-	q.bases = (const uint64_t *)in;
-	q.amb = (const uint32_t *)(in + lay->amb);
-	q.record = (const kh_gpu_record *)(in + lay->rec);
+	q.bases = t ? t->bases : (const uint64_t *)in;
+	q.amb = t ? t->amb : (const uint32_t *)(in + lay->amb);
+	q.record = t ? t->record : in + lay->rec;
 	q.n = (uint32_t)j->n;
-	q.mates = j->interleaved ? UINT32_MAX : j->block[1] ? (uint32_t)j->n : 0;
+	q.mates = j->interleaved || (t && t->mates) ? UINT32_MAX : j->block[1] ? (uint32_t)j->n : 0;
 	q.counts = (uint32_t *)out;
 	q.call = (kh_call *)(out + COUNTS);
 	if (f->task->runs) {
@@ -172,11 +174,12 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
 	const kh_gpu_kraken2 q = query_of(l, f, lay);
-	int rc;
+	int rc = KH_OK;
 
-	if ((rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
-					 l->stream), err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
+	if (!f->task->job->there)
+		rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
+					    l->stream), err);
+	if (rc || (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_kraken2_run(&q, l->stream), "kraken2 kernel", err)) ||
 	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, f->dout.p, out_bytes(f->task),
 					 cudaMemcpyDeviceToHost, l->stream), err)))
@@ -199,16 +202,22 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s[2],
 			 kh_cuda_layout *lay, kh_err *err)
 {
+	const bool there = f->task->job->there;
 	int rc = kh_gpu_use(l->c->device, err);
 
-	if (!rc)
+	if (!rc && !there)
 		rc = kh_gpu_host_room(&f->in, lay->bytes, err);
 	if (rc)
 		return rc;
-	if (!kh_cuda_stage(f->in.p, lay, f->task->job, s))
+	if (!there && !kh_cuda_stage(f->in.p, lay, f->task->job, s))
 		return submit_host(l, f, err);
 	rc = make_room(l, f, lay, err);
 	return rc ? rc : launch(l, f, lay, err);
+}
+
+bool kh_cuda_k2_takes_parsed(const kh_engine *e)
+{
+	return e->n == 1 && !e->by_host && !e->distinct;
 }
 
 int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
@@ -218,6 +227,9 @@ int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
 	kh_cuda_layout lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, false);
 	int rc;
+
+	if (t->job->there)
+		lay = kh_cuda_lay_out_parsed(t->job->there);
 
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
@@ -232,8 +244,40 @@ int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 }
 
 /* --- collect ---------------------------------------------------------------------- */
+/* What the device has parsed, on the host, as a block and records of a fragment. */
+struct fetched {
+	kh_parsed_there there;
+	kh_block block;
+	kh_record rec[2];
+};
+
+static int fetch(kh_task_queue *l, struct flight *f, struct fetched *x, kh_err *err)
+{
+	const kh_parsed_there *t = f->task->job->there;
+	const kh_cuda_layout lay = kh_cuda_lay_out_parsed(t);
+	int rc = kh_gpu_host_room(&f->in, lay.bytes, err);
+
+	x->there = *t;
+	x->block = (kh_block) { .bases = f->in.p, .amb = (uint32_t *)((char *)f->in.p + lay.amb),
+				.rec = x->rec };
+	if (!rc)
+		rc = kh_cuda_copy_parsed(&x->there, &lay, f->in.p, l->back, err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->back), err);
+}
+
+/* Fragment i of it. */
+static kh_job job_of(struct fetched *x, size_t i)
+{
+	const size_t each = x->there.mates ? 2 : 1;
+	const kh_gpu_record *r = (const kh_gpu_record *)x->there.record + each * i;
+
+	for (size_t k = 0; k < each; k++)
+		x->rec[k] = (kh_record) { .seq = UINT64_C(32) * r[k].word, .len = r[k].len };
+	return (kh_job) { .n = 1, .block = { &x->block }, .interleaved = x->there.mates };
+}
+
 /* Does a fragment on the host that was left to it. */
-static int redo(kh_task_queue *l, kh_task *t, size_t i, kh_err *err)
+static int redo(kh_task_queue *l, kh_task *t, struct fetched *x, size_t i, kh_err *err)
 {
 	const kh_job *j = t->job;
 	kh_job one = *j;
@@ -242,6 +286,8 @@ static int redo(kh_task_queue *l, kh_task *t, size_t i, kh_err *err)
 	one.n = 1;
 	one.from[0] += j->interleaved ? 2 * i : i;
 	one.from[1] += i;
+	if (j->there)
+		one = job_of(x, i);
 	rc = kh_k2_classify_job(l->host, &one, &t->call[i], t->runs ? &l->redone : NULL, NULL, err);
 	return rc || !t->runs ? rc : kh_k2_runs_add(t->runs, l->redone.run, l->redone.n, err);
 }
@@ -257,17 +303,18 @@ static int join_pieces(kh_k2_runs *to, const kh_k2_run *run, uint32_t at, kh_err
 }
 
 /* Makes calls and runs whole, where some fragments are left or in pieces. */
-static int gather(kh_task_queue *l, const struct flight *f, const kh_k2_list *list, kh_err *err)
+static int gather(kh_task_queue *l, struct flight *f, const kh_k2_list *list, kh_err *err)
 {
 	kh_task *t = f->task;
 	const kh_k2_run *run = f->hruns.p;
-	int rc = KH_OK;
+	struct fetched x;
+	int rc = t->job->there ? fetch(l, f, &x, err) : KH_OK;
 
 	if (t->runs)
 		t->runs->n = t->runs->n_lists = 0;
 	for (size_t i = 0; i < t->job->n && !rc; i++)
 		if (t->call[i].taxon == KH_GPU_K2_LEFT)
-			rc = redo(l, t, i, err);
+			rc = redo(l, t, &x, i, err);
 		else if (t->runs && list[i].n == KH_GPU_K2_PIECES)
 			rc = join_pieces(t->runs, run, list[i].from, err);
 		else if (t->runs)

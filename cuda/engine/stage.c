@@ -118,3 +118,35 @@ void kh_cuda_query_parsed(kh_gpu_query *q, const kh_parsed_there *t)
 	q->n_words = t->n_words;
 	q->mates = t->mates ? UINT32_MAX : 0;
 }
+
+static size_t records_of(const kh_parsed_there *t)
+{
+	return t->mates ? 2 * (size_t)t->n : t->n;
+}
+
+kh_cuda_layout kh_cuda_lay_out_parsed(const kh_parsed_there *t)
+{
+	return kh_cuda_lay_out(t->n_words, records_of(t), false);
+}
+
+int kh_cuda_copy_parsed(kh_parsed_there *t, const kh_cuda_layout *l, void *to, cudaStream_t stream,
+			kh_err *err)
+{
+	const size_t words = (size_t)t->n_words + 1;
+	const struct {
+		const void *from;
+		size_t at, bytes;
+	} part[] = { { t->bases, 0, words * sizeof *t->bases },
+		     { t->amb, l->amb, words * sizeof *t->amb },
+		     { t->record, l->rec, records_of(t) * sizeof(kh_gpu_record) } };
+	char *p = to;
+	int rc = KH_OK;
+
+	for (int i = 0; i < 3 && !rc; i++)
+		rc = KH_GPU(cudaMemcpyAsync(p + part[i].at, part[i].from, part[i].bytes,
+					    cudaMemcpyDefault, stream), err);
+	t->bases = to;
+	t->amb = (const uint32_t *)(p + l->amb);
+	t->record = p + l->rec;
+	return rc;
+}

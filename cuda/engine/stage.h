@@ -25,5 +25,10 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 			 const void *in);
 /* The same for what was parsed there. */
 void kh_cuda_query_parsed(kh_gpu_query *q, const kh_parsed_there *t);
+/* The layout of a copy of it, without parts. */
+kh_cuda_layout kh_cuda_lay_out_parsed(const kh_parsed_there *t);
+/* Copies it to `to`, on the host or a device: *t is there then, when the stream has come so far. */
+int kh_cuda_copy_parsed(kh_parsed_there *t, const kh_cuda_layout *l, void *to, cudaStream_t stream,
+			kh_err *err);
 
 #endif

@@ -8,7 +8,7 @@
  * makes room for the next run; what is left of a record goes in front of that on the device.  So
  * texts, which give different numbers of records, need not keep in step.
  *
- * What is not plain (seqio/four_lines.h), damage, the end of a file, a fault of the device, and a
+ * What is not plain (seqio/four_lines.h), as a U is, damage, the end of a file, a fault of the device, and a
  * lack of room end it, for the rest of the file.  The feed then reads on where the last fragment
  * ended, as if it had made these jobs itself: it knows the number of the record, its line and its
  * byte, and the text that the device still has is given out as ever.  So all that is wrong with a
@@ -57,7 +57,7 @@ int feed_parsed_open(kh_feed *f, kh_err *err)
 	struct feed_parsed *p;
 
 	if (!o->parse || !o->inflate.f || o->n_path[0] != 1 || o->interleaved || o->pieces ||
-	    o->mask.u || o->mask.quality)
+	    o->mask.quality)
 		return KH_OK;
 	p = f->parsed = kh_array(1, sizeof *p, err);
 	if (!p)
