@@ -27,6 +27,7 @@
 #include "build/pieces.h"
 #include "base/memory_left.h"
 #include "base/msg.h"
+#include "io/output.h"
 #include "kmer/sampling.h"
 
 /* One sequence. */
@@ -130,5 +131,9 @@ typedef struct kh_build_summary {
 /* Compressed bytes of those references that are gzip files of least..most bytes. */
 uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least, uint64_t most);
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
+
+/* Copies the input, "-" or a FIFO, byte for byte, to a file beside the database, which goes away
+ * when it is closed.  Its name is kh_out_file(*copy). */
+int kh_spool(kh_out **copy, const char *input, const char *db, kh_err *err);
 
 #endif

@@ -1,5 +1,12 @@
+/*
+ * spool.c - an input that cannot be read twice, kept in a file beside the database
+ *
+ * Without -k the right k is known only when all bases have been read, so they may have to be read
+ * again.  The file has a hidden name, and is removed when it is closed, or when a signal ends the
+ * program.
+ */
 #include <config.h>
-#include "build/spool.h"
+#include "build/build.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "classify/backend.h"
 #include "build/build.h"
 #include "build/references.h"
-#include "build/spool.h"
 #include "cmd/options.h"
 #include "base/mem.h"
 #include "db/in_use.h"

@@ -10,7 +10,7 @@
 #include "cmd/record.h"
 #include "merge/blanks.h"
 #include "merge/formats.h"
-#include "run/recorded.h"
+#include "merge/recorded.h"
 
 static bool has_controls(const struct classify *j)
 {

@@ -12,7 +12,7 @@
 #include "base/system.h"
 #include "db/join.h"
 #include "io/paths.h"
-#include "run/recorded.h"
+#include "merge/recorded.h"
 
 json_t *kh_record_path(const char *path)
 {

@@ -7,7 +7,7 @@
 #include "base/escape.h"
 #include "io/paths.h"
 #include "io/text.h"
-#include "run/recorded.h"
+#include "merge/recorded.h"
 
 /* NULL: there is none, or it is something else. */
 static json_t *load(const char *path)

@@ -2,7 +2,6 @@
 #include <config.h>
 #include "run/flow_in.h"
 
-#include "run/aligned.h"
 #include "run/select.h"
 
 kh_texts kh_flow_texts(const kh_flow *f, work *w)

@@ -2,8 +2,7 @@
 #include "run/format.h"
 
 #include <string.h>
-#include "run/digits.h"
-#include "run/one_line.h"
+#include "base/digits.h"
 
 /* --- into memory that has been made: each returns the place of the next byte ---------- */
 enum {

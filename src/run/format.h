@@ -1,5 +1,6 @@
 /*
- * format.h - text of results: a line for each fragment, and reads with their taxon
+ * format.h - text of results: a line for each fragment, reads with their taxon, and where fragments
+ * lie in the references, as PAF and as SAM with the references' bases in MD
  *
  * Into buffers that grow; no stdio, no locale.
  */
@@ -72,5 +73,26 @@ void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_
 		    uint32_t taxid);
 /* The same of its text, as it was read, of which the first `head` bytes are the header. */
 void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid);
+
+/* --- a read as Kraken 2 writes it: one_line.c --------------------------------------------- */
+/* A header line of n bytes, with or without '>' or '@', that gets " kraken:taxid|N" behind its
+ * first word, where it does not become part of a SAM tag, and loses those that it had.  Needs
+ * n + 24 bytes; gives the place of the next one. */
+char *kh_put_header(char *to, const char *line, size_t n, uint32_t taxid);
+
+/* Record r with such a header, unless taxid is 0; bases of a quality below `quality` are written as
+ * x. */
+void kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid,
+		 unsigned char quality);
+
+/* --- where fragments lie in the references: paf.c, sam.c ---------------------------------- */
+/* The lines of fragment i of a task that is done, whose alignments were wanted. */
+void kh_format_paf(kh_buf *b, const kh_db *db, const kh_task *t, size_t i);
+
+/* @SQ of the targets that reads of the selection may lie in; of all if it chooses none. */
+int kh_sam_header(kh_buf *b, const kh_db *db, const struct kh_select *s, kh_err *err);
+/* The lines of fragment i of a task that is done, whose alignments were wanted and whose reads have
+ * their text.  `one` is a buffer for the use of this function. */
+void kh_format_sam(kh_buf *b, kh_buf *one, const kh_db *db, const kh_task *t, size_t i);
 
 #endif

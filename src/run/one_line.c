@@ -1,9 +1,10 @@
+/* one_line.c - a read as Kraken 2 writes it: its sequence in one line, with x for masked bases */
 #include <config.h>
-#include "run/one_line.h"
+#include "run/format.h"
 
 #include <stdbool.h>
 #include <string.h>
-#include "run/digits.h"
+#include "base/digits.h"
 
 /* Where the record is read. */
 typedef struct cursor {

@@ -1,8 +1,8 @@
 #include <config.h>
-#include "run/aligned.h"
+#include "run/format.h"
 
 #include <string.h>
-#include "run/digits.h"
+#include "base/digits.h"
 
 enum {
 	FIXED = 512,            /* all of a line but names and the list of gaps */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "run/qualities.h"
 #include "run/waiting.h"
 #include "sample/frames.h"
+#include "sample/qualities.h"
 
 /* What a worker has to itself. */
 struct worker {

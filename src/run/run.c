@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "db/in_use.h"
-#include "run/aligned.h"
 #include "run/slots.h"
 
 struct kh_run {

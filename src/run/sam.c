@@ -1,10 +1,9 @@
 #include <config.h>
-#include "run/aligned.h"
+#include "run/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "run/one_line.h"
 #include "run/select.h"
 #include "kmer/text.h"
 

@@ -21,6 +21,19 @@ typedef struct kh_slot {
 /* The sample with the fewest workers; NULL: none, or it is being opened, and the others have as
  * many workers as each is to have. Otherwise all workers without one would join the sample that is
  * opened first. */
-kh_slot *kh_slot_to_join(kh_slot *slot, unsigned n, unsigned each);
+static inline kh_slot *kh_slot_to_join(kh_slot *slot, unsigned n, unsigned each)
+{
+	kh_slot *best = NULL, *opening = NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		kh_slot *t = &slot[i], **least = t->opening ? &opening : &best;
+
+		if ((t->opening || t->joinable) && (!*least || t->workers < (*least)->workers))
+			*least = t;
+	}
+	if (best && opening && best->workers >= each && opening->workers < best->workers)
+		return NULL;
+	return best;
+}
 
 #endif

@@ -4,8 +4,8 @@
  * Long reads lack features by errors and by divergence alike; so the model (sample/long.c) is told
  * what share of features errors leave.  Each worker counts for itself.
  */
-#ifndef KH_RUN_QUALITIES_H
-#define KH_RUN_QUALITIES_H
+#ifndef KH_SAMPLE_QUALITIES_H
+#define KH_SAMPLE_QUALITIES_H
 
 #include "seqio/batch.h"
 

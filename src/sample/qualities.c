@@ -1,5 +1,5 @@
 #include <config.h>
-#include "run/qualities.h"
+#include "sample/qualities.h"
 
 #include "sample/logs.h"
 

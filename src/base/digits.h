@@ -2,8 +2,8 @@
  * digits.h - numbers as text, into memory that has been made: each function returns the place of
  * the next byte
  */
-#ifndef KH_RUN_DIGITS_H
-#define KH_RUN_DIGITS_H
+#ifndef KH_BASE_DIGITS_H
+#define KH_BASE_DIGITS_H
 
 #include <stdint.h>
 #include <string.h>

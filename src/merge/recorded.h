@@ -4,8 +4,8 @@
  * A summary (classify --json) has, in run.outputs, the name, the size and the XXH3 of each other
  * file of its run.  So what reads a file finds out whether it is of that run.
  */
-#ifndef KH_RUN_RECORDED_H
-#define KH_RUN_RECORDED_H
+#ifndef KH_MERGE_RECORDED_H
+#define KH_MERGE_RECORDED_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "run/recorded.h"
+#include "merge/recorded.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
