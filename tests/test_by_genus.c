@@ -68,6 +68,7 @@ static void judge(bool changes, enum kh_verdict verdict, uint64_t many, uint64_t
 	kh_presence at = { .taxon = SPECIES, .verdict = verdict };
 	const kh_model m = { .at = &at, .n = 1, .changes = changes };
 	kh_db db;
+	kh_moves moves = { .tally = &tally, .direct = direct };
 	kh_by_genus g = opened(&db);
 
 	add(&g, 0, GENUS, 0, 4);
@@ -76,7 +77,8 @@ static void judge(bool changes, enum kh_verdict verdict, uint64_t many, uint64_t
 	add(&g, 0, SPECIES, 0, 3);
 	add(&g, 0, OTHER_GENUS, 0, KH_BY_GENUS_LEAST);  /* enough */
 	kh_by_genus_agree(&g);
-	assert_int_equal(kh_by_genus_judge(&g, &m, none, NULL, direct, &tally).changed, dropped);
+	kh_by_genus_judge(&g, &m, none, NULL, &moves);
+	assert_int_equal(moves.changed, dropped);
 	assert_int_equal(g.many[GENUS], many);
 	assert_int_equal(g.many[SPECIES], 0);
 	assert_int_equal(g.many[OTHER_GENUS], KH_BY_GENUS_LEAST);
@@ -159,6 +161,7 @@ static void check_sample(const struct sample *x)
 			   .translated = { .head = &head, .genus = genera, .part = parts,
 					   .parts = 1 } };
 	kh_call call = { .taxon = KH_NO_TAXON, .features = 9, .hits = 3 };
+	kh_moves moves = { .tally = &tally, .direct = direct };
 	kh_by_genus g;
 	kh_unknown u;
 	kh_err err;
@@ -167,7 +170,8 @@ static void check_sample(const struct sample *x)
 	add_said(&g, x);
 	kh_by_genus_agree(&g);
 	assert_int_equal(g.agrees[GENUS], x->agrees);
-	assert_int_equal(kh_by_genus_judge(&g, &m, species, NULL, direct, &tally).changed, moved);
+	kh_by_genus_judge(&g, &m, species, NULL, &moves);
+	assert_int_equal(moves.changed, moved);
 	assert_int_equal(sum[GENUS], moved);
 	assert_int_equal(direct[GENUS], moved);
 	assert_int_equal(tally.unclassified, n - moved);
@@ -198,6 +202,7 @@ static void test_no_section(void **state)
 	kh_tally tally = { .n = N_TAXA, .direct = direct };
 	const kh_model m = { .changes = true };
 	const kh_db db = { .tax = tree };
+	kh_moves moves = { .tally = &tally, .direct = direct };
 	kh_by_genus g;
 	kh_err err;
 
@@ -205,7 +210,8 @@ static void test_no_section(void **state)
 	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
 	add(&g, 0, GENUS, 0, 4);
 	kh_by_genus_agree(&g);
-	assert_int_equal(kh_by_genus_judge(&g, &m, none, NULL, direct, &tally).changed, 0);
+	kh_by_genus_judge(&g, &m, none, NULL, &moves);
+	assert_int_equal(moves.changed, 0);
 	assert_int_equal(direct[GENUS], 4);
 	kh_by_genus_clear(&g);
 }

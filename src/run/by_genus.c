@@ -205,36 +205,14 @@ static bool has_species(const kh_by_genus *g, const kh_model *m, uint32_t genus)
 }
 
 /* --- what becomes of calls ------------------------------------------------------------ */
-/* The counts that are corrected. */
-struct counts {
-	kh_by_genus *g;
-	uint64_t *direct;
-	kh_tally *tally;
-	kh_by_genus_moved moved;
-};
-
 /* So many fragments get another call, or none, or had none. */
-static void move(struct counts *c, uint32_t from, uint32_t to, uint64_t n)
+static void move(kh_by_genus *g, kh_moves *moves, uint32_t from, uint32_t to, uint64_t n)
 {
-	if (from == to)
-		return;
-	if (from == KH_NO_TAXON) {
-		c->tally->unclassified -= n;
-		c->moved.classified += (int64_t)n;
-	} else {
-		c->direct[from] -= n;
-		c->tally->direct[from] -= n;
-		c->g->many[from] -= n;
-	}
-	if (to == KH_NO_TAXON) {
-		c->tally->unclassified += n;
-		c->moved.classified -= (int64_t)n;
-	} else {
-		c->direct[to] += n;
-		c->tally->direct[to] += n;
-		c->g->many[to] += n;
-	}
-	c->moved.changed += n;
+	kh_moves_add(moves, from, to, n);
+	if (from != KH_NO_TAXON)
+		g->many[from] -= n;
+	if (to != KH_NO_TAXON)
+		g->many[to] += n;
 }
 
 /* What a fragment is called that is said to be so. */
@@ -250,7 +228,7 @@ static uint32_t call_of(const kh_by_genus *g, const struct said *s, uint32_t now
 }
 
 /* Moves the fragments of a genus that wait, or of a family that are of no genus. */
-static void move_waiting(struct counts *c, uint32_t taxon, struct said s)
+static void move_waiting(kh_by_genus *g, kh_moves *moves, uint32_t taxon, struct said s)
 {
 	static const uint32_t grade[3] = { KH_GRADE_NONE, KH_GRADE_FIRM, KH_GRADE_CALLED };
 
@@ -258,22 +236,21 @@ static void move_waiting(struct counts *c, uint32_t taxon, struct said s)
 		const uint32_t now = i == 2 ? s.family : KH_NO_TAXON;
 
 		s.of_family = grade[i];
-		move(c, now, call_of(c->g, &s, now), c->g->of[taxon].waiting[i]);
+		move(g, moves, now, call_of(g, &s, now), g->of[taxon].waiting[i]);
 	}
 }
 
-static void move_all(struct counts *c)
+static void move_all(kh_by_genus *g, kh_moves *moves)
 {
-	const kh_by_genus *g = c->g;
 	const kh_translated *t = &g->db->translated;
 
 	for (uint32_t i = 0; i < t->head->genera; i++)
-		move_waiting(c, t->genus[i].taxon,
+		move_waiting(g, moves, t->genus[i].taxon,
 			     said_of(g, kh_graded(i, KH_GRADE_WEAK, KH_GRADE_NONE)));
 	for (uint32_t i = 0; i < g->db->tax->n; i++)
 		if (g->of[i].family)
-			move_waiting(c, i, (struct said) { KH_NO_TAXON, i, KH_GRADE_NONE,
-							   KH_GRADE_NONE, KH_NO_TAXON });
+			move_waiting(g, moves, i, (struct said) { KH_NO_TAXON, i, KH_GRADE_NONE,
+								  KH_GRADE_NONE, KH_NO_TAXON });
 }
 
 void kh_by_genus_agree(kh_by_genus *g)
@@ -294,14 +271,11 @@ static void add_classed(kh_by_genus *g, kh_by_genus_decision *decision, const vo
 		}
 }
 
-kh_by_genus_moved kh_by_genus_judge(kh_by_genus *g, const kh_model *m,
-				    kh_by_genus_decision *decision, const void *arg,
-				    uint64_t *direct, kh_tally *tally)
+void kh_by_genus_judge(kh_by_genus *g, const kh_model *m, kh_by_genus_decision *decision,
+		       const void *arg, kh_moves *moves)
 {
-	struct counts c = { .g = g, .direct = direct, .tally = tally };
-
 	if (!g->of)
-		return c.moved;
+		return;
 	g->changes = m->changes;
 	for (uint32_t t = 0; t < g->db->tax->n; t++) {
 		const uint64_t n = g->of[t].calls;
@@ -311,16 +285,15 @@ kh_by_genus_moved kh_by_genus_judge(kh_by_genus *g, const kh_model *m,
 		g->many[t] = n;
 	}
 	if (!m->changes)
-		return c.moved;
+		return;
 	/* what the model takes for something else, by other evidence, is that */
 	for (uint32_t t = 0; t < g->db->tax->n; t++)
 		g->agrees[t] &= kh_model_end(m, t) == t;
 	add_classed(g, decision, arg);
-	move_all(&c);
+	move_all(g, moves);
 	for (uint32_t t = 0; t < g->db->tax->n; t++)
 		if (g->dropped[t])
-			move(&c, t, KH_NO_TAXON, g->many[t]);
-	return c.moved;
+			move(g, moves, t, KH_NO_TAXON, g->many[t]);
 }
 
 bool kh_by_genus_end(const kh_by_genus *g, uint32_t said, kh_call *c)

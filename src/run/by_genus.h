@@ -90,17 +90,11 @@ int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_
 /* Decides on what the sample agrees, when all are counted. */
 void kh_by_genus_agree(kh_by_genus *g);
 /* Then, if the model changes calls, withdraws the agreement on what this makes something else, and
- * corrects *direct, by taxon, and the tally for fragments that are called by the others, and for
- * calls that are dropped. */
-typedef struct kh_by_genus_moved {
-	uint64_t changed;               /* fragments */
-	int64_t classified;             /* how many more */
-} kh_by_genus_moved;
+ * moves fragments that are called by the others, and calls that are dropped. */
 /* What became of a class of a worker, by its number. */
 typedef uint32_t kh_by_genus_decision(const void *arg, unsigned worker, uint32_t class);
-kh_by_genus_moved kh_by_genus_judge(kh_by_genus *g, const kh_model *m,
-				    kh_by_genus_decision *decision, const void *arg,
-				    uint64_t *direct, kh_tally *tally);
+void kh_by_genus_judge(kh_by_genus *g, const kh_model *m, kh_by_genus_decision *decision,
+		       const void *arg, kh_moves *moves);
 /* What a fragment is called in the end that has this call, by its class if it has one, and of which
  * translated seeds say this.  False: they say nothing, and it has no class. */
 bool kh_by_genus_end(const kh_by_genus *g, uint32_t said, kh_call *c);

@@ -35,8 +35,7 @@ struct kh_pass {
 					 * of each part of the census; NULL: as they are */
 	uint64_t base;                  /* of tickets */
 	kh_frames *kept;                /* NULL: no texts are written again */
-	_Atomic uint32_t *mask;         /* of stretches (sample/breadth.c) */
-	uint64_t *stretch;              /* first one of each target */
+	kh_marks marks;                 /* where fragments lie */
 	kh_coverage *coverage;          /* NULL: not wanted */
 	kh_classes classes;             /* of all */
 	bool lent;                      /* they are those of one counter, which has all */
@@ -46,11 +45,6 @@ struct kh_pass {
 };
 
 /* --- opening ---------------------------------------------------------------------- */
-static size_t mask_bytes(const kh_pass *s)
-{
-	return s->stretch[s->o.db->h->n_targets] * sizeof *s->mask;
-}
-
 /* Opens the file for what waits for its final call: beside the lines or the reads, unless these
  * are no files. */
 static int open_kept(kh_pass *s, kh_err *err)
@@ -93,9 +87,7 @@ int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 	if (!rc)
 		rc = kh_classes_init(&s->classes, err);
 	if (!rc)
-		rc = kh_stretches(o->db, &s->stretch, err);
-	if (!rc && !(s->mask = kh_pages(mask_bytes(s), err)))
-		rc = KH_ENOMEM;
+		rc = kh_marks_init(&s->marks, o->db, err);
 	if (!rc && o->coverage)
 		rc = kh_coverage_new(&s->coverage, o->db, err);
 	if (!rc && o->change && (o->lines || o->reads))
@@ -132,9 +124,7 @@ void kh_pass_close(kh_pass *s)
 	kh_coverage_free(s->coverage);
 	free(s->result.first);
 	free(s->result.direct);
-	if (s->mask)
-		kh_pages_free((void *)s->mask, mask_bytes(s));
-	free(s->stretch);
+	kh_marks_clear(&s->marks);
 	free(s->worker);
 	free(s);
 }
@@ -146,7 +136,7 @@ bool kh_pass_writes(const kh_pass *s)
 
 int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 {
-	const kh_census_options o = { .stretch = s->stretch,
+	const kh_census_options o = { .stretch = s->marks.first,
 				      .n_targets = (uint32_t)s->o.db->h->n_targets };
 	int rc = KH_OK;
 
@@ -163,47 +153,6 @@ int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 }
 
 /* --- the first pass --------------------------------------------------------------- */
-/* The mask of the stretch where a window begins. */
-static _Atomic uint32_t *place_of(kh_pass *s, uint32_t target, uint32_t bin)
-{
-	const kh_db_locus l = kh_db_locate(s->o.db, target, bin);
-
-	return &s->mask[s->stretch[l.target] + l.at / KH_STRETCH];
-}
-
-/* Notes the share found of a fragment of class k in that mask. */
-static void mark(_Atomic uint32_t *mask, const kh_class *k)
-{
-	const uint32_t bit = UINT32_C(1) << k->cell % KH_SHARES;
-
-	if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
-		atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
-}
-
-static bool is_located(const struct worker *w, const kh_class_of *of)
-{
-	return of->index != KH_NO_CLASS && w->classes.at[of->index].located;
-}
-
-/* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
-static void mark_places(kh_pass *s, const struct worker *w, const kh_class_of *of,
-			const kh_candidates *cand, size_t n)
-{
-	enum { AHEAD = 16 };
-
-	for (size_t i = 0; i < n + AHEAD; i++) {
-		if (i < n && is_located(w, &of[i]))
-			__builtin_prefetch((const void *)place_of(s, of[i].target, cand[i].bin),
-					   1);
-		if (i < AHEAD || !is_located(w, &of[i - AHEAD]))
-			continue;
-		const size_t now = i - AHEAD;
-
-		mark(place_of(s, of[now].target, cand[now].bin),
-		     &w->classes.at[of[now].index]);
-	}
-}
-
 bool kh_pass_compares(const kh_pass *s)
 {
 	return s->by_genus.of != NULL;
@@ -225,11 +174,11 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 
 	if (rc)
 		return rc;
-	mark_places(s, w, of, cand, n);
+	kh_marks_add(&s->marks, &w->classes, of, cand, n);
 	for (size_t i = 0; s->coverage && i < n; i++) {
 		uint64_t part = KH_NO_PART;
 
-		if (is_located(w, &of[i]))
+		if (of[i].index != KH_NO_CLASS && w->classes.at[of[i].index].located)
 			kh_coverage_add(s->coverage, &w->classes.at[of[i].index], of[i].target,
 					cand[i].bin, &part);
 	}
@@ -354,29 +303,17 @@ static int search(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t
 		  kh_err *err)
 {
 	kh_pass *s = arg;
-	const uint32_t *also = s->marked ? (const uint32_t *)s->mask : NULL;
+	const uint32_t *also = s->marked ? (const uint32_t *)s->marks.mask : NULL;
 	const kh_census_search q = { own, shift, also, found };
 
 	return s->be->census.search(s->census, &q, err);
 }
 
-/* Moves so many fragments from one call to another. */
-static void move(kh_pass *s, kh_tally *tally, uint32_t from, uint32_t to, uint64_t many)
-{
-	if (to == from)
-		return;
-	s->result.changed += many;
-	*(from == KH_NO_TAXON ? &tally->unclassified : &tally->direct[from]) -= many;
-	*(to == KH_NO_TAXON ? &tally->unclassified : &tally->direct[to]) += many;
-	s->result.classified += to == KH_NO_TAXON ? -(int64_t)many
-			      : from == KH_NO_TAXON ? (int64_t)many
-						    : 0;
-}
-
 /* Moves the counts of classes to their final calls. */
-static void move_counts(kh_pass *s, kh_tally *tally)
+static void move_counts(kh_pass *s, kh_moves *moves)
 {
 	const kh_model *m = &s->model;
+	kh_tally *tally = moves->tally;
 
 	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
 	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
@@ -385,25 +322,16 @@ static void move_counts(kh_pass *s, kh_tally *tally)
 		tally->direct[t] += m->last[t] - m->first[t];
 	}
 	tally->unclassified += m->last[tally->n] - m->first[tally->n];
-	s->result.classified += (int64_t)(m->first[tally->n] - m->last[tally->n]);
-	s->result.changed += m->changed;
+	moves->classified += (int64_t)(m->first[tally->n] - m->last[tally->n]);
+	moves->changed += m->changed;
 }
 
 /* The same of what has no class. */
-static void move_others(kh_pass *s, kh_tally *tally)
+static void move_others(const kh_model *m, kh_moves *moves)
 {
 	/* what a call becomes stays what it is */
-	for (uint32_t t = 0; t < tally->n; t++) {
-		const uint32_t to = kh_model_end(&s->model, t);
-		const uint64_t many = s->result.direct[t];
-
-		if (to == t || many == 0)
-			continue;
-		move(s, tally, t, to, many);
-		s->result.direct[t] -= many;
-		if (to != KH_NO_TAXON)
-			s->result.direct[to] += many;
-	}
+	for (uint32_t t = 0; t < moves->tally->n; t++)
+		kh_moves_add(moves, t, kh_model_end(m, t), moves->direct[t]);
 }
 
 /* The place among all classes of one that a counter knows by this number. */
@@ -417,18 +345,6 @@ static uint32_t decision_of(const void *pass, unsigned worker, uint32_t class)
 	const kh_pass *s = pass;
 
 	return s->model.decision[place_of_class(s, worker, class)];
-}
-
-/* What translated seeds say, by the sample. */
-static void judge_genera(kh_pass *s, kh_tally *tally)
-{
-	const kh_by_genus_moved moved =
-		kh_by_genus_judge(&s->by_genus, &s->model, decision_of, s,
-				  s->result.direct, tally);
-
-	s->result.changed += moved.changed;
-	s->result.classified += moved.classified;
-	s->result.by_genus = &s->by_genus;
 }
 
 /* Joins the classes and makes the model, by all threads if no other sample needs them. */
@@ -447,7 +363,7 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 	const kh_model_input in = { .db = s->o.db,
 				    .rule = s->o.rule,
 				    .classes = &s->classes,
-				    .mask = (const uint32_t *)s->mask,
+				    .mask = (const uint32_t *)s->marks.mask,
 				    .search = s->census ? search : NULL,
 				    .arg = s,
 				    .fragments = fragments,
@@ -465,6 +381,7 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 {
 	const double began = kh_seconds();
+	kh_moves moves = { .tally = tally, .direct = s->result.direct };
 	double joined;
 	int rc = join_and_model(s, fragments, &joined, err);
 
@@ -474,9 +391,12 @@ int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 	s->result.classes = &s->classes;
 	s->result.coverage = s->coverage;
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
-	move_counts(s, tally);
-	judge_genera(s, tally);
-	move_others(s, tally);
+	move_counts(s, &moves);
+	kh_by_genus_judge(&s->by_genus, &s->model, decision_of, s, &moves);
+	s->result.by_genus = &s->by_genus;
+	move_others(&s->model, &moves);
+	s->result.changed = moves.changed;
+	s->result.classified = moves.classified;
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
 	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",
 	       s->classes.n, s->model.n, (unsigned long long)s->result.changed, joined - began,

@@ -43,6 +43,27 @@ int kh_tally_add(kh_tally *sum, const kh_tally *t, kh_err *err)
 	return rc;
 }
 
+void kh_moves_add(kh_moves *m, uint32_t from, uint32_t to, uint64_t n)
+{
+	if (from == to)
+		return;
+	if (from == KH_NO_TAXON) {
+		m->tally->unclassified -= n;
+		m->classified += (int64_t)n;
+	} else {
+		m->direct[from] -= n;
+		m->tally->direct[from] -= n;
+	}
+	if (to == KH_NO_TAXON) {
+		m->tally->unclassified += n;
+		m->classified -= (int64_t)n;
+	} else {
+		m->direct[to] += n;
+		m->tally->direct[to] += n;
+	}
+	m->changed += n;
+}
+
 /* --- the tree in the order of a report -------------------------------------------- */
 struct row {
 	uint64_t clade;

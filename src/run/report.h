@@ -24,6 +24,16 @@ int kh_tally_want_bases(kh_tally *t, kh_err *err);
 void kh_tally_clear(kh_tally *t);
 int kh_tally_add(kh_tally *sum, const kh_tally *t, kh_err *err);
 
+/* Fragments that get another call when a sample has been read, and the counts that follow. */
+typedef struct kh_moves {
+	kh_tally *tally;
+	uint64_t *direct;               /* by taxon, of what is counted beside the tally */
+	uint64_t changed;               /* fragments */
+	int64_t classified;             /* how many more are classified; below 0: fewer */
+} kh_moves;
+/* n fragments get a call in place of another one; KH_NO_TAXON: none. */
+void kh_moves_add(kh_moves *m, uint32_t from, uint32_t to, uint64_t n);
+
 /* Rows are indented by so many levels at most; a warning tells of deeper ones. */
 enum { KH_REPORT_LEVELS = 1000 };
 

@@ -35,6 +35,62 @@ int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err)
 	return KH_OK;
 }
 
+static size_t mask_bytes(const kh_marks *m)
+{
+	return m->first[m->db->h->n_targets] * sizeof *m->mask;
+}
+
+int kh_marks_init(kh_marks *m, const kh_db *db, kh_err *err)
+{
+	*m = (kh_marks) { .db = db };
+	const int rc = kh_stretches(db, &m->first, err);
+
+	if (!rc)
+		m->mask = kh_pages(mask_bytes(m), err);
+	return rc || m->mask ? rc : KH_ENOMEM;
+}
+
+void kh_marks_clear(kh_marks *m)
+{
+	if (m->mask)
+		kh_pages_free((void *)m->mask, mask_bytes(m));
+	free(m->first);
+}
+
+/* The mask of the stretch where a window begins. */
+static _Atomic uint32_t *place_of(const kh_marks *m, uint32_t target, uint32_t bin)
+{
+	const kh_db_locus l = kh_db_locate(m->db, target, bin);
+
+	return &m->mask[m->first[l.target] + l.at / KH_STRETCH];
+}
+
+static bool is_located(const kh_classes *c, const kh_class_of *of)
+{
+	return of->index != KH_NO_CLASS && c->at[of->index].located;
+}
+
+/* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
+void kh_marks_add(kh_marks *m, const kh_classes *c, const kh_class_of *of,
+		  const kh_candidates *cand, size_t n)
+{
+	enum { AHEAD = 16 };
+
+	for (size_t i = 0; i < n + AHEAD; i++) {
+		if (i < n && is_located(c, &of[i]))
+			__builtin_prefetch((const void *)place_of(m, of[i].target, cand[i].bin),
+					   1);
+		if (i < AHEAD || !is_located(c, &of[i - AHEAD]))
+			continue;
+		const size_t now = i - AHEAD;
+		_Atomic uint32_t *mask = place_of(m, of[now].target, cand[now].bin);
+		const uint32_t bit = UINT32_C(1) << c->at[of[now].index].cell % KH_SHARES;
+
+		if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
+			atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
+	}
+}
+
 int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err)
 {
 	const kh_tree tree = kh_taxonomy_tree(db->tax);

@@ -17,6 +17,7 @@
 #ifndef KH_SAMPLE_MODEL_H
 #define KH_SAMPLE_MODEL_H
 
+#include <stdatomic.h>
 #include "base/team.h"
 #include "db/db.h"
 #include "sample/classes.h"
@@ -171,6 +172,19 @@ void kh_model_clear(kh_model *m);
 /* Numbers the stretches of all targets, in their order. *first, to be freed: the first one of
  * each target, and the number behind the last. */
 int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err);
+
+/* Which shares were found in each stretch, marked by all workers (breadth.c). */
+typedef struct kh_marks {
+	const kh_db *db;
+	uint64_t *first;                /* as kh_stretches has them */
+	_Atomic uint32_t *mask;         /* of each stretch: kh_model_input.mask */
+} kh_marks;
+
+int kh_marks_init(kh_marks *m, const kh_db *db, kh_err *err);
+void kh_marks_clear(kh_marks *m);
+/* Marks where n fragments lie, whose classes are of `c`. */
+void kh_marks_add(kh_marks *m, const kh_classes *c, const kh_class_of *of,
+		  const kh_candidates *cand, size_t n);
 
 /* Have most species fewer bases than this, as marker genes have?  Then no reads can be spread over
  * a genome.  What is alike in sequences of a species counts once: copies of a gene are one gene,
