@@ -388,16 +388,16 @@ def contigs_table():
                     "joined: right, and the second is the other part, with a share of", lines)
 
 
-def exclusion_table(collection="made-up", name="exclusion.csv"):
+def exclusion_table(collection, *files):
     """Of each program and layout: family F1, genus F1, and the share that is called a family though it is absent."""
-    at = {(r["program"], r["layout"], r["out"]): r for r in rows(name) if r["collection"] == collection}
+    at = {(r["program"], r["layout"], r["out"]): r for name in files for r in rows(name) if r["collection"] == collection}
     programs, layouts = (list(dict.fromkeys(key[i] for key in at)) for i in (0, 1))
 
     def cell(program, layout):
         genus, species, family = (at[program, layout, out] for out in ("genus", "species", "family"))
         return f"{short(genus['F1'])}, {short(species['F1'])}, {float(family['absent']):.4f}".replace(" 0.", " .")
 
-    return lines_of(" | ".join(["program"] + layouts), [[p.replace("metabuli --", "metabuli `--") + "`" * ("--" in p)]
+    return lines_of(" | ".join(["program"] + layouts), [[p.replace(" --", " `--", 1) + "`" * ("--" in p)]
                                                         + [cell(p, layout) for layout in layouts] for p in programs])
 
 
@@ -419,8 +419,10 @@ TABLES = {"speed.md": {"cost": cost_table},
           "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
                           "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
                           "profiles": profiles_table, "detection": detection_table, "size": size_table,
-                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table, "exclusion": exclusion_table,
-                          "exclusion_reference": lambda: exclusion_table("reference", "exclusion_reference.csv")},
+                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table,
+                          "exclusion": lambda: exclusion_table("made-up", "exclusion.csv"),
+                          "exclusion_sample": lambda: exclusion_table("made-up", "exclusion_sample.csv"),
+                          "exclusion_reference": lambda: exclusion_table("reference", "exclusion_reference.csv", "exclusion_sample.csv")},
           "../README.md": {"readme": lambda: readme_table("found", "reads"), "speed gpu": gpu_table,
                            "readme wrong": lambda: readme_table("wrong", "wrong calls, fewer is better"),
                            "readme cost": lambda: readme_table("cost", "cost, one thread")}}

@@ -117,8 +117,8 @@ static void check_there(const struct way *cpu, const struct way *device)
 	free(refs);
 }
 
-/* A database of Kraken 2 whose keys are so short that most k-mers are found, each of any taxon: some
- * fragments have more of these than the kernel has room for. */
+/* A database of Kraken 2 whose keys are so short that most k-mers are found, each of any taxon:
+ * some fragments have more of these than the kernel has room for. */
 static void check_kraken_there(const struct way *cpu, const struct way *device)
 {
 	enum { CELLS = 5003, TAXA = 400 };

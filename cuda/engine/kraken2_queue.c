@@ -17,8 +17,8 @@
 /* A task under way. */
 struct flight {
 	kh_task *task;
-	/* in, din: words, masks, records (in: also of a task that was parsed); out, dout: counts, calls, lists of runs; runs, hruns:
-	 * these runs */
+	/* in, din: words, masks, records (in: also of a task that was parsed); out, dout: counts,
+	 * calls, lists of runs; runs, hruns: these runs */
 	KH_GPU_BUFS(all, in, din, out, dout, runs, hruns);
 	cudaEvent_t done;
 	uint32_t cap_runs;

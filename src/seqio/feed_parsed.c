@@ -8,11 +8,11 @@
  * makes room for the next run; what is left of a record goes in front of that on the device.  So
  * texts, which give different numbers of records, need not keep in step.
  *
- * What is not plain (seqio/four_lines.h), as a U is, damage, the end of a file, a fault of the device, and a
- * lack of room end it, for the rest of the file.  The feed then reads on where the last fragment
- * ended, as if it had made these jobs itself: it knows the number of the record, its line and its
- * byte, and the text that the device still has is given out as ever.  So all that is wrong with a
- * file is found and worded by the host, with the same numbers.
+ * What is not plain (seqio/four_lines.h), as a U is, damage, the end of a file, a fault of the
+ * device, and a lack of room end it, for the rest of the file. The feed then reads on where
+ * the last fragment ended, as if it had made these jobs itself: it knows the number of the
+ * record, its line and its byte, and the text that the device still has is given out as ever.
+ * So all that is wrong with a file is found and worded by the host, with the same numbers.
  *
  * A worker that finds a job takes it; else it parses a window if nobody does, or reads or inflates,
  * or waits.
