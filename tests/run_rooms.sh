@@ -68,6 +68,11 @@ if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 else
 	n=$((n + 1)); echo "ok $n - src/README.md has the picture that the includes give # SKIP no python3"
 fi
+if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
+	verdict "files, structs and folders are within their sizes" "$("$PYTHON3" tests/sizes.py --check 2>&1)"
+else
+	n=$((n + 1)); echo "ok $n - files, structs and folders are within their sizes # SKIP no python3"
+fi
 # Files that Makefile.am names nowhere, so that they are not compiled, not run or not packed.
 # Of a program in tests/ it is enough to name the program.
 unnamed() {

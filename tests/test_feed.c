@@ -374,9 +374,10 @@ static void test_together(void **state)
 			assert_int_equal(kh_monitor_new(&m, NULL), 0);
 			assert_int_equal(kh_feed_open(&f, &o, m, NULL), 0);
 			assert_int_equal(kh_feed_next(f, &b, NULL), 1);
-			const bool together = kh_source_kind(f->st[0].in->src) == KH_SOURCE_GZIP;
+			const struct feed_input *file = f->st[0].read.in;
+			const bool together = kh_source_kind(file->src) == KH_SOURCE_GZIP;
 			assert_int_equal(together, threads / streams >= 3);
-			assert_int_equal(f->st[0].in->whole.state, FEED_NOT_WHOLE);
+			assert_int_equal(file->whole.state, FEED_NOT_WHOLE);
 			kh_feed_close(f);
 			kh_monitor_free(m);
 		}

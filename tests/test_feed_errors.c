@@ -244,7 +244,7 @@ static void check_ahead(unsigned threads, int state)
 	assert_int_equal(kh_monitor_new(&m, NULL), 0);
 	assert_int_equal(kh_feed_open(&feed, &o, m, NULL), 0);
 	assert_int_equal(kh_feed_next(feed, &b, NULL), 1);
-	assert_int_equal(feed->st[0].in->whole.state, state);
+	assert_int_equal(feed->st[0].read.in->whole.state, state);
 	kh_feed_close(feed);
 	kh_monitor_free(m);
 	close(f[0].fd);

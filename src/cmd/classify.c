@@ -74,7 +74,7 @@ static int load_db(struct classify *j, kh_err *err)
 				    .unknown = kh_translated_level_of(j->v.unknown),
 				    .want = j->v.sample_pass || j->v.out.profile
 					    ? KH_WANT_CANDIDATES
-					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
+					    : j->v.line.second ? KH_WANT_SECOND : KH_WANT_NONE,
 				    .aligned = kh_classify_aligns(&j->v),
 				    .min_groups = (uint32_t)j->v.kraken.min_groups,
 				    .quick = j->v.kraken.quick };
@@ -276,7 +276,7 @@ static int classify(struct classify *j, kh_err *err)
 	int rc;
 
 	/* the second pass needs candidates of the fragments */
-	if ((j->v.sample_pass || j->v.out.profile || j->v.second_best) && !be->candidates)
+	if ((j->v.sample_pass || j->v.out.profile || j->v.line.second) && !be->candidates)
 		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
 			       "need --device cpu, not %s", be->name);
 	if ((j->v.out.candidates || j->v.join.n > 0) && !be->on_host)

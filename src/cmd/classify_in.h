@@ -39,17 +39,22 @@ struct classify_values {
 		bool kraken2;           /* say at the end what that program says */
 		bool bzip2;             /* reads are decompressed by bzip2(1) */
 	} kraken;
-	uint64_t threads, block_size, gpu_memory;
+	struct {                        /* how reads are read */
+		uint64_t block_size;
+		bool paired, interleaved, no_mate_check, allow_no_eof;
+	} reads;
+	struct {                        /* what lines have */
+		bool names, lineage, second, identity;
+	} line;
+	uint64_t threads, gpu_memory;
 	double confidence;
-	bool paired, interleaved, names, zero_counts, distinct, mpa;
-	bool no_mate_check, allow_no_eof, no_verify, verify;
-	bool sample_pass, lineage_column, second_best, identity;
+	bool zero_counts, distinct, mpa, no_verify, verify, sample_pass;
 };
 
 /* Is it asked for where reads lie? */
 static inline bool kh_classify_aligns(const struct classify_values *v)
 {
-	return v->identity || v->out.paf || v->out.sam;
+	return v->line.identity || v->out.paf || v->out.sam;
 }
 
 extern const kh_opt kh_classify_opts[], kh_classify_settings[];

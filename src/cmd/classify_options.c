@@ -13,8 +13,8 @@ const kh_opt kh_classify_opts[] = {
 	KH_LIST("db", 'd', AT(db), "FILE",
 		"a database, or a folder with just one; several are used as one"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
-	KH_FLAG("paired", 'P', AT(paired), "files come in pairs: mates 1, mates 2"),
-	KH_FLAG("interleaved", 'i', AT(interleaved), "mates follow one another in one file"),
+	KH_FLAG("paired", 'P', AT(reads.paired), "files come in pairs: mates 1, mates 2"),
+	KH_FLAG("interleaved", 'i', AT(reads.interleaved), "mates follow one another in one file"),
 	KH_TEXT("output", 'o', AT(out.output), "FILE",
 		"a line for each read or pair; '-': no lines [standard output]"),
 	KH_TEXT("report", 'r', AT(out.report), "FILE", "table of taxa"),
@@ -45,7 +45,7 @@ const kh_opt kh_classify_opts[] = {
 		"calls are checked by what the whole sample says"),
 	KH_TEXT("profile", 0, AT(out.profile), "FILE",
 		"table of species: how much of each, how near"),
-	KH_FLAG("use-names", 'n', AT(names), "names beside taxids in the lines"),
+	KH_FLAG("use-names", 'n', AT(line.names), "names beside taxids in the lines"),
 	KH_TEXT("classified-out", 'C', AT(out.classified), "FILE",
 		"classified reads ('#' in pairs: _1 and _2)"),
 	KH_TEXT("unclassified-out", 'U', AT(out.unclassified), "FILE", "the others, alike"),
@@ -94,14 +94,15 @@ const kh_opt kh_classify_settings[] = {
 	KH_TEXT("sample", 0, AT(many.sample), "NAME",
 		"what the sample is called [--prefix, or the first input]"),
 	KH_FLAG("keep-going", 0, AT(many.keep_going), "of samples: go on behind one that fails"),
-	KH_FLAG("lineage-column", 0, AT(lineage_column),
+	KH_FLAG("lineage-column", 0, AT(line.lineage),
 		"a column more in the lines: the lineage of the taxon"),
-	KH_FLAG("second-best", 0, AT(second_best),
+	KH_FLAG("second-best", 0, AT(line.second),
 		"a column more in the lines: the second-best taxon and its hits"),
-	KH_FLAG("identity", 0, AT(identity),
+	KH_FLAG("identity", 0, AT(line.identity),
 		"a column more in the lines: the identity"),
-	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
-	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
+	KH_FLAG("no-mate-check", 0, AT(reads.no_mate_check), "names of mates need not agree"),
+	KH_FLAG("allow-no-eof", 0, AT(reads.allow_no_eof),
+		"accept BGZF without its end-of-file block"),
 	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
 	KH_FLAG("verify", 0, AT(verify), "check it, though it has not changed since it was"),
 	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
@@ -110,7 +111,7 @@ const kh_opt kh_classify_settings[] = {
 		"who inflates large gzip files: device, where it can, or host [device]"),
 	KH_TEXT("parse", 0, AT(parse), "WHO",
 		"who parses what a device inflates, for a report: the same [device]"),
-	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
+	KH_SIZE("block-size", 0, AT(reads.block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_UINT("minimum-hit-groups", 0, AT(kraken.min_groups), 0, INT32_MAX, "N",
 		"with Kraken 2's databases: hit groups a call needs [2]"),
@@ -205,10 +206,10 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if ((v->distinct || v->zero_counts || v->mpa) && !v->out.report)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
-	if (v->second_best && (v->sample_pass || v->out.profile))
+	if (v->line.second && (v->sample_pass || v->out.profile))
 		return kh_fail(err, KH_EUSAGE, "--set second-best is of calls before the second "
 			       "pass: not with --sample-pass or --profile");
-	if (v->identity && v->sample_pass)
+	if (v->line.identity && v->sample_pass)
 		return kh_fail(err, KH_EUSAGE, "--set identity is of calls before the second pass: "
 			       "not with --sample-pass");
 	if (v->distinct && v->mpa)
@@ -295,13 +296,13 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 		kh_log(KH_WARN, "--set zero-counts is left out beside --set distinct");
 		v->zero_counts = false;
 	}
-	j->paired = v->paired || v->interleaved;
+	j->paired = v->reads.paired || v->reads.interleaved;
 	j->on.threads = kh_cmd_threads(v->threads);
 	j->on.memory = v->gpu_memory;
-	j->style.names = v->names;
-	j->style.lineage = v->lineage_column;
-	j->style.second = v->second_best;
-	j->style.identity = v->identity;
+	j->style.names = v->line.names;
+	j->style.lineage = v->line.lineage;
+	j->style.second = v->line.second;
+	j->style.identity = v->line.identity;
 	j->style.column5 = !j->kraken ? KH_COLUMN5_FEATURES
 			   : v->kraken.quick ? KH_COLUMN5_QUICK : KH_COLUMN5_KMERS;
 	j->style.one_line = j->kraken;
@@ -325,17 +326,17 @@ static double mate_timeout(void)
 void kh_classify_feed_options(struct classify *j)
 {
 	const kh_backend *be = j->on.choice.backend;
-	const size_t suits = be->read_block_size;
+	const size_t block_size = j->v.reads.block_size;
 	const kh_inflate_by by = { be->inflate, j->inflater };
 	const uint64_t quality = j->v.kraken.min_quality;
 	const kh_mask mask = { true, quality > 94 ? 94 : (unsigned char)quality };
 
-	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,
+	j->feed = (kh_feed_options) { .interleaved = j->v.reads.interleaved,
 				      .mask = j->kraken ? mask : (kh_mask) { false, 0 },
-				      .no_mate_check = j->v.no_mate_check,
-				      .allow_no_eof = j->v.allow_no_eof,
+				      .no_mate_check = j->v.reads.no_mate_check,
+				      .allow_no_eof = j->v.reads.allow_no_eof,
 				      .patience = mate_timeout(),
-				      .block_size = j->v.block_size ? j->v.block_size : suits,
+				      .block_size = block_size ? block_size : be->read_block_size,
 				      .workers = j->on.threads,
 				      .held = be->depth,
 				      .threads = j->on.threads,

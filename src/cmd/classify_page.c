@@ -114,7 +114,7 @@ static void add_options(const struct classify *j, kh_buf *b)
 	}
 	if (v->kraken.bzip2)
 		add_words(b, (const char *const[]) { "--set", "bzip2" }, 2);
-	if (v->no_mate_check)
+	if (v->reads.no_mate_check)
 		add_words(b, (const char *const[]) { "--set", "no-mate-check" }, 2);
 }
 
@@ -130,8 +130,8 @@ static int readout(const struct classify *j, size_t sample, kh_buf *b, kh_err *e
 		return KH_OK;
 	kh_buf_string(b, "kmerhash classify");
 	add_options(j, b);
-	if (j->v.interleaved || is_paired(j, x))
-		kh_buf_string(b, j->v.interleaved ? " --interleaved" : " --paired");
+	if (j->v.reads.interleaved || is_paired(j, x))
+		kh_buf_string(b, j->v.reads.interleaved ? " --interleaved" : " --paired");
 	kh_buf_string(b, " --output - --extract ");
 	kh_buf_add(b, "", 1);
 	kh_buf_string(b, aligned ? " --sam " : " --classified-out ");

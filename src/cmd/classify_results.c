@@ -83,17 +83,17 @@ static json_t *parameters(const struct classify *j)
 
 	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o, s:o, s:s?}",
-			 "lineage_column", (int)v->lineage_column,
-			 "second_best", (int)v->second_best,
+			 "lineage_column", (int)v->line.lineage,
+			 "second_best", (int)v->line.second,
 			 "sample_pass", (int)v->sample_pass,
 			 "profile", kh_record_path(v->out.profile),
 			 "confidence_thousandths", confidence(j),
-			 "use_names", (int)v->names,
+			 "use_names", (int)v->line.names,
 			 "report_zero_counts", (int)v->zero_counts,
 			 "report_minimizer_data", (int)v->distinct,
-			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
-			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
-			 "interleaved", (int)v->interleaved,
+			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->reads.no_mate_check,
+			 "allow_no_eof", (int)v->reads.allow_no_eof, "paired", (int)v->reads.paired,
+			 "interleaved", (int)v->reads.interleaved,
 			 "write", v->out.write ? v->out.write : "lines,report,json",
 			 "classified_out", kh_record_path(v->out.classified),
 			 "unclassified_out", kh_record_path(v->out.unclassified),
@@ -102,7 +102,7 @@ static json_t *parameters(const struct classify *j)
 			 "quick", (int)v->kraken.quick,
 			 "minimum_hit_groups", (json_int_t)v->kraken.min_groups,
 			 "minimum_base_quality", (json_int_t)v->kraken.min_quality,
-			 "identity", (int)v->identity, "paf", kh_record_path(v->out.paf),
+			 "identity", (int)v->line.identity, "paf", kh_record_path(v->out.paf),
 			 "sam", kh_record_path(v->out.sam), "unknown", v->unknown);
 }
 

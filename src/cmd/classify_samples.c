@@ -41,7 +41,7 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 				       "of files in --outdir end, and has no '/'", end[i]);
 	if (v->kraken.bzip2)
 		return kh_fail(err, KH_EUSAGE, "--set bzip2 is for operands");
-	if (v->paired || v->interleaved)
+	if (v->reads.paired || v->reads.interleaved)
 		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
 	if (v->out.html && v->mpa)
 		return kh_fail(err, KH_EUSAGE, "--html of samples is made of their reports, which "

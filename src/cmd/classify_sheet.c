@@ -255,7 +255,7 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 				    .table = j->v.many.samples,
 				    .reads = (const char *const *)path,
 				    .n_reads = (size_t)n,
-				    .two = j->v.paired && !j->v.interleaved,
+				    .two = j->v.reads.paired && !j->v.reads.interleaved,
 				    .page = j->v.many.samples ? j->v.out.html : NULL,
 				    .name = name_results,
 				    .arg = j };

@@ -179,13 +179,15 @@ typedef struct kh_db {
 	void *map;
 	uint64_t bytes;
 	int fd;
-	/* of one of several: where its text is mapped once more, and those bytes; or NULL */
-	const void *beside;
-	uint64_t beside_bytes;
-	/* as they were when it was opened: in_use.h */
-	uint64_t ino, mtime, ctime;
-	bool times_hold;                /* ctime cannot be put back */
-	uint64_t header;                /* its XXH3, if it can */
+	struct {                        /* of one of several: its text as it is mapped once more */
+		const void *text;       /* or NULL */
+		uint64_t bytes;
+	} beside;
+	struct {                        /* the file as it was when it was opened: in_use.h */
+		uint64_t ino, mtime, ctime;
+		bool times_hold;        /* ctime cannot be put back */
+		uint64_t header;        /* its XXH3, if it can */
+	} was;
 } kh_db;
 
 typedef struct kh_db_options {

@@ -53,20 +53,20 @@ static uint64_t header_now(int fd)
  * well, the header at least tells one database from another, as it covers all checksums. */
 static bool same(const kh_db *db, const struct stat *st)
 {
-	return (uint64_t)st->st_size == db->bytes && st->st_ino == db->ino &&
-	       kh_nanoseconds(st->st_mtim) == db->mtime &&
-	       kh_nanoseconds(st->st_ctim) == db->ctime &&
-	       (db->times_hold || header_now(db->fd) == db->header);
+	return (uint64_t)st->st_size == db->bytes && st->st_ino == db->was.ino &&
+	       kh_nanoseconds(st->st_mtim) == db->was.mtime &&
+	       kh_nanoseconds(st->st_ctim) == db->was.ctime &&
+	       (db->was.times_hold || header_now(db->fd) == db->was.header);
 }
 
 void kh_db_watch(kh_db *db, const struct stat *st)
 {
-	db->ino = st->st_ino;
-	db->mtime = kh_nanoseconds(st->st_mtim);
-	db->ctime = kh_nanoseconds(st->st_ctim);
-	db->times_hold = kh_db_keeps_time_of_change(db->fd);
-	if (!db->times_hold)
-		db->header = header_now(db->fd);
+	db->was.ino = st->st_ino;
+	db->was.mtime = kh_nanoseconds(st->st_mtim);
+	db->was.ctime = kh_nanoseconds(st->st_ctim);
+	db->was.times_hold = kh_db_keeps_time_of_change(db->fd);
+	if (!db->was.times_hold)
+		db->was.header = header_now(db->fd);
 	for (int i = 0; i < N_OPEN; i++) {
 		const kh_db *none = NULL;
 
@@ -124,7 +124,7 @@ const char *kh_db_fault(const void *address, const char **path)
 		if (fstat(db->fd, &st) != 0 || !same(db, &st))
 			return "was changed while it was in use";
 		if ((uintptr_t)address - (uintptr_t)db->map < db->bytes ||
-		    (uintptr_t)address - (uintptr_t)db->beside < db->beside_bytes)
+		    (uintptr_t)address - (uintptr_t)db->beside.text < db->beside.bytes)
 			return "cannot be read: its disk or file system reports an error";
 	}
 	return NULL;

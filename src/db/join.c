@@ -126,8 +126,8 @@ static int map_text(const kh_joined *j, unsigned i, char *to, kh_err *err)
 #ifdef MADV_HUGEPAGE
 	madvise(map, bytes, MADV_HUGEPAGE);
 #endif
-	db->beside = map;
-	db->beside_bytes = bytes;
+	db->beside.text = map;
+	db->beside.bytes = bytes;
 	return KH_OK;
 }
 
@@ -400,7 +400,7 @@ int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, bool by_name, kh_err
 	if (rc) {
 		for (unsigned i = 0; i < j->n; i++) {
 			free(j->number[i]);
-			part[i]->beside = NULL;
+			part[i]->beside.text = NULL;
 		}
 		j->n = 0;               /* they stay with the caller */
 		kh_db_close(db);

@@ -32,11 +32,11 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 		const uint32_t base = (128 << 16) - kh_log2q(p->length);
 
 		for (uint32_t cell = 0; cell < KH_CELLS; cell++) {
-			if (!w->used[cell])
+			if (!w->cell.used[cell])
 				continue;
 			const kh_parts d = kh_parts_of(w, p, cell);
 
-			w->logs[i * KH_CELLS + cell] = (kh_logs) {
+			w->cell.logs[i * KH_CELLS + cell] = (kh_logs) {
 				.own = d.own > 0 ? base + kh_log2q(d.own) : 0,
 				.other = base + kh_log2q(d.other > 0 ? d.other : 1),
 			};
@@ -47,8 +47,8 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 
 int kh_decide_begin(kh_work *w, kh_err *err)
 {
-	w->logs = kh_array((size_t)w->m->n * KH_CELLS, sizeof *w->logs, err);
-	return w->logs ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, log_some, err) : KH_ENOMEM;
+	w->cell.logs = kh_array((size_t)w->m->n * KH_CELLS, sizeof *w->cell.logs, err);
+	return w->cell.logs ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, log_some, err) : KH_ENOMEM;
 }
 
 static struct odds odds_of(const kh_work *w, const kh_class *k)
@@ -58,7 +58,7 @@ static struct odds odds_of(const kh_work *w, const kh_class *k)
 	int n = 0;
 
 	for (; n < KH_CANDIDATES && k->species[n] != KH_NO_TAXON; n++) {
-		const kh_logs *l = &w->logs[(size_t)(w->place[k->species[n]] - 1) * KH_CELLS +
+		const kh_logs *l = &w->cell.logs[(size_t)(w->place[k->species[n]] - 1) * KH_CELLS +
 					    k->cell];
 		const kh_costs cost = kh_costs_of(w, k, n);
 
@@ -97,7 +97,7 @@ static bool is_long(const kh_class *k)
 /* Is a long fragment as near as nearly all of a strain's are? */
 static bool is_near(const kh_work *w, const kh_class *k)
 {
-	return k->cell % KH_SHARES >= w->near_long;
+	return k->cell % KH_SHARES >= w->least.strain;
 }
 
 /* May fragments that are called `now` become another species'?  Long ones, if they are called

@@ -145,7 +145,7 @@ void kh_judge_long(kh_work *w)
 	const uint32_t k = kh_rule_counted(w->in->rule).k;
 	const uint64_t best = best_share(w);
 
-	w->near_long = (uint32_t)((share_of(k, best, THERE) + 255) >> 8);
+	w->least.strain = (uint32_t)((share_of(k, best, THERE) + 255) >> 8);
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		const spectrum s = spectrum_of(w, i);
 

@@ -56,9 +56,9 @@ static int list_species(kh_work *w, kh_err *err)
 	w->m->at = kh_array(w->m->n, sizeof *w->m->at, err);
 	w->many = kh_array(w->m->n, sizeof *w->many, err);
 	w->before = kh_array(w->m->n, sizeof *w->before, err);
-	w->due = kh_array(w->m->n, sizeof *w->due, err);
+	w->due.v = kh_array(w->m->n, sizeof *w->due.v, err);
 	w->family = kh_array(w->m->n, sizeof *w->family, err);
-	return w->m->at && w->many && w->before && w->due && w->family ? KH_OK : KH_ENOMEM;
+	return w->m->at && w->many && w->before && w->due.v && w->family ? KH_OK : KH_ENOMEM;
 }
 
 static uint32_t family_of(const kh_taxonomy *tax, uint32_t species, kh_rank family)
@@ -237,12 +237,12 @@ static void take_shares(kh_work *w, uint32_t i)
 {
 	memcpy(w->many[i], w->alone[i], sizeof w->many[i]);
 	for (unsigned c = 0; c < w->shared.copies; c++) {
-		uint64_t *shared = kh_tallies_of(&w->shared, c) + (size_t)i * w->n_used;
+		uint64_t *shared = kh_tallies_of(&w->shared, c) + (size_t)i * w->cell.n;
 
 		for (uint32_t cell = 0; cell < KH_CELLS; cell++)
-			if (w->used[cell]) {
-				w->many[i][cell] += shared[w->slot[cell]];
-				shared[w->slot[cell]] = 0;
+			if (w->cell.used[cell]) {
+				w->many[i][cell] += shared[w->cell.slot[cell]];
+				shared[w->cell.slot[cell]] = 0;
 			}
 	}
 }
@@ -379,18 +379,18 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.alone);
 	free(w.called);
 	free(w.called_alone);
-	free(w.logs);
+	free(w.cell.logs);
 	free(w.first.at);
 	free(w.decided.at);
 	free(w.last.at);
 	free(w.shared.at);
-	free(w.tie);
-	free(w.named);
-	free(w.ties);
+	free(w.ties.v);
+	free(w.ties.named);
+	free(w.ties.of);
 	free(w.told_many);
 	free(w.weight);
 	free(w.before);
-	free(w.due);
+	free(w.due.v);
 	free(w.family);
 	free(w.told);
 	free(w.probe);

@@ -45,7 +45,7 @@ typedef struct kh_named {
 } kh_named;
 typedef struct kh_tie {
 	uint64_t many;
-	size_t from;                    /* the first of n in kh_work.named */
+	size_t from;                    /* the first of n in kh_work.ties.named */
 	uint32_t n, cell;
 } kh_tie;
 typedef struct kh_ties {
@@ -80,10 +80,12 @@ typedef struct kh_work {
 	uint64_t (*alone)[KH_CELLS];
 	/* by species: its long fragments that are called it, and those of one candidate */
 	uint64_t *called, *called_alone;
-	kh_tie *tie;                    /* the other classes ... */
-	kh_named *named;                /* ... with the species that they name ... */
-	kh_ties *ties;                  /* ... and where each thread puts them */
-	size_t n_ties;
+	struct {                        /* the other classes */
+		kh_tie *v;
+		size_t n;
+		kh_named *named;        /* the species that they name */
+		kh_ties *of;            /* where each thread puts them */
+	} ties;
 	uint64_t *weight;               /* they are shared by these logarithms, by species */
 	uint64_t (*before)[KH_CELLS];   /* as w->many was when it was fitted last */
 	bool fitted;                    /* there was such a fit */
@@ -92,20 +94,26 @@ typedef struct kh_work {
 	kh_probe *probe;                /* by species */
 	unsigned threads;               /* threads that work on it now */
 	_Atomic uint32_t n_fits;        /* of the last round, as w->many has changed */
-	uint32_t *due, n_due;           /* species that the text is asked about */
+	struct {
+		uint32_t *v, n;
+	} due;                          /* species that the text is asked about */
 	_Atomic uint32_t next;          /* the first of these, or of all, that no thread took */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
-	_Atomic bool used[KH_CELLS];    /* a class has this cell */
-	uint32_t slot[KH_CELLS], n_used;        /* which of these it is; how many there are */
-	kh_logs *logs;                  /* by species and such a cell, for decisions */
+	struct {                        /* cells that classes have */
+		_Atomic bool used[KH_CELLS];
+		uint32_t slot[KH_CELLS], n;     /* which of these it is; how many there are */
+		kh_logs *logs;          /* by species and cell, for decisions */
+	} cell;
 	/* of threads: what m->first and m->last are made of, the latter twice: before it is known
 	 * what calls become in the end, and after */
 	kh_tallies first, decided, last;
 	/* of threads: what w->many has beside w->alone, by species and used cell */
 	kh_tallies shared;
 	uint32_t *family;               /* by species: its family, or what is in its place */
-	uint32_t near_long;             /* the least share of a long fragment that a strain has */
-	uint32_t near, close;           /* of any fragment that is near, or not far (sure.c) */
+	struct {                        /* the least share: */
+		uint32_t strain;        /* of a long fragment of a strain (long.c) */
+		uint32_t near, close;   /* of any that is near, or not far (sure.c) */
+	} least;
 } kh_work;
 
 /* Threads add to the same sums. */
@@ -226,7 +234,7 @@ void kh_keep_near(kh_presence *p);
 void kh_judge_confidence(kh_presence *p);
 /* Fragments of cover.n that tell something. */
 enum { KH_COVER_LEAST = 40 };
-/* Makes w->logs; then decides the call of a class. */
+/* Makes w->cell.logs; then decides the call of a class. */
 int kh_decide_begin(kh_work *w, kh_err *err);
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 /* Finds out, when all are decided, which calls the sample does not support, and changes them. */

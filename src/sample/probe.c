@@ -255,8 +255,8 @@ static int ask_some(void *arg, unsigned id, kh_err *err)
 	rule.candidates = KH_WANT_CANDIDATES;
 	if (m)
 		rc = kh_matcher_new(&matcher, w->in->db, &rule, err);
-	for (uint32_t x; !rc && (x = atomic_fetch_add(&w->next, 1)) < w->n_due;)
-		rc = ask_about(w, matcher, m, w->due[x], err);
+	for (uint32_t x; !rc && (x = atomic_fetch_add(&w->next, 1)) < w->due.n;)
+		rc = ask_about(w, matcher, m, w->due.v[x], err);
 	kh_matcher_free(matcher);
 	free(m);
 	return rc;
@@ -318,12 +318,12 @@ int kh_probe_make(kh_work *w, kh_err *err)
 
 	w->probe = kh_array(w->m->n, sizeof *w->probe, err);
 	rc = w->probe ? find_places(w, err) : KH_ENOMEM;
-	w->n_due = 0;
+	w->due.n = 0;
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
 		if (kh_probe_has(w, i) && (wants_short(&w->m->at[i]) || wants_long(&w->m->at[i])))
-			w->due[w->n_due++] = i;
+			w->due.v[w->due.n++] = i;
 	atomic_store(&w->next, 0);
-	return w->n_due == 0 ? rc : kh_work_run(w, w->n_due, FEW_SPECIES, ask_some, err);
+	return w->due.n == 0 ? rc : kh_work_run(w, w->due.n, FEW_SPECIES, ask_some, err);
 }
 
 /* --- the species as if it were not there ---------------------------------------------------- */

@@ -59,7 +59,7 @@ static uint64_t weight_of(const kh_work *w, uint32_t i)
 static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 {
 	const bool is_long = t->cell / KH_SHARES == KH_LONG;
-	const kh_named *named = &w->named[t->from];
+	const kh_named *named = &w->ties.named[t->from];
 	uint64_t log[KH_CANDIDATES], most = 0, sum = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -76,7 +76,7 @@ static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 			continue;
 		const uint64_t many = t->many * ((log[i] << 16) / sum) >> 8;
 
-		kh_add(&shared[(size_t)named[i].at * w->n_used + w->slot[t->cell]], many);
+		kh_add(&shared[(size_t)named[i].at * w->cell.n + w->cell.slot[t->cell]], many);
 		if (is_long && named[i].called)
 			kh_add(&w->called[named[i].at], many);
 	}
@@ -88,8 +88,8 @@ static int share_some(void *arg, unsigned id, kh_err *err)
 	uint64_t *shared = kh_tallies_of(&w->shared, id);
 
 	(void)err;
-	for (size_t i = kh_work_from(w, w->n_ties, id); i < kh_work_from(w, w->n_ties, id + 1); i++)
-		share_tie(w, &w->tie[i], shared);
+	for (size_t i = kh_work_from(w, w->ties.n, id); i < kh_work_from(w, w->ties.n, id + 1); i++)
+		share_tie(w, &w->ties.v[i], shared);
 	return KH_OK;
 }
 
@@ -105,8 +105,8 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 		const kh_class *k = &c->at[i];
 		const uint32_t at = w->place[k->species[0]] - 1;
 
-		if (!w->used[k->cell])
-			w->used[k->cell] = true;
+		if (!w->cell.used[k->cell])
+			w->cell.used[k->cell] = true;
 		kh_cover_count(w, k);
 		kh_count_called(w, k);
 		if (k->species[1] != KH_NO_TAXON) {
@@ -119,18 +119,18 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[0]))
 			kh_add(&w->called_alone[at], k->many << 8);
 	}
-	w->ties[id] = t;
+	w->ties.of[id] = t;
 	return KH_OK;
 }
 
 static void put_tie(kh_work *w, const kh_class *k, kh_ties *at)
 {
 	const bool is_long = k->cell / KH_SHARES == KH_LONG;
-	kh_tie *t = &w->tie[at->n++];
+	kh_tie *t = &w->ties.v[at->n++];
 
 	*t = (kh_tie) { .many = k->many, .from = at->named, .cell = k->cell };
 	for (; t->n < KH_CANDIDATES && k->species[t->n] != KH_NO_TAXON; t->n++)
-		w->named[at->named++] = (kh_named) {
+		w->ties.named[at->named++] = (kh_named) {
 			.at = w->place[k->species[t->n]] - 1,
 			.cost = k->drop[t->n] * (is_long ? KH_DROP_COST_LONG : KH_DROP_COST),
 			.called = kh_is_called(w, k, k->species[t->n]),
@@ -141,7 +141,7 @@ static int put_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
 	const kh_classes *c = w->in->classes;
-	kh_ties at = w->ties[id];
+	kh_ties at = w->ties.of[id];
 
 	(void)err;
 	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
@@ -156,26 +156,26 @@ static int line_up(kh_work *w, kh_err *err)
 	kh_ties sum = { 0, 0 };
 
 	for (unsigned i = 0; i < w->threads; i++) {
-		const kh_ties t = w->ties[i];
+		const kh_ties t = w->ties.of[i];
 
-		w->ties[i] = sum;
+		w->ties.of[i] = sum;
 		sum.n += t.n;
 		sum.named += t.named;
 	}
-	w->n_ties = sum.n;
-	w->tie = kh_array_large(sum.n, sizeof *w->tie, err);
-	w->named = kh_array_large(sum.named, sizeof *w->named, err);
-	return w->tie && w->named ? KH_OK : KH_ENOMEM;
+	w->ties.n = sum.n;
+	w->ties.v = kh_array_large(sum.n, sizeof *w->ties.v, err);
+	w->ties.named = kh_array_large(sum.named, sizeof *w->ties.named, err);
+	return w->ties.v && w->ties.named ? KH_OK : KH_ENOMEM;
 }
 
 /* Room for what threads share, of cells that there are: of as many threads as share ties. */
 static int make_room(kh_work *w, kh_err *err)
 {
 	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
-		if (w->used[cell])
-			w->slot[cell] = w->n_used++;
-	return kh_tallies_init(&w->shared, (size_t)w->m->n * w->n_used + 1,
-			    w->n_ties < KH_FEW_CLASSES ? 1 : kh_team_size(w->in->team), err);
+		if (w->cell.used[cell])
+			w->cell.slot[cell] = w->cell.n++;
+	return kh_tallies_init(&w->shared, (size_t)w->m->n * w->cell.n + 1,
+			    w->ties.n < KH_FEW_CLASSES ? 1 : kh_team_size(w->in->team), err);
 }
 
 int kh_ties_open(kh_work *w, kh_err *err)
@@ -188,9 +188,9 @@ int kh_ties_open(kh_work *w, kh_err *err)
 	w->called_alone = kh_array(w->m->n, sizeof *w->called_alone, err);
 	w->weight = kh_array(w->m->n, sizeof *w->weight, err);
 	w->told_many = kh_array(w->m->n, sizeof *w->told_many, err);
-	w->ties = kh_array(kh_team_size(w->in->team), sizeof *w->ties, err);
+	w->ties.of = kh_array(kh_team_size(w->in->team), sizeof *w->ties.of, err);
 	if (!w->alone || !w->called || !w->called_alone || !w->weight ||
-	    !w->told_many || !w->ties)
+	    !w->told_many || !w->ties.of)
 		return KH_ENOMEM;
 	kh_near_begin(w);
 	if ((rc = kh_work_run(w, n, KH_FEW_CLASSES, count_some, err)) ||
@@ -217,5 +217,5 @@ int kh_ties_divide(kh_work *w, kh_err *err)
 {
 	const int rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, begin_some, err);
 
-	return rc ? rc : kh_work_run(w, w->n_ties, KH_FEW_CLASSES, share_some, err);
+	return rc ? rc : kh_work_run(w, w->ties.n, KH_FEW_CLASSES, share_some, err);
 }

@@ -38,8 +38,8 @@ void kh_near_begin(kh_work *w)
 {
 	const uint32_t k = kh_rule_counted(w->in->rule).k;
 
-	w->near = share_at(k, NEAR);
-	w->close = share_at(k, CLOSE);
+	w->least.near = share_at(k, NEAR);
+	w->least.close = share_at(k, CLOSE);
 }
 
 void kh_count_called(kh_work *w, const kh_class *k)
@@ -55,9 +55,9 @@ void kh_count_called(kh_work *w, const kh_class *k)
 	if (k->cell / KH_SHARES == KH_LONG)
 		kh_add(&w->told_many[at - 1], k->many);
 	/* what has other candidates may be an error away from these */
-	if (k->species[1] == KH_NO_TAXON && share >= w->near)
+	if (k->species[1] == KH_NO_TAXON && share >= w->least.near)
 		kh_add(&p->near, k->many);
-	if (k->species[1] == KH_NO_TAXON && share >= w->close)
+	if (k->species[1] == KH_NO_TAXON && share >= w->least.close)
 		kh_add(&p->close, k->many);
 }
 

@@ -56,7 +56,7 @@ static int check_paths(kh_feed *f, kh_err *err)
 			f->total += f->o.to > 0 && i + 1 == f->st[s].n_path ? f->o.to : size;
 		}
 	f->total -= f->o.from;
-	return f->o.from > 0 ? kh_print(&f->st[0].part, err, "%s (from byte %llu on)",
+	return f->o.from > 0 ? kh_print(&f->st[0].read.part, err, "%s (from byte %llu on)",
 					f->st[0].path[0], (unsigned long long)f->o.from) : KH_OK;
 }
 
@@ -67,18 +67,18 @@ static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 
 	st->path = f->o.path[s];
 	st->n_path = f->o.n_path[s];
-	st->fresh = true;
+	st->read.fresh = true;
 	st->slack = f->o.block_size < 1 << 14 ? f->o.block_size : 1 << 14;
 	st->block = kh_array(n, sizeof *st->block, err);
 	st->counted.v = kh_array(st->n_path, sizeof *st->counted.v, err);
 	st->wait.v = kh_array(n, sizeof *st->wait.v, err);
-	st->digest = kh_array(st->n_path, sizeof *st->digest, err);
-	st->ahead = kh_array(f->o.threads + 1, sizeof *st->ahead, err);
-	if (!st->ahead || !st->block || !st->counted.v || !st->wait.v || !st->digest)
+	st->read.digest = kh_array(st->n_path, sizeof *st->read.digest, err);
+	st->read.ahead = kh_array(f->o.threads + 1, sizeof *st->read.ahead, err);
+	if (!st->read.ahead || !st->block || !st->counted.v || !st->wait.v || !st->read.digest)
 		return KH_ENOMEM;
 	int rc = kh_queue_new(&st->pool, f->m, n, err);
-	pthread_mutex_init(&st->reading, NULL);
-	pthread_cond_init(&st->inflated, NULL);
+	pthread_mutex_init(&st->read.lock, NULL);
+	pthread_cond_init(&st->read.inflated, NULL);
 	for (size_t i = 0; !rc && i < n; i++) {
 		st->block[i].pub.stream = s;
 		st->block[i].pub.priv = &st->block[i];
@@ -130,18 +130,18 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 {
 	for (size_t i = 0; st->block && i < f->n_blocks; i++)
 		feed_block_free(f, &st->block[i]);
-	if (st->in)
-		feed_input_drop(f, st->in);
-	while ((st->in = feed_ahead_next(st)))
-		feed_input_drop(f, st->in);
-	pthread_mutex_destroy(&st->reading);
-	pthread_cond_destroy(&st->inflated);
+	if (st->read.in)
+		feed_input_drop(f, st->read.in);
+	while ((st->read.in = feed_ahead_next(st)))
+		feed_input_drop(f, st->read.in);
+	pthread_mutex_destroy(&st->read.lock);
+	pthread_cond_destroy(&st->read.inflated);
 	kh_queue_free(st->pool);
-	free(st->ahead);
+	free(st->read.ahead);
 	free(st->block);
-	free(st->part);
+	free(st->read.part);
 	free(st->counted.v);
-	free(st->digest);
+	free(st->read.digest);
 	free(st->wait.v);
 	free(st->carry.p);
 	feed_long_free(&st->open);
@@ -319,7 +319,7 @@ int kh_feed_jobs(kh_feed *f, kh_block *p, kh_jobs *jobs, kh_err *err)
 	const struct feed_block *b = p->priv;
 	const int rc = kh_order_wait(f->order, p->ticket);
 
-	*jobs = (kh_jobs) { rc ? NULL : b->job, rc ? 0 : b->n_jobs };
+	*jobs = (kh_jobs) { rc ? NULL : b->jobs.v, rc ? 0 : b->jobs.n };
 	return rc ? kh_monitor_error(f->m, err) : KH_OK;
 }
 
@@ -349,7 +349,7 @@ void kh_feed_release_job(kh_feed *f, const kh_job *j)
 
 bool kh_feed_digest(const kh_feed *f, unsigned mate, size_t file, uint64_t *digest)
 {
-	const struct feed_digest *d = &f->st[mate].digest[file];
+	const struct feed_digest *d = &f->st[mate].read.digest[file];
 
 	*digest = d->value;
 	return d->known;

@@ -43,27 +43,27 @@ static void inflate(kh_feed *f, struct feed_input *in)
 	feed_count_read(f, kh_source_taken(in->src));
 }
 
-/* The next file that nobody is at: st->in, or one behind it, as many as there are threads. */
+/* The next file that nobody is at: st->read.in, or one behind it, as many as there are threads. */
 static struct feed_input *next_wanted(kh_feed *f, struct feed_stream *st)
 {
-	struct feed_input *in = st->in;
+	struct feed_input *in = st->read.in;
 	struct stat s;
 	kh_err none;
 
-	for (size_t i = 0;; in = st->ahead[i++]) {
+	for (size_t i = 0;; in = st->read.ahead[i++]) {
 		if (in->whole.state == FEED_WANTED)
 			return in;
 		if (in->whole.state == FEED_NOT_WHOLE || i + 1 == f->o.threads)
 			return NULL;
-		if (i < st->n_ahead)
+		if (i < st->read.n_ahead)
 			continue;
 		/* What cannot be opened is told when its turn comes. */
-		const size_t file = st->file + 1 + i;
+		const size_t file = st->read.file + 1 + i;
 
 		if (file == st->n_path || stat(st->path[file], &s) != 0 || !S_ISREG(s.st_mode) ||
-		    feed_open(f, st, file, &st->ahead[i], &none))
+		    feed_open(f, st, file, &st->read.ahead[i], &none))
 			return NULL;
-		st->n_ahead++;
+		st->read.n_ahead++;
 	}
 }
 
@@ -71,36 +71,36 @@ int feed_ahead_do(kh_feed *f, struct feed_stream *st)
 {
 	struct feed_input *in;
 
-	if (st->in->whole.state == FEED_NOT_WHOLE || st->in->whole.state == FEED_THERE)
+	if (st->read.in->whole.state == FEED_NOT_WHOLE || st->read.in->whole.state == FEED_THERE)
 		return 0;
 	if (!(in = next_wanted(f, st))) {
-		pthread_cond_wait(&st->inflated, &st->reading);
+		pthread_cond_wait(&st->read.inflated, &st->read.lock);
 		return 1;
 	}
 	in->whole.state = FEED_INFLATING;
 	feed_input_hold(f, in);
-	pthread_mutex_unlock(&st->reading);
+	pthread_mutex_unlock(&st->read.lock);
 	inflate(f, in);
-	pthread_mutex_lock(&st->reading);
+	pthread_mutex_lock(&st->read.lock);
 	in->whole.state = FEED_THERE;
-	pthread_cond_broadcast(&st->inflated);
+	pthread_cond_broadcast(&st->read.inflated);
 	feed_input_drop(f, in);
 	return 1;
 }
 
 struct feed_input *feed_ahead_next(struct feed_stream *st)
 {
-	struct feed_input *in = st->n_ahead > 0 ? st->ahead[0] : NULL;
+	struct feed_input *in = st->read.n_ahead > 0 ? st->read.ahead[0] : NULL;
 
-	for (size_t i = 1; i < st->n_ahead; i++)
-		st->ahead[i - 1] = st->ahead[i];
-	st->n_ahead -= st->n_ahead > 0;
+	for (size_t i = 1; i < st->read.n_ahead; i++)
+		st->read.ahead[i - 1] = st->read.ahead[i];
+	st->read.n_ahead -= st->read.n_ahead > 0;
 	return in;
 }
 
 int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
-	struct feed_whole *w = &st->in->whole;
+	struct feed_whole *w = &st->read.in->whole;
 	const size_t left = w->n - w->at;
 
 	if (left == 0 && w->bad.code) {
@@ -111,7 +111,7 @@ int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh
 	b->n_from = left < f->o.block_size ? left : f->o.block_size;
 	w->at += b->n_from;
 	if (b->n_from > 0) {
-		b->in = st->in;
+		b->in = st->read.in;
 		feed_input_hold(f, b->in);
 	}
 	if (w->at == w->n && !w->bad.code) {

@@ -16,7 +16,7 @@
 
 const char *feed_file_name(const struct feed_stream *st, size_t file)
 {
-	const char *p = file == 0 && st->part ? st->part : st->path[file];
+	const char *p = file == 0 && st->read.part ? st->read.part : st->path[file];
 
 	return strcmp(p, "-") == 0 ? "standard input" : p;
 }
@@ -147,7 +147,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head.good = false;
 	b->sliced = false;
 	b->bad.code = 0;
-	b->n_jobs = 0;
+	b->jobs.n = 0;
 	b->run.n = b->run.n_out = 0;
 	b->n_from = 0;
 	p->file_end = false;
@@ -169,7 +169,7 @@ void feed_block_free(kh_feed *f, struct feed_block *b)
 	kh_bgzf_run_free(&b->run);
 	free(b->buf);
 	free(b->mate.v);
-	free(b->job);
+	free(b->jobs.v);
 }
 
 void feed_ref(kh_feed *f, struct feed_block *b)

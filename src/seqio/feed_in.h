@@ -52,8 +52,10 @@ struct feed_block {
 	kh_err bad;             /* the error that ends the bytes; code 0: none */
 	bool sliced;            /* of the text, what is parsed is not there (feed_slices.c) */
 	/* set when it is committed: */
-	kh_job *job;            /* the jobs that it has completed */
-	size_t n_jobs, cap_jobs;
+	struct {
+		kh_job *v;      /* the jobs that it has completed */
+		size_t n, cap;
+	} jobs;
 
 	bool ahead;             /* parsed from `boundary` to `stop` */
 	bool odd; /* only the sequential parse can judge what is at `stop` */
@@ -131,17 +133,19 @@ struct feed_stream {
 	bool whole;             /* blocks are not read in slices any more */
 	size_t slack;           /* bytes to leave free in front of the text */
 	char format;            /* of the file whose block was committed last */
-	/* under `reading`: */
-	pthread_mutex_t reading;
-	size_t file;
-	char *part; /* the name of the first file in messages, if it is not read from its start */
-	struct feed_input *in;
-	struct feed_input **ahead;      /* files behind it that are open, too, in order */
-	size_t n_ahead;
-	pthread_cond_t inflated;        /* one of them, or `in` */
-	uint64_t at;
-	bool fresh;             /* the next block is the first of its file */
-	struct feed_digest *digest;     /* of each file */
+	struct {                /* where it is read */
+		pthread_mutex_t lock;   /* guards all of this */
+		size_t file;
+		/* the name of the first file in messages, if it is not read from its start */
+		char *part;
+		struct feed_input *in;
+		struct feed_input **ahead;      /* files behind it that are open, too, in order */
+		size_t n_ahead;
+		pthread_cond_t inflated;        /* one of them, or `in` */
+		uint64_t at;
+		bool fresh;             /* the next block is the first of its file */
+		struct feed_digest *digest;     /* of each file */
+	} read;
 	/* used in order, while a block is committed: */
 	kh_place place;         /* of the carry, which is what is left of the blocks before */
 	struct {
@@ -236,11 +240,11 @@ int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_ahead.c; the caller holds the lock of the stream, which is given up meanwhile.
  * Finds out whether a file that was opened is to be inflated as a whole. */
 void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input *in);
-/* 1: a file was inflated, or waited for; 0: the text of st->in is there, or comes otherwise. */
+/* 1: a file was inflated, or waited for; 0: the text of st->read.in is there or comes otherwise. */
 int feed_ahead_do(kh_feed *f, struct feed_stream *st);
 /* The file that comes next, if it is open; else NULL. */
 struct feed_input *feed_ahead_next(struct feed_stream *st);
-/* Gives the block the next bytes of the text of st->in, which are to be copied, and closes the
+/* Gives the block the next bytes of the text of st->read.in, which are to be copied, and closes the
  * file behind them; or fails with what comes there. */
 int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err);
 /* feed_read.c: opens file number `file` of a stream. */
@@ -277,7 +281,7 @@ void feed_parsed_release(kh_feed *f, const kh_parsed_there *t);
 
 /* feed_pairs.c: for an interleaved block that ends in a failure: checks the pairs before that. */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);
-/* Called in the order of blocks: puts the jobs that this block has completed into b->job. */
+/* Called in the order of blocks: puts the jobs that this block has completed into b->jobs. */
 int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err);
 
 #endif

@@ -115,7 +115,7 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate)
 static int add_job(kh_feed *f, struct feed_block *b, const kh_job *job, kh_err *err)
 {
 	kh_job j = *job;
-	int rc = KH_GROW(b->job, b->cap_jobs, b->n_jobs + 1, err);
+	int rc = KH_GROW(b->jobs.v, b->jobs.cap, b->jobs.n + 1, err);
 
 	j.first = f->n_frag;
 	if (!rc && (j.interleaved || j.block[1]))
@@ -127,7 +127,7 @@ static int add_job(kh_feed *f, struct feed_block *b, const kh_job *job, kh_err *
 	feed_ref(f, j.block[0]->priv);
 	if (j.block[1])
 		feed_ref(f, j.block[1]->priv);
-	b->job[b->n_jobs++] = j;
+	b->jobs.v[b->jobs.n++] = j;
 	return KH_OK;
 }
 

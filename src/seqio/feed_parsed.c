@@ -116,7 +116,7 @@ static int await_change(kh_feed *f)
 /* --- what follows is done under the lock ------------------------------------------------------ */
 static kh_gzdev *device_of(kh_feed *f, unsigned s)
 {
-	return kh_source_gzdev(f->st[s].in->src);
+	return kh_source_gzdev(f->st[s].read.in->src);
 }
 
 /* From now on the feed goes on. */
@@ -128,7 +128,7 @@ static void end(kh_feed *f)
 	for (unsigned s = 0; s < f->n_streams && p->n_rec > 0; s++) {
 		struct feed_stream *st = &f->st[s];
 
-		st->fresh = false;
+		st->read.fresh = false;
 		st->place = (kh_place) { .name = feed_file_name(st, 0),
 					 .line = 1 + 4 * p->n_rec, .byte = p->byte[s],
 					 .n_rec = p->n_rec, .format = '@' };
@@ -154,9 +154,9 @@ static bool begin(kh_feed *f)
 	for (unsigned s = 0; s < f->n_streams; s++) {
 		struct feed_stream *st = &f->st[s];
 
-		if (!st->in && feed_open_next(f, st, &err))
+		if (!st->read.in && feed_open_next(f, st, &err))
 			return false;
-		if (kh_source_size(st->in->src) == 0)
+		if (kh_source_size(st->read.in->src) == 0)
 			return false;
 		const int rc = feed_ask(f, st, &job, &err);
 		if (rc > 0)
@@ -301,7 +301,7 @@ static int ask(kh_feed *f)
 		if ((rc = feed_ask(f, &f->st[s], &job, &err)) < 0)
 			return rc;
 		if (rc > 0 && job.by_device.what != KH_GZDEV_WAIT) {
-			feed_do(f, f->st[s].in, &job, &p->mu);
+			feed_do(f, f->st[s].read.in, &job, &p->mu);
 			/* there is a text, or a run, or a slot, whose pieces all may read */
 			tell(f);
 			return 1;

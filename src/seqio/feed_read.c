@@ -54,13 +54,13 @@ int feed_open(kh_feed *f, const struct feed_stream *st, size_t file, struct feed
 int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 {
 	struct feed_input *in = feed_ahead_next(st);
-	const int rc = in ? KH_OK : feed_open(f, st, st->file, &in, err);
+	const int rc = in ? KH_OK : feed_open(f, st, st->read.file, &in, err);
 
 	if (rc)
 		return rc;
-	st->in = in;
-	st->at = st->file == 0 ? f->o.from : 0;
-	st->fresh = true;
+	st->read.in = in;
+	st->read.at = st->read.file == 0 ? f->o.from : 0;
+	st->read.fresh = true;
 	return KH_OK;
 }
 
@@ -83,15 +83,15 @@ static size_t range_size(kh_feed *f, const struct feed_stream *st)
 
 static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	const bool part = f->o.to > 0 && st->file + 1 == st->n_path;
-	const uint64_t left = (part ? f->o.to : kh_source_size(st->in->src)) - st->at;
+	const bool part = f->o.to > 0 && st->read.file + 1 == st->n_path;
+	const uint64_t left = (part ? f->o.to : kh_source_size(st->read.in->src)) - st->read.at;
 	const size_t most = range_size(f, st);
 
 	b->want = left < most ? (size_t)left : most;
-	b->at = st->at;
-	st->at += b->want;
+	b->at = st->read.at;
+	st->read.at += b->want;
 	b->pub.file_end = b->want == left;
-	b->in = st->in;
+	b->in = st->read.in;
 	feed_input_hold(f, b->in);
 	feed_count_read(f, b->want);
 	return KH_OK;
@@ -105,7 +105,7 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 
 	if (rc)
 		return rc;
-	int64_t got = kh_source_read(st->in->src, b->buf + b->raw, n, err);
+	int64_t got = kh_source_read(st->read.in->src, b->buf + b->raw, n, err);
 	if (got < 0)
 		return (int)got;
 	b->end = b->raw + (size_t)got;
@@ -116,11 +116,11 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 /* Takes a part of a gzip stream, or, where that is not possible, reads on in order. */
 static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
-	kh_source *src = st->in->src;
+	kh_source *src = st->read.in->src;
 	int rc = kh_source_part(src, &b->part, err);
 
 	if (!rc && b->part.any) {
-		b->in = st->in;
+		b->in = st->read.in;
 		feed_input_hold(f, b->in);
 	}
 	return rc || kh_source_kind(src) != KH_SOURCE_STREAM ? rc : take_stream(f, st, b, err);
@@ -139,10 +139,10 @@ static bool is_stuck(kh_feed *f, struct feed_stream *other)
 	f->stood = f->done;
 	stuck = f->patience > 0 && now - f->since > f->patience;
 	pthread_mutex_unlock(&f->lock);
-	if (!stuck || pthread_mutex_trylock(&other->reading) != 0)
+	if (!stuck || pthread_mutex_trylock(&other->read.lock) != 0)
 		return false;           /* another thread is reading the other one */
-	stuck = other->in && kh_source_await(other->in->src, 0, NULL) == 1;
-	pthread_mutex_unlock(&other->reading);
+	stuck = other->read.in && kh_source_await(other->read.in->src, 0, NULL) == 1;
+	pthread_mutex_unlock(&other->read.lock);
 	return stuck;
 }
 
@@ -150,7 +150,7 @@ static bool is_stuck(kh_feed *f, struct feed_stream *other)
  * other.  1: there is something to read; 0: not yet, the block has no bytes. */
 static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
 {
-	int s = (int)(st - f->st), rc = kh_source_await(st->in->src, WAIT_MS, err);
+	int s = (int)(st - f->st), rc = kh_source_await(st->read.in->src, WAIT_MS, err);
 
 	if (rc < 0 || f->n_streams == 1)
 		return rc;
@@ -160,8 +160,8 @@ static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
 			       "is room for has been read, waits for it: if one program writes "
 			       "both, it must write them in turn, a few mates at a time "
 			       "(KMERHASH_MATE_TIMEOUT)",
-			       feed_file_name(st, st->file), f->patience,
-			       feed_file_name(&f->st[!s], f->st[!s].file));
+			       feed_file_name(st, st->read.file), f->patience,
+			       feed_file_name(&f->st[!s], f->st[!s].read.file));
 	pthread_mutex_lock(&f->lock);
 	if (rc == 0)
 		f->dry = 1 + s;
@@ -174,12 +174,12 @@ static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
 /* Takes the bytes of the block. The caller holds the lock of the stream. */
 static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
-	kh_source *src = st->in->src;
+	kh_source *src = st->read.in->src;
 	const uint64_t before = kh_source_taken(src);
 
-	b->file_start = st->fresh;
-	st->fresh = false;
-	if (st->in->whole.state == FEED_THERE)
+	b->file_start = st->read.fresh;
+	st->read.fresh = false;
+	if (st->read.in->whole.state == FEED_THERE)
 		return feed_ahead_take(f, st, b, err);
 	int rc = await(f, st, err);
 	if (rc <= 0)
@@ -218,7 +218,7 @@ static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b
 
 int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err)
 {
-	kh_source *src = st->in->src;
+	kh_source *src = st->read.in->src;
 	const uint64_t before = kh_source_taken(src);
 	const int rc = kh_source_work(src, job, err);
 
@@ -243,45 +243,45 @@ static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	kh_gz_job job;
 
-	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
-		if (!st->in && feed_open_next(f, st, &b->bad))
+	while (st->read.file < st->n_path && !kh_monitor_stopped(f->m)) {
+		if (!st->read.in && feed_open_next(f, st, &b->bad))
 			return;
 		if (feed_ahead_do(f, st))
 			continue;
-		if (st->in->whole.state == FEED_THERE || feed_ask(f, st, &job, &b->bad) <= 0)
+		if (st->read.in->whole.state == FEED_THERE || feed_ask(f, st, &job, &b->bad) <= 0)
 			return;
-		feed_do(f, st->in, &job, &st->reading);
+		feed_do(f, st->read.in, &job, &st->read.lock);
 	}
 }
 
 /* Behind the last bytes of b's file, or a failure. */
 static void close_file(kh_feed *f, struct feed_stream *st, const struct feed_block *b)
 {
-	struct feed_digest *d = &st->digest[b->pub.file];
+	struct feed_digest *d = &st->read.digest[b->pub.file];
 
-	d->known = !b->bad.code && kh_source_digest(st->in->src, &d->value);
-	feed_input_drop(f, st->in);
-	st->in = NULL;
+	d->known = !b->bad.code && kh_source_digest(st->read.in->src, &d->value);
+	feed_input_drop(f, st->read.in);
+	st->read.in = NULL;
 }
 
 static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	pthread_mutex_lock(&st->reading);
+	pthread_mutex_lock(&st->read.lock);
 	work(f, st, b);
 	if (kh_monitor_stopped(f->m)) {         /* do not wait for input that may be slow to come */
-		pthread_mutex_unlock(&st->reading);
+		pthread_mutex_unlock(&st->read.lock);
 		return KH_ECANCEL;
 	}
-	b->past = st->file == st->n_path;
-	b->pub.file = (unsigned)st->file;
+	b->past = st->read.file == st->n_path;
+	b->pub.file = (unsigned)st->read.file;
 	take_ticket(f, st, b);
 	if (!b->past && (b->bad.code || take(f, st, b, &b->bad)))
-		st->file = st->n_path;
+		st->read.file = st->n_path;
 	else if (b->pub.file_end)
-		st->file++;
-	if (st->in && (b->pub.file_end || b->bad.code))
+		st->read.file++;
+	if (st->read.in && (b->pub.file_end || b->bad.code))
 		close_file(f, st, b);
-	pthread_mutex_unlock(&st->reading);
+	pthread_mutex_unlock(&st->read.lock);
 	return KH_OK;
 }
 
