@@ -35,6 +35,7 @@ static kh_parsed_there put_there(const struct made_block *m, bool mates, int dev
 	return (kh_parsed_there) { .n = (uint32_t)(THERE_READS / each),
 				   .n_words = (uint32_t)m->b.n_words,
 				   .mates = mates,
+				   .device = device,
 				   .len = len,
 				   .bases = on_device(m->bases, words * 8),
 				   .amb = on_device(m->amb, words * 4),
@@ -63,9 +64,10 @@ static void make_short_block(struct made_block *m)
 	}
 }
 
-/* As single reads and as mates, on the devices in turn: n_jobs at once. */
+/* As single reads and as mates: n_jobs at once, of which two lie on device number `at`, two on the
+ * next one. */
 static void same_calls_there(const struct way *cpu, const struct way *device, const kh_db *db,
-			     const kh_rule *rule, size_t n_jobs)
+			     const kh_rule *rule, size_t n_jobs, size_t at)
 {
 	enum { THERE_JOBS = 4 };
 	static struct answer a, b;
@@ -77,7 +79,8 @@ static void same_calls_there(const struct way *cpu, const struct way *device, co
 	for (int mates = 0; mates < 2; mates++) {
 		for (size_t i = 0; i < n_jobs; i++) {
 			make_short_block(&block[i]);
-			there[i] = put_there(&block[i], (i + mates) % 2, device->device[0]);
+			there[i] = put_there(&block[i], (i + mates) % 2,
+					     device->device[(at + i / 2) % device->n_devices]);
 			job[i] = (kh_job) { .n = there[i].n, .block = { &block[i].b },
 					    .interleaved = there[i].mates };
 			on[i] = (kh_job) { .n = there[i].n, .there = &there[i] };
@@ -112,7 +115,7 @@ static void check_there(const struct way *cpu, const struct way *device)
 	build(&o);
 	ok(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(&rule, db->h);
-	same_calls_there(cpu, device, db, &rule, 4);
+	same_calls_there(cpu, device, db, &rule, 4, 0);
 	kh_db_close(db);
 	free(refs);
 }
@@ -146,8 +149,8 @@ static void check_kraken_there(const struct way *cpu, const struct way *device)
 						     (uint32_t)(1 + test_rand() % (TAXA - 1))
 					   : 0;
 	/* of the second one of several, minimizers would be counted */
-	for (int i = 0; i < 2; i++)
-		same_calls_there(cpu, &way, &db, NULL, 1);
+	for (size_t i = 0; i < way.n_devices; i++)
+		same_calls_there(cpu, &way, &db, NULL, 1, i);
 }
 
 #endif

@@ -64,8 +64,11 @@ static void test_calls(void **state)
 static void test_parsed(void **state)
 {
 	(void)state;
-	check_there(&way[0], &way[1]);
+	for (size_t i = 1; i < sizeof way / sizeof *way; i++)
+		check_there(&way[0], &way[i]);
 	check_kraken_there(&way[0], &way[1]);
+	check_kraken_there(&way[0], &way[2]);
+	check_kraken_there(&way[0], &way[6]);
 }
 
 /* Samples counted by devices. */

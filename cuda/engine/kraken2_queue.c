@@ -20,6 +20,7 @@ struct flight {
 	/* in, din: words, masks, records (in: also of a task that was parsed); out, dout: counts,
 	 * calls, lists of runs; runs, hruns: these runs */
 	KH_GPU_BUFS(all, in, din, out, dout, runs, hruns);
+	kh_parsed_there parsed;         /* what a device has parsed, where this one reads it */
 	cudaEvent_t done;
 	uint32_t cap_runs;
 	uint64_t bases;                 /* places for them */
@@ -73,8 +74,8 @@ static int open_flight(const kh_task_queue *l, struct flight *f, size_t block, k
 
 	if (!rc)
 		rc = kh_gpu_host_room(&f->in, in, err);
-	if (!rc)
-		rc = kh_gpu_room(&f->din, in, err);
+	if (!rc)        /* of several devices one copies what another one has parsed */
+		rc = kh_gpu_room(&f->din, l->e->n > 1 ? kh_cuda_lay_out_usual().bytes : in, err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out, err);
 	return rc ? rc : kh_gpu_zero_room(&f->dout, out, l->stream, err);
@@ -151,7 +152,7 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 			       const kh_cuda_layout *lay)
 {
 	const kh_job *j = f->task->job;
-	const kh_parsed_there *t = j->there;
+	const kh_parsed_there *t = j->there ? &f->parsed : NULL;
 	char *in = f->din.p, *out = f->dout.p;
 	kh_gpu_kraken2 q = l->c->q;
 
@@ -171,14 +172,20 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 	return q;
 }
 
+static int copy_input(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay, kh_err *err)
+{
+	if (!f->task->job->there)
+		return KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes,
+					      cudaMemcpyHostToDevice, l->stream), err);
+	f->parsed = *f->task->job->there;
+	return kh_cuda_copy_parsed(&f->parsed, lay, f->din.p, l->stream, err);
+}
+
 static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
+	int rc = copy_input(l, f, lay, err);
 	const kh_gpu_kraken2 q = query_of(l, f, lay);
-	int rc = KH_OK;
 
-	if (!f->task->job->there)
-		rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
-					    l->stream), err);
 	if (rc || (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_kraken2_run(&q, l->stream), "kraken2 kernel", err)) ||
 	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, f->dout.p, out_bytes(f->task),
@@ -217,7 +224,7 @@ static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s
 
 bool kh_cuda_k2_takes_parsed(const kh_engine *e)
 {
-	return e->n == 1 && !e->by_host && !e->distinct;
+	return !e->by_host && !e->distinct;
 }
 
 int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
@@ -229,7 +236,7 @@ int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 	int rc;
 
 	if (t->job->there)
-		lay = kh_cuda_lay_out_parsed(t->job->there);
+		lay = kh_cuda_lay_out_parsed(t->job->there, l->c->device);
 
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
@@ -253,11 +260,10 @@ struct fetched {
 
 static int fetch(kh_task_queue *l, struct flight *f, struct fetched *x, kh_err *err)
 {
-	const kh_parsed_there *t = f->task->job->there;
-	const kh_cuda_layout lay = kh_cuda_lay_out_parsed(t);
+	const kh_cuda_layout lay = kh_cuda_lay_out_parsed(&f->parsed, KH_CUDA_HOST);
 	int rc = kh_gpu_host_room(&f->in, lay.bytes, err);
 
-	x->there = *t;
+	x->there = f->parsed;
 	x->block = (kh_block) { .bases = f->in.p, .amb = (uint32_t *)((char *)f->in.p + lay.amb),
 				.rec = x->rec };
 	if (!rc)

@@ -90,8 +90,10 @@ static int flight_open(const kh_task_queue *l, struct kh_flight *f, size_t block
 		rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->in, usual.lay.bytes, err);
-	if (!rc)        /* tasks of what a device has parsed have more words: 16 a fragment */
-		rc = kh_gpu_room(&f->mark, (16 * n + 1) * sizeof(uint32_t), err);
+	if (!rc)        /* tasks of what a device has parsed have more words */
+		rc = kh_gpu_room(&f->mark, (KH_CUDA_PARSED_WORDS * n + 1) * sizeof(uint32_t), err);
+	if (!rc && l->e->n > 1) /* and are copied between devices */
+		rc = kh_gpu_room(&f->din, kh_cuda_lay_out_usual().bytes, err);
 	return rc ? rc : flight_room(l, f, &usual, err);
 }
 
@@ -174,7 +176,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 			   .part = f->part.p };
 
 	if (t->job->there)
-		kh_cuda_query_parsed(&q, t->job->there);
+		kh_cuda_query_parsed(&q, &f->parsed);
 	else
 		kh_cuda_query_input(&q, t->job, lay, f->din.p);
 	q.rest = q.again + q.n;
@@ -197,15 +199,19 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 	return q;
 }
 
-/* Copies the input to the device, if it is not there, and leaves the rest to a batch of several
+/* Copies the input to the device, if it is not on it, and leaves the rest to a batch of several
  * queues' tasks. */
 static int launch(kh_task_queue *l, struct kh_flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
 	int rc = KH_OK;
 
-	if (!f->task->job->there)
+	if (f->task->job->there) {
+		f->parsed = *f->task->job->there;
+		rc = kh_cuda_copy_parsed(&f->parsed, lay, f->din.p, l->stream, err);
+	} else {
 		rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
 					    l->stream), err);
+	}
 	if (rc || (rc = KH_GPU(cudaMemsetAsync(f->dout.p, 0, COUNTS, l->stream), err)) ||
 	    (rc = KH_GPU(cudaEventRecord(f->staged, l->stream), err)))
 		return rc;
@@ -229,7 +235,7 @@ static int stage(kh_task_queue *l, struct kh_flight *f, struct need *need, bool 
 	*need = need_of(l, f->task, s);
 	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
 	if (j->there)
-		need->lay.words = j->there->n_words;
+		need->lay = kh_cuda_lay_out_parsed(j->there, l->c->device);
 	if (j->there || !*fits)
 		return KH_OK;
 	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, true);
@@ -249,7 +255,7 @@ static int submit_device(kh_task_queue *l, struct kh_flight *f, const struct nee
 
 bool kh_cuda_takes_parsed(const kh_engine *e)
 {
-	return e->n == 1 && !e->by_host && e->translated == 0;
+	return !e->by_host && e->translated == 0;
 }
 
 int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)

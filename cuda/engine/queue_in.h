@@ -11,6 +11,7 @@ struct kh_flight {
 	 * fragments; hfound: with where those of each fragment are; fragments: lists of them, for
 	 * kernels that go on with what others leave */
 	KH_GPU_BUFS(all, in, din, out, dout, found, hfound, mark, fragments, part);
+	kh_parsed_there parsed;         /* what a device has parsed, where this one reads it */
 	kh_batch_task batch;
 	cudaEvent_t staged, done;
 	bool by_host;                   /* too long for the kernels, so submit does it */

@@ -124,9 +124,17 @@ static size_t records_of(const kh_parsed_there *t)
 	return t->mates ? 2 * (size_t)t->n : t->n;
 }
 
-kh_cuda_layout kh_cuda_lay_out_parsed(const kh_parsed_there *t)
+kh_cuda_layout kh_cuda_lay_out_parsed(const kh_parsed_there *t, int device)
 {
-	return kh_cuda_lay_out(t->n_words, records_of(t), false);
+	kh_cuda_layout l = kh_cuda_lay_out(t->n_words, records_of(t), false);
+
+	l.bytes = t->device == device ? 0 : l.bytes;
+	return l;
+}
+
+kh_cuda_layout kh_cuda_lay_out_usual(void)
+{
+	return kh_cuda_lay_out(KH_CUDA_PARSED_WORDS * KH_PARSER_TASK, 2 * KH_PARSER_TASK, false);
 }
 
 int kh_cuda_copy_parsed(kh_parsed_there *t, const kh_cuda_layout *l, void *to, cudaStream_t stream,
@@ -142,6 +150,8 @@ int kh_cuda_copy_parsed(kh_parsed_there *t, const kh_cuda_layout *l, void *to, c
 	char *p = to;
 	int rc = KH_OK;
 
+	if (l->bytes == 0)
+		return KH_OK;
 	for (int i = 0; i < 3 && !rc; i++)
 		rc = KH_GPU(cudaMemcpyAsync(p + part[i].at, part[i].from, part[i].bytes,
 					    cudaMemcpyDefault, stream), err);

@@ -5,6 +5,11 @@
 #include "cuda/kernels/engine.h"
 #include "seqio/feed.h"
 
+/* Words of a fragment that was parsed on a device: of mates of 250 bases. */
+#define KH_CUDA_PARSED_WORDS 16
+/* No device: the host. */
+#define KH_CUDA_HOST (-1)
+
 /* Where the words of a job's packed bases, their masks, the records, its long fragments and their
  * parts lie behind one another. */
 typedef struct kh_cuda_layout {
@@ -25,9 +30,11 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 			 const void *in);
 /* The same for what was parsed there. */
 void kh_cuda_query_parsed(kh_gpu_query *q, const kh_parsed_there *t);
-/* The layout of a copy of it, without parts. */
-kh_cuda_layout kh_cuda_lay_out_parsed(const kh_parsed_there *t);
-/* Copies it to `to`, on the host or a device: *t is there then, when the stream has come so far. */
+/* The layout of a copy of it, without parts; no bytes: it is on this device.  And of what most
+ * tasks have, or less. */
+kh_cuda_layout kh_cuda_lay_out_parsed(const kh_parsed_there *t, int device);
+kh_cuda_layout kh_cuda_lay_out_usual(void);
+/* Copies it to `to`, if the layout has bytes: *t is there then, when the stream has come so far. */
 int kh_cuda_copy_parsed(kh_parsed_there *t, const kh_cuda_layout *l, void *to, cudaStream_t stream,
 			kh_err *err);
 

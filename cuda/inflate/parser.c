@@ -7,15 +7,21 @@
 #include "cuda/inflate/inflater_in.h"
 #include "cuda/inflate/parse.h"
 
-enum { BUFFERS = KH_PARSER_BUFFERS };
+enum {
+	BUFFERS = KH_PARSER_BUFFERS,
+	READ = 16               /* bytes that kernels read at once, from a multiple of it on */
+};
 
 struct kh_inflater_parser {
 	int device;
 	cudaStream_t stream;
+	uint32_t window;        /* bytes of a text, at most */
+	bool several;           /* devices */
 	uint32_t cap;           /* fragments of a buffer */
 	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
-	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, host);
+	/* far: a window of a text on another device */
+	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, far, host);
 	/* of each buffer */
 	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
 	kh_gpu_buf lens[BUFFERS];       /* on the host */
@@ -36,6 +42,11 @@ void kh_inflate_parser_close(kh_inflater_parser *p)
 	free(p);
 }
 
+static size_t far_bytes(const kh_inflater_parser *p)
+{
+	return p->several ? p->window + (size_t)KH_PARSE_TILE + READ : 0;
+}
+
 static int rooms(kh_inflater_parser *p, kh_err *err)
 {
 	const size_t cap = p->cap, words = 2 * (size_t)p->words + 1;
@@ -52,6 +63,7 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 		{ &p->word, (cap + 1) * 4 },
 		{ &p->len, cap * 4 },
 		{ &p->sort, p->scratch },
+		{ &p->far, far_bytes(p) },
 	};
 	int rc = kh_gpu_host_room(&p->host, sizeof(kh_parse_result), err);
 
@@ -74,7 +86,7 @@ static uint64_t needed(const kh_inflater_parser *p)
 {
 	const uint64_t buffer = 2 * (p->words * 12ul + p->cap * sizeof(kh_gpu_record));
 
-	return BUFFERS * buffer + p->cap * 48ul + ((uint64_t)8 << 20);
+	return BUFFERS * buffer + p->cap * 48ul + far_bytes(p) + ((uint64_t)8 << 20);
 }
 
 static int make(kh_inflater_parser *p, kh_err *err)
@@ -98,6 +110,8 @@ int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err
 	if (!p)
 		return KH_ENOMEM;
 	p->device = f->d->number;
+	p->window = window;
+	p->several = f->z->n > 1;
 	p->cap = window / 128;
 	p->words = kh_parse_words(window, p->cap);
 	rc = kh_gpu_use(p->device, err);
@@ -136,6 +150,24 @@ static kh_parse_batch batch_of(kh_inflater_parser *p, const kh_inflater_parse *x
 	return b;
 }
 
+/* Copies a text of another device to this one, where its bytes are counted from *base on. */
+static int bring(kh_inflater_parser *p, const kh_inflater_file *f, kh_parse_text *t, uint32_t *base,
+		 kh_err *err)
+{
+	const uint32_t first = t->from / READ * READ, n = t->to + READ - first;
+	const char *there = t->p + first;
+	char *here;
+
+	if (f->d->number == p->device)
+		return KH_OK;
+	*base = t->from / KH_PARSE_TILE * KH_PARSE_TILE;
+	here = (char *)p->far.p + (first - *base);
+	t->p = p->far.p;
+	t->from -= *base;
+	t->to -= *base;
+	return KH_GPU(cudaMemcpyPeerAsync(here, p->device, there, f->d->number, n, p->stream), err);
+}
+
 /* Launches it, and waits for the result and the lengths. */
 static int launch(kh_inflater_parser *p, const kh_parse_batch *b, uint32_t *lens, kh_err *err)
 {
@@ -155,18 +187,21 @@ static int launch(kh_inflater_parser *p, const kh_parse_batch *b, uint32_t *lens
 
 int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 {
-	const kh_parse_batch b = batch_of(p, x);
+	kh_parse_batch b = batch_of(p, x);
 	const kh_parse_result *r = p->host.p;
 	const uint32_t *lens = p->lens[x->buffer].p;
+	uint32_t base[2] = { 0, 0 };
 	int rc = kh_gpu_use(p->device, err);
 
+	if (!rc && b.texts > 1)
+		rc = bring(p, x->file[1], &b.in[1], &base[1], err);
 	if (!rc)
 		rc = launch(p, &b, p->lens[x->buffer].p, err);
 	if (rc)
 		return rc;
 	x->n_tasks = (r->n + KH_PARSER_TASK - 1) / KH_PARSER_TASK;
 	for (uint32_t t = 0; t < b.texts; t++) {
-		x->used[t] = r->used[t];
+		x->used[t] = r->used[t] + base[t];
 		x->all[t] = r->lines[t] / 4 == r->n;
 	}
 	x->odd = r->odd == r->n;
@@ -177,6 +212,7 @@ int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 			.n = left < KH_PARSER_TASK ? left : KH_PARSER_TASK,
 			.n_words = r->word[k + 1] - r->word[k],
 			.mates = b.texts > 1,
+			.device = p->device,
 			.len = lens + from,
 			.bases = b.bases + r->word[k],
 			.amb = b.amb + r->word[k],

@@ -84,6 +84,7 @@ enum {
 typedef struct kh_parsed_there {
 	uint32_t n, n_words;
 	bool mates;                     /* a fragment has two records, side by side */
+	int device;
 	const uint32_t *len;            /* bases of each fragment, on the host */
 	const uint64_t *bases;          /* the rest is there */
 	const uint32_t *amb;
@@ -92,7 +93,7 @@ typedef struct kh_parsed_there {
 } kh_parsed_there;
 
 typedef struct kh_inflater_parse {
-	kh_inflater_file *file[2];      /* [1] NULL: no mates */
+	kh_inflater_file *file[2];      /* [1] NULL: no mates; it may be on another device */
 	unsigned text[2];               /* slots */
 	size_t from[2], to[2];          /* of what a record begins at; counted as for `get` */
 	bool any_names;                 /* those of mates need not agree */
@@ -124,8 +125,8 @@ typedef struct kh_inflater_functions {
 		   kh_err *err);
 	/* The same text is copied in front of that of the other slot. */
 	int (*carry)(kh_inflater_file *f, unsigned text, size_t from, size_t n, kh_err *err);
-	/* For text of this file, and others on its device.  *p becomes NULL where there is no
-	 * room. */
+	/* For text of this file, as the first one, on its device.  *p becomes NULL where there is
+	 * no room. */
 	int (*parser_open)(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
 	/* When no task reads what it parsed. */
 	void (*parser_close)(kh_inflater_parser *p);
