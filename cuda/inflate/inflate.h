@@ -21,6 +21,10 @@
  *	settle	members that end here are compared with their trailers; the text that is proven
  *		ends in front of the first thing that is not right
  *
+ * Example: a member whose header ends at bit 80 has blocks at bits 80 and 52,001, and bit 30,000
+ * looks like one.  Three segments are decoded.  The one from bit 80 on ends at 52,001, where
+ * another begins, so chain takes these two, and the one from 30,000 on drops out.
+ *
  * A guessed place decides only the speed.  A lane's beginning is a guess, too: Huffman codes fall
  * into step by themselves (Klein and Wiseman, "Parallel Huffman decoding with applications to JPEG
  * files", 2003; Weissenberger and Schmidt, "Massively parallel Huffman decoding on GPUs", ICPP

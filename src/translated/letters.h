@@ -6,6 +6,10 @@
  * but W.  A key is 8 or 10 letters in a row, of four bits each, the first one highest.  Of all keys
  * in a row an open syncmer is kept: a stretch of four letters, a number like the key, has the order
  * 40503 times that mod 2^16, and none of those in the key has a lesser one than that in the middle.
+ *
+ * Example: ATGAGCAAAGGTGAAGAACTGTTT are the codons of MSKGEELF, letters 0 5 14 4 10 10 0 8, and the
+ * key 05e4aa08.  Its stretches 05e4, 5e4a, e4aa, 4aa0 and aa08 have the orders 64508, 60902, 3206,
+ * 51296 and 30648: the one in the middle has the least, so the key is kept.
  */
 #ifndef KH_TRANSLATED_LETTERS_H
 #define KH_TRANSLATED_LETTERS_H

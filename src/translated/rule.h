@@ -4,6 +4,11 @@
  * Fragments are done some at a time, so that the memory has what they ask for when it is needed.
  * All numbers are integers, and among equal ones there is an order, so nothing depends on how
  * fragments come together.
+ *
+ * Example: keys lay both mates of a pair on genes of genus G, and one on a gene of genus H.  In G
+ * 80 bases of the first mate match and 10 do not, which is 2 * 80 - 5 * 10 = 110; of the second 60
+ * and 20, which is 20.  H has 60.  G's threshold is 120: as 130 >= 120 and 130 >= 60 + 55, the pair
+ * is called G.
  */
 #ifndef KH_TRANSLATED_RULE_H
 #define KH_TRANSLATED_RULE_H

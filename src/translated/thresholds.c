@@ -353,7 +353,7 @@ static int ask_genus(void *arg, size_t i, kh_err *err)
 	return rc;
 }
 
-/* A genus that stands beside a near one in the database is told from such by its threshold, so it
+/* A genus that stands beside a near one in the database is kept apart by its threshold, so it
  * is called itself, however many species of its family are elsewhere. */
 static void raise_genus(kh_translated_genus *g, uint32_t threshold)
 {
