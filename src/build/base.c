@@ -264,7 +264,7 @@ int kh_build_base_taxa(struct build *b, kh_err *err)
 		c.targets += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
 	for (uint32_t i = 1; i < db->tax->n; i++)
 		compare_taxon(b, i, &c);
-	if (b->limit.builds == 0)       /* it is told once */
+	if (b->limit.builds == 0)       /* reported once */
 		tell_changes(b, &c);
 	return check_together(b, err);
 }

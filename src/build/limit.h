@@ -12,7 +12,7 @@
  *
  * A database that is added to has a share of its own features, and there can be no more of them.
  * A build from all references seldom takes a greater share, as they have become more; where it
- * would, that is told.
+ * would, a message says so.
  */
 #ifndef KH_BUILD_LIMIT_H
 #define KH_BUILD_LIMIT_H

@@ -132,7 +132,7 @@ int kh_build_plan(struct build *b, kh_err *err)
 	return KH_OK;
 }
 
-/* Bytes that can still be written beside this file, 0 if that cannot be told; *memory: the file
+/* Bytes that can still be written beside this file, 0 if unknown; *memory: the file
  * system is one in memory. */
 static uint64_t disk_left(const char *beside, bool *memory)
 {

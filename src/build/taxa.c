@@ -92,7 +92,7 @@ static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *e
 			       "(--accession2taxid, --seqid2taxid, --assemblies or --lineage), and "
 			       "no header line has a taxid",
 			       o->base ? " for the new sequences" : "");
-	if (b->limit.builds == 0)       /* it is told once */
+	if (b->limit.builds == 0)       /* reported once */
 		tell_unmapped(b, said, &a);
 	rc = judge_unmapped(b, &a, err);
 	if (!rc && b->limit.builds == 0 && !o->dry_run)

@@ -12,7 +12,7 @@
 #include "page/known.h"
 #include "page/species.h"
 
-/* COVERED: species whose coverage is told, those with the most reads, as the page must not grow
+/* COVERED: species whose coverage is drawn, those with the most reads, as the page must not grow
  * with the database. */
 enum { FACTS = 20, VALUE = 300, COVERED = 300 };
 

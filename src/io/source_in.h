@@ -23,7 +23,7 @@ struct kh_source {
 	size_t pos, end;        /* of what is there and not used yet */
 	bool at_end;            /* fd has no more */
 	bool in_step, looked;   /* at the first bytes */
-	kh_err late;            /* to be told once what was right has been given */
+	kh_err late;            /* to be reported once what was right has been given */
 	struct {
 		XXH3_state_t *state;    /* of n bytes that were read from fd; NULL: not wanted */
 		uint64_t n;

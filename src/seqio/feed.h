@@ -31,7 +31,7 @@
 #include "base/threads.h"
 #include "io/inflater.h"
 
-/* Bases of a record whose errors are told. */
+/* Errors of records of so many bases or more are estimated from their qualities. */
 #define KH_LONG_READ 1000
 
 enum {

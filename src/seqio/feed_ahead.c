@@ -57,7 +57,7 @@ static struct feed_input *next_wanted(kh_feed *f, struct feed_stream *st)
 			return NULL;
 		if (i < st->read.n_ahead)
 			continue;
-		/* What cannot be opened is told when its turn comes. */
+		/* A file that cannot be opened is reported when its turn comes. */
 		const size_t file = st->read.file + 1 + i;
 
 		if (file == st->n_path || stat(st->path[file], &s) != 0 || !S_ISREG(s.st_mode) ||

@@ -144,7 +144,7 @@ static void end(kh_feed *f)
 }
 
 /* Opens the files.  Can a device inflate all of them, and parse?  What fails here fails again, and
- * is told, when the feed goes on. */
+ * is reported, when the feed goes on. */
 static bool begin(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;

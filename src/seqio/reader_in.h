@@ -64,7 +64,7 @@ int kh_walk_foreign(kh_walk *w, char c);
 /* Cuts the blanks at the end of a line. */
 int kh_walk_trim(kh_walk *w, kh_line *l);
 /* Judges the start of a line whose end is not there yet, where a record or a blank line should
- * begin. 1: a record begins, at l->at; 0: that cannot be told yet; < 0: it is wrong, however it
+ * begin. 1: a record begins, at l->at; 0: not known yet; < 0: it is wrong, however it
  * goes on. */
 int kh_walk_judge_start(kh_walk *w, kh_line *l);
 /* Moves the place to pos. */
