@@ -167,6 +167,16 @@ struct search {
 	uint8_t *shift;
 };
 
+/* So many of eight masks have any of `own`. */
+static uint32_t count_eight(const uint32_t x[8], uint32_t own)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < 8; i++)
+		n += (x[i] & own) > 0;
+	return n;
+}
+
 static bool are_zero(const uint32_t x[8])
 {
 	uint64_t y[4];
@@ -181,7 +191,12 @@ static uint32_t count_blocks(const uint32_t *mask, uint64_t n, uint32_t own, uin
 	uint32_t found = 0;
 
 	for (uint64_t x = 0; x < n && own;) {
-		if (n - x >= 8 && are_zero(mask + x)) {
+		const bool eight = n - x >= 8;
+
+		if (eight && are_zero(mask + x)) {
+			x += 8;
+		} else if (eight && shift == 0) {
+			found += count_eight(mask + x, own);
 			x += 8;
 		} else if (mask[x] & own) {
 			found++;

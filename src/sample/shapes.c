@@ -3,9 +3,11 @@
 #include "sample/shapes.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "sample/lanes.h"
 #include "sample/logs.h"
 
 enum { PLACES = 40, GRID = 64, PARTS = 4, RUN = 12, N = KH_N_MOST + 1 };
@@ -115,13 +117,14 @@ static void add_seeds(struct steps *s, uint32_t k, const kh_sampling *seeds)
 }
 
 /* Features in order: how many were found so far, and how many parts before the end of the last one
- * are without a difference, up to those of a seed; in 1/2^32. */
+ * are without a difference, up to those of a seed; in 1/2^32.  Lanes have a chance each. */
 struct walk {
-	uint64_t now[RUN + 1][N];
+	uint32_t first, last;           /* between which all are that are not 0 */
 	/* With no difference in the next parts, of which there are two at most; or with 0 or 1
 	 * since one, which does not depend on what was before; in 1/2^24. */
-	uint64_t on[RUN + 1][RUN + 1], off[RUN + 1];
+	kh_lanes on[RUN + 1][RUN + 1], off[RUN + 1];
 	uint32_t parts, most;
+	kh_lanes now[RUN + 1][N];
 };
 
 /* No more parts than there are. */
@@ -140,49 +143,82 @@ static uint64_t without(const struct steps *s, bool seedless, uint32_t run, uint
 }
 
 /* The chance of a feature is p = (2 g + 1) / 128.  seedless: of what no seed has found. */
-static void start(struct walk *w, const struct steps *s, uint32_t g, bool seedless)
+static void start(struct walk *w, uint32_t lane, const struct steps *s, uint32_t g, bool seedless)
 {
 	const uint32_t loss = ((7 << 16) - kh_log2q(2 * g + 1)) / s->parts;
 	uint64_t same[PARTS + 1] = { KH_EXP2_ONE };     /* so many parts are without a difference */
 
-	*w = (struct walk) { .parts = s->parts, .most = s->run > s->parts ? s->run : s->parts };
 	for (uint32_t i = 1; i <= PARTS; i++)
 		same[i] = kh_exp2q(i * loss);
 	for (uint32_t from = 0; from <= w->most; from++)
 		for (uint32_t step = 0; step < 3; step++) {
 			const uint64_t c = s->chance[step] * same[step] >> 16;
 
-			w->on[from][up_to(w, from + step)] +=
+			w->on[from][up_to(w, from + step)].at[lane] +=
 				c * without(s, seedless, from + step, step) >> 24;
 			for (uint32_t to = 0; from == 0 && to < step; to++)
-				w->off[to] += s->chance[step] * (same[to] - same[to + 1]) >> 16;
+				w->off[to].at[lane] +=
+					s->chance[step] * (same[to] - same[to + 1]) >> 16;
 		}
 	for (uint32_t i = 0; i < w->parts; i++)
-		w->now[i][0] = (same[i] - same[i + 1]) << 8;
-	w->now[w->parts][1] = (same[w->parts] << 8) *
-			      without(s, seedless, w->parts, w->parts) >> 24;
+		w->now[i][0].at[lane] = (same[i] - same[i + 1]) << 8;
+	w->now[w->parts][1].at[lane] = (same[w->parts] << 8) *
+				       without(s, seedless, w->parts, w->parts) >> 24;
 }
 
-/* From n features to n + 1, in place: nothing goes to fewer parts, but from all to 0 or 1. */
-static void go_on(struct walk *w, uint32_t n)
+static bool is_zero(const kh_lanes *x)
 {
-	uint64_t all[N] = { 0 };
+	uint64_t any = 0;
 
-	for (uint32_t i = 0; i <= w->most; i++)
-		for (uint32_t h = 0; h <= n; h++)
-			all[h] += w->now[i][h];
-	for (uint32_t to = w->most + 1; to-- > 0;) {
-		const uint32_t one = to > 0 ? to - 1 : 0, two = to > 1 ? to - 2 : 0;
-		const uint64_t a = w->on[to][to], b = to > 0 ? w->on[one][to] : 0,
-			       c = to > 1 ? w->on[two][to] : 0, off = w->off[to];
-		const uint64_t *x = w->now[to], *y = w->now[one], *z = w->now[two];
-		const uint32_t more = to >= w->parts;
+	for (uint32_t i = 0; i < KH_LANES; i++)
+		any |= x->at[i];
+	return any == 0;
+}
 
-		for (uint32_t h = n + 1; h-- > 0;)
-			w->now[to][h + more] =
-				(a * x[h] + b * y[h] + c * z[h] + off * all[h]) >> 24;
-		w->now[to][more ? 0 : n + 1] = 0;
+static void add_term(kh_term *term, uint32_t *n, const kh_lanes *x, const kh_lanes *factor)
+{
+	if (!is_zero(factor))
+		term[(*n)++] = (kh_term) { x, *factor };
+}
+
+/* The sums over all parts. */
+static void add_up(const struct walk *w, kh_lanes *all, uint32_t n, kh_lanes_fn *sum_up)
+{
+	const kh_lanes one = { { KH_EXP2_ONE, KH_EXP2_ONE, KH_EXP2_ONE, KH_EXP2_ONE } };
+
+	for (uint32_t i = 0; i <= w->most;) {
+		kh_term term[KH_TERMS] = { { all, one } };
+		uint32_t terms = i > 0;
+
+		while (terms < KH_TERMS && i <= w->most)
+			term[terms++] = (kh_term) { &w->now[i++][w->first], one };
+		sum_up(all, n, term, terms);
 	}
+}
+
+/* From one feature to the next, in place: nothing goes to fewer parts, but from all to 0 or 1. */
+static void go_on(struct walk *w, kh_lanes_fn *sum_up)
+{
+	kh_lanes all[N];
+
+	add_up(w, &all[w->first], w->last + 1 - w->first, sum_up);
+	while (w->first < w->last && is_zero(&all[w->first]))
+		w->first++;
+	while (w->first < w->last && is_zero(&all[w->last]))
+		w->last--;
+	for (uint32_t to = w->most + 1; to-- > 0;) {
+		const uint32_t more = to >= w->parts;
+		kh_term term[KH_TERMS];
+		uint32_t n = 0;
+
+		for (uint32_t step = 0; step <= 2 && step <= to; step++)
+			add_term(term, &n, &w->now[to - step][w->first], &w->on[to - step][to]);
+		add_term(term, &n, &all[w->first], &w->off[to]);
+		sum_up(&w->now[to][w->first + more], w->last + 1 - w->first, term, n);
+		if (more)
+			w->now[to][w->first] = (kh_lanes) { { 0 } };
+	}
+	w->last++;
 }
 
 /* For one divergence and one n: the shares of fragments with a class, in 1/65536; returns how many
@@ -247,6 +283,7 @@ struct making {
 	const uint64_t *many;
 	struct steps steps;
 	uint32_t most;                  /* features of any fragment */
+	kh_lanes_fn *sum_up;
 	struct tables tables;
 	struct sums sum;
 	_Atomic uint32_t walked, taken;
@@ -262,21 +299,36 @@ static void add_features(struct making *m, uint32_t x, uint32_t n)
 		m->sum.f[x][c * KH_SHARES + j] += m->many[n] * share[j];
 }
 
-/* Adds all fragments, or takes off those without a seed. */
+static void add_found(struct making *m, uint32_t n, uint32_t g, const struct walk *w, bool minus)
+{
+	for (uint32_t i = 0; i <= w->most; i++)
+		for (uint32_t h = w->first; h <= w->last; h++)
+			for (uint32_t j = 0; j < KH_LANES; j++) {
+				const uint32_t x = (uint32_t)(w->now[i][h].at[j] >> 8);
+
+				m->tables.found[n][g + j][h] += minus ? 0 - x : x;
+			}
+}
+
+/* Adds all fragments, or takes off those without a seed; of the chances from g on. */
 static void walk(struct making *m, uint32_t g, bool seedless)
 {
+	const struct steps *s = &m->steps;
 	struct walk w;
 
-	start(&w, &m->steps, g, seedless);
+	memset(&w, 0, offsetof(struct walk, now));
+	w.parts = s->parts;
+	w.most = s->run > s->parts ? s->run : s->parts;
+	w.last = 1;
+	for (uint32_t i = 0; i <= w.most; i++)
+		memset(w.now[i], 0, (m->most + 1) * sizeof **w.now);
+	for (uint32_t j = 0; j < KH_LANES; j++)
+		start(&w, j, s, g + j, seedless);
 	for (uint32_t n = 1; n <= m->most; n++) {
-		for (uint32_t i = 0; m->many[n] > 0 && i <= w.most; i++)
-			for (uint32_t h = 0; h <= n; h++) {
-				const uint32_t x = (uint32_t)(w.now[i][h] >> 8);
-
-				m->tables.found[n][g][h] += seedless ? 0 - x : x;
-			}
+		if (m->many[n] > 0)
+			add_found(m, n, g, &w, seedless);
 		if (n < m->most)
-			go_on(&w, n);
+			go_on(&w, m->sum_up);
 	}
 }
 
@@ -286,7 +338,7 @@ static int walk_some(void *arg, unsigned id, kh_err *err)
 
 	(void)id;
 	(void)err;
-	for (uint32_t g; (g = atomic_fetch_add(&m->walked, 1)) < GRID;) {
+	for (uint32_t g; (g = KH_LANES * atomic_fetch_add(&m->walked, 1)) < GRID;) {
 		walk(m, g, false);
 		if (m->steps.none > 0)
 			walk(m, g, true);
@@ -316,6 +368,7 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 	if (!m)
 		return KH_ENOMEM;
 	m->many = many;
+	m->sum_up = kh_lanes_get();
 	m->steps = steps_of(sampling);
 	if (seeds)
 		add_seeds(&m->steps, sampling->k, seeds);
