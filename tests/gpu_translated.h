@@ -9,10 +9,12 @@
 #include "translated/level.h"
 #include "translated/rule.h"
 
-enum { GENE_READS = 400, GENOME = 43200 };      /* bases of each of three genera */
+enum { GENE_READS = 400,
+       GENOME = 43200,          /* bases of each of three genera, */
+       FARTHER = GENOME / 8 };  /* of which so many are as far from what reads are of */
 
 /* Changes some codons, mostly in their last base, but makes no stop of them. */
-static void drift_codons(char *p, size_t n, unsigned share)
+static void drift_codons(char *p, size_t n, size_t share)
 {
 	for (size_t i = 0; i + 3 <= n; i += 3) {
 		char *at = p + i + (test_rand() % 5 ? 2 : test_rand() % 3), was = *at;
@@ -42,7 +44,8 @@ static void make_genes(char *text)
 		memcpy(text + n, ancestor, GENOME);
 		drift_codons(text + n, GENOME, 70);
 		memcpy(genome + g * GENOME, text + n, GENOME);
-		drift_codons(genome + g * GENOME, GENOME, 50);
+		for (size_t i = 0; i < 8; i++)
+			drift_codons(genome + g * GENOME + i * FARTHER, FARTHER, 30 + 10 * i);
 		n += GENOME;
 		text[n++] = '\n';
 	}
