@@ -308,8 +308,9 @@ static int add_up(const struct distrib *d, kh_pair_counts *counts, kh_distrib_su
 		sum->nmers += w->sum.nmers;
 		sum->classified += w->sum.classified;
 		sum->calls += w->sum.calls;
-		for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
-			rc = kh_pair_counts_join(&counts[l], &w->counts[l], err);
+		for (unsigned l = 0; l < d->o->n_lengths; l++)
+			for (size_t k = 0; k < w->counts[l].n && !rc; k++)
+				rc = kh_pair_counts_add(&counts[l], &w->counts[l].v[k], err);
 	}
 	return rc;
 }

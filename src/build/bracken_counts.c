@@ -42,15 +42,6 @@ int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err)
 	return kh_numbers_add(&c->numbers, hash_of(x->genome, x->called), (uint32_t)c->n++, err);
 }
 
-int kh_pair_counts_join(kh_pair_counts *c, const kh_pair_counts *more, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < more->n && !rc; i++)
-		rc = kh_pair_counts_add(c, &more->v[i], err);
-	return rc;
-}
-
 void kh_pair_counts_clear(kh_pair_counts *c)
 {
 	free(c->v);

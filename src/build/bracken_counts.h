@@ -30,8 +30,6 @@ typedef struct kh_pair_counts {
 
 /* Adds x, whose n is not 0, to the count of its genome and call. */
 int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err);
-/* Adds all counts of `more`. */
-int kh_pair_counts_join(kh_pair_counts *c, const kh_pair_counts *more, kh_err *err);
 void kh_pair_counts_clear(kh_pair_counts *c);
 
 /* Appends the whole table to b, as databaseNmers.kmer_distrib has it. */

@@ -229,7 +229,6 @@ void kh_build_text_free(struct build *b);
 int kh_build_translated_write(struct build *b, kh_err *err);
 
 /* --- the index --- */
-int kh_build_index_open(struct build *b, kh_err *err);
 /* Called by any worker: the features of a block. */
 int kh_build_index_add(struct build *b, unsigned worker, const kh_block_pieces *s, kh_err *err);
 /* Sorts and encodes them, as a section of the file. */

@@ -10,11 +10,6 @@
 #include "base/order.h"
 #include "base/progress.h"
 
-int kh_build_index_open(struct build *b, kh_err *err)
-{
-	return kh_store_new(&b->in.store, b->in.memory, b->o->db, err);
-}
-
 int kh_build_index_add(struct build *b, unsigned worker, const kh_block_pieces *s, kh_err *err)
 {
 	kh_features *f = &b->in.worker[worker].features;

@@ -12,14 +12,6 @@
  * kept, checksums. */
 enum { READ, COMMIT, KEEP, ADD };
 
-static void show_progress(const struct build *b)
-{
-	kh_step s = { .doing = "read", .started = b->in.started };
-
-	kh_feed_progress(b->in.feed, &s.done, &s.total);
-	kh_progress(&s);
-}
-
 /* What depends on the order of blocks: numbers records and their bins. */
 static int number_records(void *arg, kh_block *blk, kh_err *err)
 {
@@ -34,9 +26,13 @@ static int commit(struct build *b, kh_block *blk, kh_err *err)
 	kh_jobs none;
 	const int rc = kh_feed_commit(b->in.feed, blk, &none, err);
 
-	if (!rc)
-		show_progress(b);
-	return rc;
+	if (rc)
+		return rc;
+	kh_step s = { .doing = "read", .started = b->in.started };
+
+	kh_feed_progress(b->in.feed, &s.done, &s.total);
+	kh_progress(&s);
+	return KH_OK;
 }
 
 /* Is there a k-mer without an unknown base?  Mostly the first one is. */
@@ -157,7 +153,7 @@ static int open_pass(struct build *b, kh_err *err)
 	if (!rc && o->n_refs > 0)
 		rc = open_feed(b, err);
 	if (!rc)
-		rc = kh_build_index_open(b, err);
+		rc = kh_store_new(&b->in.store, b->in.memory, b->o->db, err);
 	if (!rc)
 		rc = kh_build_text_start(b, err);
 	b->in.started = kh_seconds();

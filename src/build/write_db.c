@@ -53,14 +53,6 @@ static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *e
 	return rc;
 }
 
-static void count_features(const struct build *b, kh_db_header *h)
-{
-	for (unsigned i = 0; i < KH_RANGES; i++) {
-		h->features += b->out.dir[i].seeds;
-		h->over += b->out.dir[i].over;
-	}
-}
-
 /* The digest goes on where that of the database that this one adds to ended. */
 static void describe(struct build *b)
 {
@@ -75,7 +67,10 @@ static void describe(struct build *b)
 	h->n_targets = b->taxa.n_targets;
 	b->sum->species = b->taxa.bins.bins.n_species;
 	h->n_taxa = b->taxa.tax->n;
-	count_features(b, h);
+	for (unsigned i = 0; i < KH_RANGES; i++) {
+		h->features += b->out.dir[i].seeds;
+		h->over += b->out.dir[i].over;
+	}
 	h->unmapped_bases = base ? base->unmapped_bases : 0;
 	h->digest = base ? base->digest : 0;
 	for (size_t i = 0; i < b->refs.n; i++) {

@@ -71,11 +71,3 @@ int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err)
 		c->device[c->n++] = i;
 	return KH_OK;
 }
-
-int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err)
-{
-	const int rc = kh_backend_choose(c, spec, err);
-
-	c->backend = rc ? c->backend : c->backend->kraken;
-	return rc;
-}

@@ -28,8 +28,6 @@ typedef struct kh_choice {
 
 /* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
-/* The same for a database of Kraken 2. */
-int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err);
 
 /* What a command works with. */
 typedef struct kh_devices {

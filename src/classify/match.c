@@ -67,8 +67,9 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 				      : (kh_seed_joint) { .index = &m->db.seeds, .n = 1 };
 	m->waiting.hidden = KH_NO_TAXON;
 	m->guess = kh_array(KH_MATCH_GUESSES, sizeof *m->guess, err);
+	m->sums.claims.of = kh_array(db->bins.n_species, sizeof *m->sums.claims.of, err);
 	m->m.db = &m->db;
-	if (!m->guess || kh_claims_of_species(&m->sums.claims, db->bins.n_species, err) ||
+	if (!m->guess || !m->sums.claims.of ||
 	    kh_matching_new(&m->m, err) || kh_aligner_new(&m->aligner, db, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;

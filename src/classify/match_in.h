@@ -95,8 +95,7 @@ int kh_lain_add(kh_lain_all *a, const kh_matching *m, const kh_mates *s, const k
 /* the hits of a sum. */
 uint32_t kh_lain_hits(const kh_lain_all *a, const kh_match_db *db, uint32_t sum);
 
-/* match_rooms.c: claims, by species; room for so many; */
-int kh_claims_of_species(kh_claims *c, size_t species, kh_err *err);
+/* match_rooms.c: room for so many claims; */
 int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err);
 void kh_claims_clear(kh_claims *c);
 /* the rooms of a segment that is compared. */

@@ -18,12 +18,6 @@ int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err)
 	return rc;
 }
 
-int kh_claims_of_species(kh_claims *c, size_t species, kh_err *err)
-{
-	c->of = kh_array(species, sizeof *c->of, err);
-	return c->of ? KH_OK : KH_ENOMEM;
-}
-
 void kh_claims_clear(kh_claims *c)
 {
 	free(c->v);

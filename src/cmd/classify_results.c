@@ -145,14 +145,6 @@ static json_t *database(const kh_db *db)
 			 "features", (json_int_t)h->features, "digest", digest);
 }
 
-static json_t *fragments(const kh_run_summary *s)
-{
-	return json_pack("{s:I, s:I, s:I, s:I}", "input", (json_int_t)s->fragments,
-			 "classified", (json_int_t)s->classified,
-			 "unclassified", (json_int_t)(s->fragments - s->classified),
-			 "bases", (json_int_t)s->bases);
-}
-
 /* What may differ between two runs that give the same counts. */
 static json_t *run(const struct classify *j, size_t i, const kh_results *r, const char *name)
 {
@@ -197,9 +189,14 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 
 	if (rc || (rc = kh_classify_sample_name(j, i, &name, err)))
 		return rc;
-	json_t *root = json_pack("{s:s, s:s, s:o, s:o, s:{s:f}, s:o*, s:o}", "tool", "kmerhash",
+	const kh_run_summary *s = &r->sum;
+	json_t *root = json_pack("{s:s, s:s, s:o, s:{s:I, s:I, s:I, s:I}, s:{s:f}, s:o*, s:o}",
+				 "tool", "kmerhash",
 				 "version", PACKAGE_VERSION, "database", database(j->db),
-				 "fragments", fragments(&r->sum),
+				 "fragments", "input", (json_int_t)s->fragments,
+				 "classified", (json_int_t)s->classified,
+				 "unclassified", (json_int_t)(s->fragments - s->classified),
+				 "bases", (json_int_t)s->bases,
 				 "options", "confidence", j->v.confidence,
 				 "sample", r->pass ? pass(kh_pass_result_of(r->pass)) : NULL,
 				 "run", run(j, i, r, name));

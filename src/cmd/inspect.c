@@ -79,11 +79,6 @@ static void count(const kh_db *db, uint64_t *direct)
 	}
 }
 
-static double index_bytes(const kh_db_header *h)
-{
-	return (double)h->section[KH_SEC_INDEX].bytes;
-}
-
 /* Of the features that the scheme keeps, how many are in the database. */
 static double kept_share(const kh_db_header *h)
 {
@@ -169,7 +164,7 @@ static void print_parameters(const kh_db *db)
 		printf("%" PRIu64 "\n", h->max_bytes);
 	else
 		printf("any\n");
-	printf("index bytes\t%.0f\n", index_bytes(h));
+	printf("index bytes\t%" PRIu64 "\n", h->section[KH_SEC_INDEX].bytes);
 	if (h->section[KH_SEC_TRANSLATED].at)
 		printf("bytes of translated seeds\t%" PRIu64 "\n",
 		       h->section[KH_SEC_TRANSLATED].bytes);

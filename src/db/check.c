@@ -80,7 +80,7 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 
 	(void)worker;
 	for (uint64_t p; (p = v->next++) < KH_RANGES;) {
-		if (kh_db_check_seeds(db, (unsigned)p, &why)) {
+		if (kh_seeds_check(&db->seeds, (unsigned)p, (uint32_t)db->h->bins, &why)) {
 			v->next = KH_RANGES;
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,

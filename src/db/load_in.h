@@ -29,10 +29,8 @@ int kh_db_check_facts(const kh_db *db, kh_err *err);
 /* The digest of the targets, in their order. */
 uint64_t kh_db_digest(const kh_db *db);
 
-/* Fails unless the ranges of the index lie in order, without holes; and checks the structure of
- * one. */
+/* Fails unless the ranges of the index lie in order, without holes. */
 int kh_db_check_seed_ranges(const kh_db *db, kh_err *err);
-int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err);
 
 /* The stretches that are kept: db->kept, where each begins, its taxon, and where the last
  * one ends; fails if they do not fit one another and the targets. */

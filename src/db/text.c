@@ -29,11 +29,6 @@ int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
-int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err)
-{
-	return kh_seeds_check(&db->seeds, range, (uint32_t)db->h->bins, err);
-}
-
 /* --- what is kept ----------------------------------------------------------------------- */
 static bool kept_is_sound(const kh_db *db, uint32_t i, uint64_t bin, uint64_t alleles)
 {

@@ -147,12 +147,6 @@ static bool may_read(kh_gzdev *g)
 	return true;
 }
 
-static void ask_run(kh_gzdev *g, kh_gzdev_job *job)
-{
-	job->what = KH_GZDEV_RUN;
-	g->running = true;
-}
-
 static void ask_read(kh_gzdev *g, kh_gzdev_job *job)
 {
 	struct slot *in = &g->in[(g->n_batches - 1) % SLOTS];
@@ -169,12 +163,14 @@ int kh_gzdev_work(kh_gzdev *g, kh_gzdev_job *job)
 
 	pthread_mutex_lock(&g->mu);
 	*job = (kh_gzdev_job) { .g = g, .what = KH_GZDEV_WAIT, .seen = g->changes };
-	if (!g->ended && may_run(g))
-		ask_run(g, job);
-	else if (!g->ended && may_read(g))
+	if (!g->ended && may_run(g)) {
+		job->what = KH_GZDEV_RUN;
+		g->running = true;
+	} else if (!g->ended && may_read(g)) {
 		ask_read(g, job);
-	else
+	} else {
 		rc = !g->text[g->n_given % SLOTS].ready && (!g->ended || g->running);
+	}
 	pthread_mutex_unlock(&g->mu);
 	return rc;
 }

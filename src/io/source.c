@@ -61,11 +61,6 @@ static bool has_gz_name(const char *name)
 	       || (n > 5 && strcasecmp(name + n - 5, ".gzip") == 0);
 }
 
-static bool is_gz(const uint8_t *p, size_t n)
-{
-	return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
-}
-
 static int refuse_empty_gz(const char *name, kh_err *err)
 {
 	return kh_fail(err, KH_EFORMAT,
@@ -292,7 +287,7 @@ static int sniff(kh_source *s, kh_err *err)
 	rc = refuse_foreign(s->name, p, n, err);
 	if (rc)
 		return rc;
-	if (is_gz(p, n) || (n == 1 && p[0] == 0x1f))
+	if (n > 0 && p[0] == 0x1f && (n == 1 || p[1] == 0x8b))
 		return kh_gz_open(s, err);
 	s->kind = s->size > 0 ? KH_SOURCE_RANGES : KH_SOURCE_STREAM;
 	return KH_OK;

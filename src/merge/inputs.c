@@ -253,15 +253,6 @@ static int by_sample(const void *a, const void *b)
 	return d ? d : (*x > *y) - (*x < *y);
 }
 
-static int check_runs(const kh_merge_files *f, kh_errs *errs, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < f->n && !rc; i++)
-		rc = check_run(f, f->v[i].path, errs, err);
-	return rc;
-}
-
 int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 {
 	const kh_merge_file **v = kh_array(f->n, sizeof *v, err);
@@ -284,5 +275,7 @@ int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
 					  "two samples are called %s: %s and %s (--list gives them "
 					  "names)", v[i]->sample, v[i - 1]->path, v[i]->path);
 	free(v);
-	return rc ? rc : check_runs(f, errs, err);
+	for (size_t i = 0; i < f->n && !rc; i++)
+		rc = check_run(f, f->v[i].path, errs, err);
+	return rc;
 }

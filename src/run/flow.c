@@ -405,12 +405,6 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 	return rc || !f->results->answers ? rc : kh_results_end_answers(f->results, err);
 }
 
-void kh_flow_add_times(const kh_flow *f, kh_timer *sum)
-{
-	for (unsigned i = 0; f->worker && i < f->n_workers; i++)
-		kh_timer_add(sum, &f->worker[i].timer);
-}
-
 void kh_flow_show_times(const kh_timer *sum, unsigned workers, const double *between)
 {
 	const char *const name[] = { "reading", "committing", "submitting or classifying",

@@ -66,9 +66,8 @@ int kh_flow_add_up(kh_flow *f, kh_err *err);
  * Then any number of workers write the texts anew, by a kh_worker_fn, if kh_pass_writes. */
 int kh_flow_decide(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
-/* Adds what the workers have spent their time on. */
-void kh_flow_add_times(const kh_flow *f, kh_timer *sum);
-/* Shows that; between: seconds that workers had no sample, if there were several. */
+/* Shows what workers have spent their time on; between: seconds that they had no sample, if there
+ * were several. */
 void kh_flow_show_times(const kh_timer *sum, unsigned workers, const double *between);
 
 #endif

@@ -34,13 +34,16 @@ static int choose_for_several(kh_choice *c, const char *device, const kh_load_op
 int kh_load_devices(kh_choice *c, const char *device, const kh_load_options *o, kh_err *err)
 {
 	const bool kraken = o->n == 1 && is_kraken(o->db[0]);
+	int rc;
 
 	if (!device || strcmp(device, "auto") == 0)
 		device = !kraken && o->aligned ? "cpu" : "auto";        /* which alone aligns */
 	if (o->n > 1)
 		return choose_for_several(c, device, o, err);
-	return kraken ? kh_backend_choose_kraken(c, device, err)
-		      : kh_backend_choose(c, device, err);
+	rc = kh_backend_choose(c, device, err);
+	if (!rc && kraken)
+		c->backend = c->backend->kraken;
+	return rc;
 }
 
 /* What a database of Kraken 2 cannot be asked for, and its own options. */

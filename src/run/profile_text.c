@@ -111,12 +111,6 @@ static void add_organism(const kh_profile *p, const kh_profile_unknown *u, kh_bu
 		     tax->taxid[u->taxon]);
 }
 
-static void add_organisms(const kh_profile *p, kh_buf *b)
-{
-	for (size_t i = 0; i < p->n_unknown; i++)
-		add_organism(p, &p->unknown[i], b);
-}
-
 static void add_unknown(const kh_profile *p, kh_buf *b)
 {
 	/* of no species that was judged to be there */
@@ -171,7 +165,8 @@ static int add_rows(const kh_profile *p, kh_buf *b, kh_err *err)
 		qsort(place, p->n, sizeof *place, by_place);
 	while (next < p->n && place[next].rank == 0)
 		add_row(p, place[next++].row, b);
-	add_organisms(p, b);
+	for (size_t i = 0; i < p->n_unknown; i++)
+		add_organism(p, &p->unknown[i], b);
 	while (next < p->n)
 		add_row(p, place[next++].row, b);
 	free(place);

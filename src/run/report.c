@@ -123,14 +123,6 @@ static void counts(struct table *t, uint64_t clade, uint64_t direct)
 	kh_buf_print(t->b, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
 }
 
-/* Indents by two blanks for each level, up to a limit: without one, the size of a report could
- * grow with the square of the depth. */
-static void indent(kh_buf *b, uint32_t depth)
-{
-	for (uint32_t i = 0; i < depth && i < KH_REPORT_LEVELS; i++)
-		kh_buf_add(b, "  ", 2);
-}
-
 static void kraken_row(struct table *t, const struct row *r)
 {
 	char code[16];
@@ -141,7 +133,9 @@ static void kraken_row(struct table *t, const struct row *r)
 			     kh_distinct_count(&t->t->distinct, r->taxon));
 	kh_taxonomy_code(t->tax, r->taxon, code);
 	kh_buf_print(t->b, "%s\t%" PRIu32 "\t", code, r->taxid);
-	indent(t->b, r->depth);
+	/* without a limit, the size of a report could grow with the square of the depth */
+	for (uint32_t i = 0; i < r->depth && i < KH_REPORT_LEVELS; i++)
+		kh_buf_add(t->b, "  ", 2);
 	kh_buf_string(t->b, plain_name(t, r->taxon));
 	kh_buf_string(t->b, "\n");
 }

@@ -32,12 +32,6 @@ void kh_results_close(kh_results *r)
 	*r = (kh_results) { .pass = NULL };
 }
 
-int kh_results_begin_answers(kh_results *r, const kh_db *db, const kh_rule *rule, kh_err *err)
-{
-	return r->out[KH_RESULT_CANDIDATES]
-		       ? kh_answers_out_new(&r->answers, db, rule->candidates, err) : KH_OK;
-}
-
 int kh_results_end_answers(kh_results *r, kh_err *err)
 {
 	const kh_buf *b;

@@ -42,8 +42,7 @@ typedef struct kh_results {
 int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, kh_monitor *m,
 		    kh_err *err);
 void kh_results_close(kh_results *r);
-/* A file of candidates: of a database that is loaded; when all reads were classified, its end. */
-int kh_results_begin_answers(kh_results *r, const kh_db *db, const kh_rule *rule, kh_err *err);
+/* The end of a file of candidates, when all reads were classified. */
 int kh_results_end_answers(kh_results *r, kh_err *err);
 /* Are reads wanted in any of them? */
 bool kh_results_want_reads(const kh_results *r);

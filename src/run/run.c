@@ -180,15 +180,16 @@ static int begin(kh_run *r, kh_slot *t, kh_err *err)
 		rc = kh_tally_want_bases(&t->results.tally, err);
 	if (!rc)
 		rc = begin_sam(r, t, err);
-	if (!rc)
-		rc = kh_results_begin_answers(&t->results, r->db, r->rule, err);
+	if (!rc && t->results.out[KH_RESULT_CANDIDATES])
+		rc = kh_answers_out_new(&t->results.answers, r->db, r->rule->candidates, err);
 	return rc ? rc : open_flow(r, t, err);
 }
 
 static void close_reads(kh_run *r, kh_slot *t)
 {
 	kh_monitor_lock(r->m);
-	kh_flow_add_times(&t->flow, &r->times);
+	for (unsigned i = 0; t->flow.worker && i < t->flow.n_workers; i++)
+		kh_timer_add(&r->times, &t->flow.worker[i].timer);
 	kh_monitor_unlock(r->m);
 	kh_flow_close(&t->flow);
 	kh_feed_close(t->feed);

@@ -26,11 +26,6 @@ void kh_classes_clear(kh_classes *c)
 	*c = (kh_classes) { .at = NULL };
 }
 
-static bool same(const kh_class *a, const kh_class *b)
-{
-	return memcmp(a, b, KH_CLASS_KEY) == 0;
-}
-
 /* Makes a table of `size` slots and enters all classes. */
 static int make_slots(kh_classes *c, size_t size, kh_err *err)
 {
@@ -58,7 +53,7 @@ static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index,
 	int rc = KH_OK;
 
 	for (; c->slot[at]; at = (at + 1) & c->mask)
-		if (same(&c->at[c->slot[at] - 1], k)) {
+		if (memcmp(&c->at[c->slot[at] - 1], k, KH_CLASS_KEY) == 0) {
 			*index = c->slot[at] - 1;
 			return KH_OK;
 		}

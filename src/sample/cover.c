@@ -88,11 +88,6 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 /* --- how much ---------------------------------------------------------------------------- */
 void kh_cover_count(kh_work *w, const kh_class *k)
 {
@@ -179,7 +174,8 @@ static uint32_t root(uint64_t x)
 static int64_t together(const kh_presence *p, const kh_probe *q, uint64_t a)
 {
 	const kh_cover *c = &p->cover;
-	const uint64_t length = p->least * most(c->share, KH_COVER_ONE) / KH_COVER_ONE,
+	const uint64_t share = c->share > KH_COVER_ONE ? c->share : KH_COVER_ONE,
+		       length = p->least * share / KH_COVER_ONE,
 		       per = (c->n << c->shift_genes << 20) / length,
 		       depth = per < 64 << 20 ? per : 64 << 20,
 		       blocks = (length * hit(q, depth, a) >> 34) >> c->shift_genes;

@@ -247,11 +247,6 @@ static void take_shares(kh_work *w, uint32_t i)
 	}
 }
 
-static bool same_cells(const uint64_t *a, const uint64_t *b)
-{
-	return memcmp(a, b, KH_CELLS * sizeof *a) == 0;
-}
-
 /* Some fits take many times as long as others, so each thread takes the next species when it is
  * ready.  A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
@@ -262,7 +257,7 @@ static int fit_some(void *arg, unsigned id, kh_err *err)
 	(void)err;
 	for (uint32_t i; (i = atomic_fetch_add(&w->next, 1)) < w->m->n;) {
 		take_shares(w, i);
-		if (w->fitted && same_cells(w->many[i], w->before[i]))
+		if (w->fitted && memcmp(w->many[i], w->before[i], sizeof w->many[i]) == 0)
 			continue;
 		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
 		memcpy(w->before[i], w->many[i], sizeof w->many[i]);

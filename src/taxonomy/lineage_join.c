@@ -16,17 +16,13 @@ static bool same_rank(kh_rank a, kh_rank b)
 	return a == b || (kh_rank_place(a) && kh_rank_place(a) == kh_rank_place(b));
 }
 
-static uint32_t root_most(const kh_lineages *l, uint32_t i)
-{
-	while (l->node[i].parent != UINT32_MAX)
-		i = l->node[i].parent;
-	return i;
-}
-
 /* Does taxon j of the dump lie below one that is called as the first part of lineage i? */
 static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, uint32_t j)
 {
-	const uint32_t top = root_most(l, i);
+	uint32_t top = i;
+
+	while (l->node[top].parent != UINT32_MAX)
+		top = l->node[top].parent;
 	const kh_span name = kh_lineages_name(l, &l->node[top]);
 
 	if (top == i)
