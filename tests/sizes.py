@@ -1,21 +1,23 @@
 """Sizes that src/README.md sets limits to, counted in the C files of src/ and cuda/.
 
 	sizes.py           prints what is over its limit: files over 500 lines, structs over 30
-	                   fields, folders over 40 files (but for the study in cuda/tables); and how
-	                   many functions of src/ are called once
-	sizes.py --check   prints what is over its limit alone
+	                   fields, folders over 40 files (but for the study in cuda/tables); and what
+	                   share of the functions of src/ is called once
+	sizes.py --check   prints what is over its limit: of these functions, 55 %
 	sizes.py --once    prints the functions that are called once, with their lines
 
 Of a struct, what is declared at its top level counts; a struct inside is one field.
-A use of a function is its name in the code of src/ and cuda/, as a call or as a pointer; of a
-static function, in its own file, unless that is a header.
+A use of a function is its name in the code of src/ and cuda/: of a static function, in its own
+file, unless that is a header.  It is called once if its only use is a call; what a pointer leads to
+may be called any number of times, and needs a function.
 """
 import pathlib
 import re
 import sys
+from collections import Counter
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-LINES, FIELDS, FILES = 500, 30, 40
+LINES, FIELDS, FILES, ONCE = 500, 30, 40, 55
 TOKEN = re.compile(r"[A-Za-z_]\w*|->|\S")
 
 
@@ -63,47 +65,57 @@ def functions(code):
 
 
 def uses(code):
-    """Names in code: not where they are declared or members."""
-    code = code.replace('extern "" {', "")
-    depth, last, count = 0, "", {}
-    for line in code.replace("\\\n", " ").splitlines():
+    """How often each name is in code, and how often it is called; not declared, no member."""
+    depth, last, name, count, called = 0, "", "", Counter(), Counter()
+    for line in code.replace('extern "" {', "").replace("\\\n", " ").splitlines():
         for token in TOKEN.findall(line):
-            if token in "{}":
-                depth += 1 if token == "{" else -1
-            elif token[0].isalpha() or token[0] == "_":
-                if last not in (".", "->") and (depth > 0 or line.startswith("#")):
-                    count[token] = count.get(token, 0) + 1
+            depth += {"{": 1, "}": -1}.get(token, 0)
+            called[name] += token == "("
+            name = ""
+            if (token[0].isalpha() or token[0] == "_") and last not in (".", "->") and \
+                    (depth > 0 or line.startswith("#")):
+                count[token] += 1
+                name = token
             last = token
-    return count
+    return count, called
+
+
+def called_once(codes):
+    """(file, function, lines) of each function of src/, and of those that are called once."""
+    known, used = {}, {name: uses(code) for name, code in codes.items()}
+    everywhere = [sum((u[i] for u in used.values()), Counter()) for i in (0, 1)]
+    for file, code in codes.items():
+        for f, static, lines in functions(code) if file.startswith("src/") else ():
+            count, called = used[file] if static and file.endswith(".c") else everywhere
+            known[file, f] = (file, f, lines), count[f] == 1 and called[f] == 1
+    return len(known), [row for row, once in known.values() if once]
+
+
+def too_large(texts, codes):
+    for name, text in texts.items():
+        if (n := text.count("\n")) > LINES:
+            yield f"{name}: {n} lines"
+    for name, code in codes.items():
+        for struct, n in structs(code):
+            if n > FIELDS:
+                yield f"{name}: struct {struct}: {n} fields"
+    for folder, n in Counter(name.rpartition("/")[0] for name in texts).items():
+        if n > FILES and folder != "cuda/tables":
+            yield f"{folder}: {n} files"
 
 
 def main():
     mode = sys.argv[1] if len(sys.argv) > 1 else ""
-    over, fields, folders, known, by_file, total = [], [], {}, [], {}, {}
-    for name, text in files():
-        folder = name.rpartition("/")[0]
-        folders[folder] = folders.get(folder, 0) + 1
-        n = text.count("\n")
-        code = bare(text)
-        if n > LINES:
-            over.append(f"{name}: {n} lines")
-        fields += [(n, f"{name}: struct {s}: {n} fields") for s, n in structs(code)]
-        if name.startswith("src/"):
-            known += [(name, *f) for f in functions(code)]
-        by_file[name] = uses(code)
-        for token, n in by_file[name].items():
-            total[token] = total.get(token, 0) + n
-    once = [(file, f, lines) for file, f, static, lines in known
-            if (by_file[file] if static and file.endswith(".c") else total).get(f, 0) == 1]
-    over += [line for n, line in sorted(fields, reverse=True) if n > FIELDS]
-    over += [f"{folder}: {n} files" for folder, n in folders.items()
-             if n > FILES and folder != "cuda/tables"]
+    texts = dict(files())
+    codes = {name: bare(text) for name, text in texts.items()}
+    n, once = called_once(codes)
+    share = 100 * len(once) / n
+    lines = list(too_large(texts, codes))
     if mode == "--once":
-        over = [f"{lines} {file} {f}" for file, f, lines in once]
-    elif mode != "--check":
-        over.append(f"{len(once)} of {len(known)} functions of src/ are called once: "
-                    f"{100 * len(once) / len(known):.1f} %")
-    for line in over:
+        lines = [f"{size} {file} {f}" for file, f, size in once]
+    elif mode != "--check" or share >= ONCE:
+        lines.append(f"{len(once)} of {n} functions of src/ are called once: {share:.1f} %")
+    for line in lines:
         print(line)
 
 
