@@ -24,7 +24,7 @@ uint64_t kh_build_gzipped(const kh_build_options *o, uint64_t least, uint64_t mo
 	struct stat st;
 
 	for (size_t i = 0; i < o->n_refs; i++) {
-		if (stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode) ||
+		if (!kh_path_is_file(o->refs[i], &st) ||
 		    (uint64_t)st.st_size < least || (uint64_t)st.st_size > most)
 			continue;
 		const int fd = open(o->refs[i], O_RDONLY | O_CLOEXEC);
@@ -56,7 +56,7 @@ static int guess_file(const char *path, uint64_t *text, kh_err *err)
 	int fd;
 
 	*text = 0;
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+	if (!kh_path_is_file(path, &st))
 		return KH_OK;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -81,7 +81,7 @@ static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh
 		rc = kh_source_check(path, &size, err);
 		if (rc)
 			break;
-		if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		if (strcmp(path, "-") != 0 && kh_path_is_file(path, &st))
 			rc = guess_file(path, &text[i], err);
 		else if (twice)
 			rc = kh_fail(err, KH_EUSAGE,

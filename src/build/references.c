@@ -367,7 +367,7 @@ static int check_twice(kh_references *r, kh_err *err)
 	struct stat st;
 
 	for (size_t i = 0; i < r->n && !rc; i++)
-		if (r->taxid[i] && stat(r->path[i], &st) == 0 && S_ISREG(st.st_mode))
+		if (r->taxid[i] && kh_path_is_file(r->path[i], &st))
 			id[n++] = (kh_file_id) { .dev = st.st_dev, .ino = st.st_ino, .i = i };
 	if (n > 1)
 		qsort(id, n, sizeof *id, kh_by_file_id);

@@ -14,6 +14,7 @@
 #include <xxhash.h>
 #include "base/mem.h"
 #include "base/system.h"
+#include "io/paths.h"
 
 struct found {
 	uint64_t device, inode, size, mtime, ctime;
@@ -29,7 +30,7 @@ static struct found find(const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+	if (!kh_path_is_file(path, &st))
 		return (struct found) { .device = 0 };
 	return (struct found) { (uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
 				kh_nanoseconds(st.st_mtim), kh_nanoseconds(st.st_ctim) };

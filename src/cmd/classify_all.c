@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "base/mem.h"
 #include "cmd/record.h"
+#include "io/paths.h"
 #include "merge/blanks.h"
 #include "merge/formats.h"
 #include "merge/recorded.h"
@@ -156,13 +157,6 @@ static int replace_profile(const kh_sheet_sample *x, const kh_buf *b, kh_err *er
 	return rc;
 }
 
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Profiles get the column of verdicts, or lose that of an earlier run. */
 static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_err *err)
 {
@@ -173,13 +167,14 @@ static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_e
 		const kh_sheet_sample *x = &j->sheet.v[i];
 		kh_buf b = { .n = 0 };
 		bool changed = false;
+		struct stat st;
 		kh_tsv tsv;
 
 		if (!j->sample[i].there)
 			continue;
 		const uint32_t sample = number++;
-		if (!is_file(x->path[KH_RESULT_PROFILE]))       /* what a FIFO gave is gone */
-			continue;
+		if (!kh_path_is_file(x->path[KH_RESULT_PROFILE], &st))
+			continue;               /* what a FIFO gave is gone */
 		rc = kh_tsv_open(&tsv, x->path[KH_RESULT_PROFILE], err);
 		if (!rc)
 			rc = kh_merge_blanks_profile(reports, sample, &tsv, &b, &changed, err);

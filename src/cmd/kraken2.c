@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "cmd/options.h"
 #include "db/kraken.h"
+#include "io/paths.h"
 
 #define KRAKEN2_VERSION "2.17.1"         /* whose lines and reports these are */
 enum { USAGE = 64 };                    /* the script's exit status for wrong usage */
@@ -284,7 +285,7 @@ static int hand_on(char **argv)
 		const size_t n = strcspn(at, ":");
 
 		snprintf(path, sizeof path, "%.*s/k2", n ? (int)n : 1, n ? at : ".");
-		if (stat(path, &other) == 0 && S_ISREG(other.st_mode) &&
+		if (kh_path_is_file(path, &other) &&
 		    (other.st_dev != own.st_dev || other.st_ino != own.st_ino))
 			execv(path, argv);
 		at += n;

@@ -46,7 +46,7 @@ static json_t *input(const kh_sheet *s, size_t i)
 
 	if (o && (first || f->second))
 		json_object_set_new(o, "mate", json_integer(first ? 1 : 2));
-	if (!o || stat(f->path, &st) != 0 || !S_ISREG(st.st_mode))
+	if (!o || !kh_path_is_file(f->path, &st))
 		return o;
 	const json_int_t time = (json_int_t)kh_nanoseconds(st.st_mtim);
 	json_object_set_new(o, "size", json_integer((json_int_t)st.st_size));

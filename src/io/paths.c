@@ -16,6 +16,11 @@
 enum { MAX_LINKS = 40 };                /* links that are followed, as many as in the kernel */
 
 /* --- where a name leads ----------------------------------------------------------- */
+bool kh_path_is_file(const char *path, struct stat *st)
+{
+	return stat(path, st) == 0 && S_ISREG(st->st_mode);
+}
+
 const char *kh_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -28,6 +28,8 @@ int kh_path_find(kh_path *p, const char *path, int standard, kh_err *err);
 void kh_path_clear(kh_path *p);
 /* Fails if an output cannot be there, as it is a folder's name. */
 int kh_path_no_folder(const kh_path *p, const char *path, kh_err *err);
+/* Is it a regular file?  *st becomes its status. */
+bool kh_path_is_file(const char *path, struct stat *st);
 /* The part behind the last slash. */
 const char *kh_base_name(const char *path);
 /* A name, by printf, in the folder that a path is in; *to is to be freed, and NULL if it fails. */

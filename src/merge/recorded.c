@@ -11,18 +11,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "io/paths.h"
 #include "io/source.h"
-
-static bool is_regular(const char *path, struct stat *st)
-{
-	return stat(path, st) == 0 && S_ISREG(st->st_mode);
-}
 
 json_t *kh_recorded_load(const char *path)
 {
 	struct stat st;
 
-	return is_regular(path, &st) ? json_load_file(path, 0, NULL) : NULL;
+	return kh_path_is_file(path, &st) ? json_load_file(path, 0, NULL) : NULL;
 }
 
 static int add_to_digest(void *x, const void *p, size_t n, kh_err *err)
@@ -75,7 +71,8 @@ bool kh_recorded_is(const char *path, const json_t *was)
 	struct stat st;
 	uint64_t xxh3;
 
-	return json_object_get(was, "xxh3") && json_is_integer(size) && is_regular(path, &st) &&
+	return json_object_get(was, "xxh3") && json_is_integer(size) &&
+	       kh_path_is_file(path, &st) &&
 	       st.st_size == json_integer_value(size) &&
 	       !kh_recorded_digest(path, &xxh3, &err) && has_digest(was, xxh3);
 }
@@ -90,7 +87,7 @@ bool kh_recorded_is_inflated(const char *path, const json_t *was)
 	struct stat st;
 	int64_t n = -1;
 
-	if (x && buf && is_regular(path, &st) && !kh_source_open(&s, path, &err)) {
+	if (x && buf && kh_path_is_file(path, &st) && !kh_source_open(&s, path, &err)) {
 		XXH3_64bits_reset(x);
 		while ((n = kh_source_read(s, buf, N, &err)) > 0)
 			XXH3_64bits_update(x, buf, (size_t)n);

@@ -198,8 +198,7 @@ static bool has_species(const kh_by_genus *g, const kh_model *m, uint32_t genus)
 	const kh_tree tree = kh_taxonomy_tree(g->db->tax);
 
 	for (uint32_t i = 0; i < m->n; i++)
-		if (kh_tree_within(&tree, genus, m->at[i].taxon) &&
-		    (m->at[i].verdict == KH_PRESENT || m->at[i].verdict == KH_DIVERGENT))
+		if (kh_tree_within(&tree, genus, m->at[i].taxon) && kh_presence_is_there(&m->at[i]))
 			return true;
 	return false;
 }

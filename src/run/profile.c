@@ -31,11 +31,6 @@ struct known {
 	double more;
 };
 
-static bool is_there(const kh_presence *p)
-{
-	return p && (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT);
-}
-
 static enum kh_detected detected_of(const kh_presence *p)
 {
 	if (!p)
@@ -90,7 +85,7 @@ static void add_species(const kh_profile *p, const kh_results *r, const struct k
 	s->detected = detected_of(s->presence);
 	s->reads = reads_of(s, l->more);
 	s->covered = covered_by(s->presence, s->reads * each, (double)l->stretches[t] * stretch);
-	s->weight = is_there(s->presence) ? s->reads * each : 0;
+	s->weight = s->presence && kh_presence_is_there(s->presence) ? s->reads * each : 0;
 	s->whole = l->part[t] ? 0 : s->weight;
 	s->depth = s->whole / (double)l->stretches[t];
 	s->n_like = s->presence || s->first > 0;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "db/in_use.h"
+#include "io/paths.h"
 #include "run/slots.h"
 
 struct kh_run {
@@ -453,7 +454,7 @@ uint64_t kh_run_bytes(const kh_run *r)
 		return bytes;
 	}
 	for (size_t i = 0; i < r->o.sheet->n_files; i++)
-		if (stat(r->o.sheet->file[i].path, &st) == 0 && S_ISREG(st.st_mode))
+		if (kh_path_is_file(r->o.sheet->file[i].path, &st))
 			bytes += (uint64_t)st.st_size;
 	return bytes;
 }

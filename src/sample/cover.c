@@ -468,8 +468,7 @@ int kh_cover_give_back(const kh_work *w, kh_err *err)
 
 bool kh_cover_is_steady(const kh_presence *p)
 {
-	return (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT) &&
-	       p->fit.kind == KH_FIT_SINGLE && lies_over(p, STEADY) &&
+	return kh_presence_is_there(p) && p->fit.kind == KH_FIT_SINGLE && lies_over(p, STEADY) &&
 	       (p->fit.weight[0] >= KH_WEIGHT_EVEN ||
 		(p->fit.weight[0] >= STEADY_OF &&
 		 kh_divergence[p->fit.shape[0]] >= STEADY_FAR));

@@ -104,6 +104,12 @@ typedef struct kh_presence {
 	uint64_t seen;                  /* share of its own fragments that are seen, 1/65536 */
 } kh_presence;
 
+/* Is the species in the sample, near or far? */
+static inline bool kh_presence_is_there(const kh_presence *p)
+{
+	return p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT;
+}
+
 /* Fragments that are the species' own, in 1/256. */
 static inline uint64_t kh_presence_own(const kh_presence *p)
 {

@@ -102,8 +102,7 @@ static bool is_strain(const struct support *s, uint32_t x, uint32_t of)
 
 	if (s->clade[x] == 0)           /* as of nearly all taxa of a database */
 		return false;
-	const bool as_it_is = p && (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT) &&
-			      !p->by_long && p->fit.shape[0] == 0;
+	const bool as_it_is = p && kh_presence_is_there(p) && !p->by_long && p->fit.shape[0] == 0;
 	uint64_t others = s->clade[of] - s->clade[x];
 	uint32_t targets = s->targets[of] - s->targets[x];
 

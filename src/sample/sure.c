@@ -124,7 +124,7 @@ void kh_judge_confidence(kh_presence *p)
 	p->doubt = KH_NO_DOUBT;
 	if (p->verdict == KH_TOO_FEW) {
 		p->confidence = is_near(p) ? KH_LOW : KH_NO_CONFIDENCE;
-	} else if (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT) {
+	} else if (kh_presence_is_there(p)) {
 		p->doubt = doubt_of(p);
 		p->confidence = p->doubt ? KH_LOW : KH_HIGH;
 	} else {

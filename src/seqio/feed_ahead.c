@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include "base/mem.h"
+#include "io/paths.h"
 #include "seqio/feed_in.h"
 
 enum { STEP = 1 << 20 };        /* bytes of text that are inflated at a time */
@@ -60,7 +61,7 @@ static struct feed_input *next_wanted(kh_feed *f, struct feed_stream *st)
 		/* A file that cannot be opened is reported when its turn comes. */
 		const size_t file = st->read.file + 1 + i;
 
-		if (file == st->n_path || stat(st->path[file], &s) != 0 || !S_ISREG(s.st_mode) ||
+		if (file == st->n_path || !kh_path_is_file(st->path[file], &s) ||
 		    feed_open(f, st, file, &st->read.ahead[i], &none))
 			return NULL;
 		st->read.n_ahead++;
