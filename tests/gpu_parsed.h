@@ -141,11 +141,11 @@ static void check_kraken_there(const struct way *cpu, const struct way *device)
 
 	way.be = device->be->kraken;
 	for (uint32_t i = 0; i < TAXA; i++) {
-		taxon[i] = i;
+		taxon[i] = i ? i - 1 : KH_NO_TAXON;
 		end[i] = i ? i + 1 : TAXA;
 	}
 	for (uint32_t i = 0; i < CELLS; i++)
-		cells[i] = test_rand() % 3 ? (uint32_t)(test_rand() % 16) << 28 |
+		cells[i] = test_rand() % 40 ? (uint32_t)(test_rand() % 16) << 28 |
 						     (uint32_t)(1 + test_rand() % (TAXA - 1))
 					   : 0;
 	/* of the second one of several, minimizers would be counted */
