@@ -387,6 +387,7 @@ const kh_inflater_functions kh_cuda_inflater = {
 	.get = get,
 	.carry = carry,
 	.parser_open = kh_inflate_parser_open,
+	.parser_buffers = kh_inflate_parser_buffers,
 	.parser_close = kh_inflate_parser_close,
 	.parse = kh_inflate_parse,
 };

@@ -91,6 +91,7 @@ int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
 
 /* parser.c */
 int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
+unsigned kh_inflate_parser_buffers(const kh_inflater_parser *p);
 void kh_inflate_parser_close(kh_inflater_parser *p);
 int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err);
 

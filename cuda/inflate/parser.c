@@ -9,6 +9,7 @@
 
 enum {
 	BUFFERS = KH_PARSER_BUFFERS,
+	EACH = 4,               /* for each device: fewer keep it waiting for tasks */
 	READ = 16               /* bytes that kernels read at once, from a multiple of it on */
 };
 
@@ -17,6 +18,7 @@ struct kh_inflater_parser {
 	cudaStream_t stream;
 	uint32_t window;        /* bytes of a text, at most */
 	bool several;           /* devices */
+	unsigned buffers;
 	uint32_t cap;           /* fragments of a buffer */
 	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
@@ -69,7 +71,7 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 
 	for (size_t i = 0; i < sizeof room / sizeof *room && !rc; i++)
 		rc = kh_gpu_room_exact(room[i].b, room[i].bytes, err);
-	for (int i = 0; i < BUFFERS && !rc; i++) {
+	for (unsigned i = 0; i < p->buffers && !rc; i++) {
 		rc = kh_gpu_room_exact(&p->bases[i], words * 8, err);
 		if (!rc)
 			rc = kh_gpu_room_exact(&p->amb[i], words * 4, err);
@@ -86,7 +88,7 @@ static uint64_t needed(const kh_inflater_parser *p)
 {
 	const uint64_t buffer = 2 * (p->words * 12ul + p->cap * sizeof(kh_gpu_record));
 
-	return BUFFERS * buffer + p->cap * 48ul + far_bytes(p) + ((uint64_t)8 << 20);
+	return p->buffers * buffer + p->cap * 48ul + far_bytes(p) + ((uint64_t)8 << 20);
 }
 
 static int make(kh_inflater_parser *p, kh_err *err)
@@ -112,6 +114,7 @@ int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err
 	p->device = f->d->number;
 	p->window = window;
 	p->several = f->z->n > 1;
+	p->buffers = EACH * f->z->n < BUFFERS ? EACH * (unsigned)f->z->n : BUFFERS;
 	p->cap = window / 128;
 	p->words = kh_parse_words(window, p->cap);
 	rc = kh_gpu_use(p->device, err);
@@ -122,6 +125,11 @@ int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err
 	else
 		kh_inflate_parser_close(p);
 	return rc;
+}
+
+unsigned kh_inflate_parser_buffers(const kh_inflater_parser *p)
+{
+	return p->buffers;
 }
 
 static kh_parse_batch batch_of(kh_inflater_parser *p, const kh_inflater_parse *x)

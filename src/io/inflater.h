@@ -74,7 +74,7 @@ typedef int kh_inflater_fill(void *arg, void *to, uint64_t at, size_t n, kh_err 
 typedef struct kh_inflater_parser kh_inflater_parser;
 enum {
 	KH_PARSER_WINDOW = 1 << 26,     /* bytes of a text, at most */
-	KH_PARSER_BUFFERS = 4,
+	KH_PARSER_BUFFERS = 16,         /* at most */
 	/* fragments of a task, and tasks of a buffer, at most */
 	KH_PARSER_TASK = 1 << 14,
 	KH_PARSER_TASKS = KH_PARSER_WINDOW / 128 / KH_PARSER_TASK
@@ -128,6 +128,7 @@ typedef struct kh_inflater_functions {
 	/* For text of this file, as the first one, on its device.  *p becomes NULL where there is
 	 * no room. */
 	int (*parser_open)(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
+	unsigned (*parser_buffers)(const kh_inflater_parser *p);
 	/* When no task reads what it parsed. */
 	void (*parser_close)(kh_inflater_parser *p);
 	/* One thread at a time. */

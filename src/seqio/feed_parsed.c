@@ -24,8 +24,6 @@
 #include "base/mem.h"
 #include "seqio/feed_in.h"
 
-enum { BUFFERS = KH_PARSER_BUFFERS };
-
 struct waiter {
 	struct waiter *next;
 	bool woken;
@@ -42,7 +40,8 @@ struct feed_parsed {
 	enum { NEW, ON, OFF } state;
 	kh_inflater_parser *parser;
 	bool parsing;
-	struct buffer buffer[BUFFERS];
+	struct buffer buffer[KH_PARSER_BUFFERS];
+	unsigned n_buffers;             /* of them */
 	uint64_t n_parsed, n_given;     /* buffers */
 	uint32_t next;                  /* task of buffer n_given */
 	bool rest[2];                   /* of a text no whole record is left */
@@ -168,6 +167,8 @@ static bool begin(kh_feed *f)
 						   &err);
 	if (rc || !p->parser)
 		kh_log(KH_DEBUG, "the host parses: %s", rc ? err.msg : "the device has no room");
+	if (!rc && p->parser)
+		p->n_buffers = f->o.inflate.f->parser_buffers(p->parser);
 	return !rc && p->parser;
 }
 
@@ -178,7 +179,7 @@ static bool give(kh_feed *f, kh_job *job)
 
 	if (p->n_given == p->n_parsed)
 		return false;
-	const kh_inflater_parse *x = &p->buffer[p->n_given % BUFFERS].x;
+	const kh_inflater_parse *x = &p->buffer[p->n_given % p->n_buffers].x;
 	const kh_parsed_there *t = &x->task[p->next++];
 	*job = (kh_job) { .ticket = f->n_job++, .first = f->n_frag, .n = t->n, .there = t };
 	f->n_frag += t->n;
@@ -191,7 +192,8 @@ static bool give(kh_feed *f, kh_job *job)
 
 static bool has_buffer(const struct feed_parsed *p)
 {
-	return p->n_parsed - p->n_given < BUFFERS && p->buffer[p->n_parsed % BUFFERS].refs == 0;
+	return p->n_parsed - p->n_given < p->n_buffers &&
+	       p->buffer[p->n_parsed % p->n_buffers].refs == 0;
 }
 
 /* Has stream s text with records?  *part: that. */
@@ -205,7 +207,7 @@ static bool has_text(kh_feed *f, unsigned s, kh_gzdev_part *part)
 static void take(kh_feed *f, const kh_inflater_parse *x)
 {
 	struct feed_parsed *p = f->parsed;
-	struct buffer *b = &p->buffer[p->n_parsed % BUFFERS];
+	struct buffer *b = &p->buffer[p->n_parsed % p->n_buffers];
 	bool on = !x->odd;
 
 	b->refs = x->n_tasks;
@@ -231,11 +233,11 @@ static void take(kh_feed *f, const kh_inflater_parse *x)
 static void parse(kh_feed *f, const kh_gzdev_part part[2])
 {
 	struct feed_parsed *p = f->parsed;
-	kh_inflater_parse *x = &p->buffer[p->n_parsed % BUFFERS].x;
+	kh_inflater_parse *x = &p->buffer[p->n_parsed % p->n_buffers].x;
 	kh_err err = { 0, "" };
 
 	*x = (kh_inflater_parse) { .any_names = f->o.no_mate_check,
-				   .buffer = (unsigned)(p->n_parsed % BUFFERS) };
+				   .buffer = (unsigned)(p->n_parsed % p->n_buffers) };
 	for (unsigned s = 0; s < f->n_streams; s++) {
 		const size_t n = part[s].n < KH_PARSER_WINDOW ? part[s].n : KH_PARSER_WINDOW;
 
