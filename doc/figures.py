@@ -396,6 +396,14 @@ def contigs_table():
                     "joined: right, and the second is the other part, with a share of", lines)
 
 
+def communities_table():
+    """Of each community and program, means over its samples: what OPAL says of profiles, and AMBER of calls."""
+    lines = [[r["community"], r["program"].replace("--sample-pass", "`--sample-pass`"), f"{short(r['completeness'])} {short(r['purity'])}",
+              short(r["F1"]), f"{float(r['L1']):.2f}".lstrip("0"), f"{short(r['calls_completeness'])} {short(r['calls_purity'])}",
+              short(r["calls_right"])] for r in rows("communities.csv")]
+    return lines_of("community | program | profile: completeness, purity | F1 | L1 | calls: completeness, purity | bases called right", lines)
+
+
 def exclusion_table(collection, *files):
     """Of each program and layout: family F1, genus F1, and the share that is called a family though it is absent."""
     at = {(r["program"], r["layout"], r["out"]): r for name in files for r in rows(name) if r["collection"] == collection}
@@ -427,7 +435,7 @@ TABLES = {"speed.md": {"cost": cost_table},
           "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
                           "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
                           "profiles": profiles_table, "detection": detection_table, "size": size_table,
-                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table,
+                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table, "communities": communities_table,
                           "exclusion": lambda: exclusion_table("made-up", "exclusion.csv"),
                           "exclusion_sample": lambda: exclusion_table("made-up", "exclusion_sample.csv"),
                           "exclusion_reference": lambda: exclusion_table("reference", "exclusion_reference.csv", "exclusion_sample.csv")},

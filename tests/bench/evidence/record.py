@@ -20,10 +20,10 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 
 def version(program):
     """Of the first way to ask for it that gets one."""
-    name = pathlib.Path(program).name
+    name = pathlib.Path(program).stem
     for word in ("--version", "-v", "info"):
         said = subprocess.run([program, word], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-        found = re.search(rf"(?im)(?:\bv|version:? +|{name} |^)([0-9]+[.][0-9.]*[0-9]|[0-9a-f]{{7}})", said.stdout + said.stderr)
+        found = re.search(rf"(?im)(?:\bv|version:? +|{name}(?:[.]py)? |^)([0-9]+[.][0-9.]*[0-9]|[0-9a-f]{{7}})", said.stdout + said.stderr)
         if found:
             return f"{name} {found[1]}"
     sys.exit(f"{name} does not say its version")
