@@ -2,8 +2,9 @@
  * match_short.h - what a thread of match.cu does by itself: the short way of most fragments   [HD]
  *
  * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or
- * at two on both sides of a gap, and no other one could be as good; or there is none at all.  A
- * thread decides these, as match_score.h would, with rooms for a few candidates and these places.
+ * at two on both sides of a gap, and no other one could be as good; or there is none at all.  Or
+ * all places are there by chance, each of another species, of which all are candidates.  A thread
+ * decides these, as match_score.h would, with rooms for a few candidates and places.
  * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU
  * does.  Where regions are a crowd, it compares all of them, and sees whether that can matter; and
  * what is too little for a call need not be known better.  All that is not so simple is left to a
@@ -20,7 +21,7 @@
 static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
 				 kh_short_found *f)
 {
-	const kh_spot *p = f->place;
+	const kh_spot *p = kh_short_place(f, 0);        /* if there is one */
 	const uint32_t k = KH_TEXT_KMER;
 	const bool back = f->n_places && kh_place_strand(p) != 0;
 	uint64_t wrong[KH_SHORT_PLACES][KH_TEXT_WORDS + 1], any = 0;
@@ -38,7 +39,7 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 
 	for (uint32_t d = 0; d < f->n_places; d++) {
 		for (uint32_t i = 0; i < len; i += 32)
-			wrong[d][i / 32] = kh_text_differs(&l, kh_place_at(&p[d]), i);
+			wrong[d][i / 32] = kh_text_differs(&l, kh_place_at(kh_short_place(f, d)), i);
 		wrong[d][(len + 31) / 32] = 0;
 	}
 	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
@@ -56,7 +57,8 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 static KH_HD uint64_t kh_short_had(const kh_match_db *db, const kh_short_rooms *r,
 				   const uint32_t *mark, const kh_mate *a, const kh_short_found *f)
 {
-	const uint32_t k = db->sampling.k, strand = f->n_places ? kh_place_strand(f->place) : 0;
+	const uint32_t k = db->sampling.k;
+	const uint32_t strand = f->n_places ? kh_place_strand(kh_short_place(f, 0)) : 0;
 	const uint64_t mask = kh_kmer_mask(k);
 	uint64_t had = 0, bit = 1;
 
@@ -66,7 +68,7 @@ static KH_HD uint64_t kh_short_had(const kh_match_db *db, const kh_short_rooms *
 							    32 * w + kh_lowest_bit(m));
 
 			for (uint32_t d = 0; d < f->n_places; d++) {
-				const int64_t at = kh_place_at(&f->place[d]) + x.at[strand];
+				const int64_t at = kh_place_at(kh_short_place(f, d)) + x.at[strand];
 
 				if (at >= 0 && (kh_text_bases(kh_match_text(db, at), (uint64_t)at) &
 						mask) == x.bases[strand])
@@ -98,17 +100,17 @@ static KH_HD uint32_t kh_short_give_had(const kh_match_db *db, const kh_small_jo
 
 /* Gives the features of a fragment that its claim has, if it has one; their number. */
 static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_match_db *db,
-					const kh_small_job *j, const kh_claims *claims,
+					const kh_small_job *j, const kh_claim *best,
 					const kh_short_found f[2], uint32_t i)
 {
-	const uint32_t most = claims->n ? kh_count_bits((uint32_t)f[0].had) +
-						  kh_count_bits((uint32_t)(f[0].had >> 32)) +
-						  kh_count_bits((uint32_t)f[1].had) +
-						  kh_count_bits((uint32_t)(f[1].had >> 32))
-					: 0;
+	const uint32_t most = best ? kh_count_bits((uint32_t)f[0].had) +
+					     kh_count_bits((uint32_t)(f[0].had >> 32)) +
+					     kh_count_bits((uint32_t)f[1].had) +
+					     kh_count_bits((uint32_t)(f[1].had >> 32))
+				   : 0;
 
 	q->found_at[i] = kh_gpu_add(&q->counts[KH_GPU_FOUND], most);
-	return most ? kh_short_give_had(db, j, claims->v, f, q->found + q->found_at[i]) : 0;
+	return most ? kh_short_give_had(db, j, best, f, q->found + q->found_at[i]) : 0;
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
@@ -119,6 +121,8 @@ static KH_HD bool kh_short_begin(kh_short_way *w, kh_short_rooms *r, const uint3
 	const uint32_t k = w->db->sampling.k;
 	const uint32_t n = kh_short_choose(mark, a, k, w->all, r->pos);
 	uint32_t known;
+
+	f->first = f->spots->n;
 	const uint32_t candidates = n > KH_SHORT_SEEDS ? UINT32_MAX
 						       : kh_short_ask(w->db, a, r, n, &known);
 
@@ -184,110 +188,112 @@ static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
 }
 
 /* Does a mate lie beside the other one, by places of one target? */
-static KH_HD bool kh_short_beside_mate(uint64_t one, uint64_t two)
+static KH_HD bool kh_short_beside_mate(const kh_spot *a, const kh_spot *b)
 {
-	const kh_spot a = { one, 0, { 0, 0, 0, 0, 0 }, 0 }, b = { two, 0, { 0, 0, 0, 0, 0 }, 0 };
-	const int64_t apart = kh_place_at(&b) - kh_place_at(&a);
+	const int64_t apart = kh_place_at(b) - kh_place_at(a);
 
-	return kh_place_strand(&a) != kh_place_strand(&b) && apart >= -KH_MATCH_SPAN &&
-	       apart <= KH_MATCH_SPAN;
+	return a->target == b->target && kh_place_strand(a) != kh_place_strand(b) &&
+	       apart >= -KH_MATCH_SPAN && apart <= KH_MATCH_SPAN;
 }
 
-/* The claim of two mates that have a place each; `more`: and others.  False: they are of two
+/* The claim of two mates by their best places; `more`: there are others.  False: these are of two
  * species, or one of them is as good as both, or another place might be beside the other mate. */
-static KH_HD bool kh_short_both(const kh_match_db *db, const kh_spot place[2], bool more,
+static KH_HD bool kh_short_both(const kh_match_db *db, const kh_short_found f[2], bool more,
 				kh_claim *both)
 {
-	const kh_spot *a = &place[0], *b = &place[1];
-	const kh_claim one = kh_claim_of_one(db, place, 0), two = kh_claim_of_one(db, place, 1);
-	const bool beside = a->target == b->target && kh_short_beside_mate(a->number, b->number);
+	const kh_spot *v = f[0].spots->v;
+	const kh_claim one = kh_claim_of_one(db, v, f[0].place[0]);
+	const kh_claim two = kh_claim_of_one(db, v, f[1].place[0]);
+	const bool beside = kh_short_beside_mate(&v[f[0].place[0]], &v[f[1].place[0]]);
 
 	*both = kh_claim_together(&one, &two, beside ? 0 : KH_MATCH_APART);
 	return one.species == two.species && (beside || !more) && kh_claim_better(both, &one) &&
 	       kh_claim_better(both, &two);
 }
 
-/* Adds a claim that a species has, which has such a score, or raises it; the first one is the best,
- * and stays. */
-static KH_HD void kh_short_add_claim(const kh_match_db *db, uint32_t target, uint32_t score,
-				     kh_claims *claims)
+/* Is a claim by the best places of its mates, where hits were counted? */
+static KH_HD bool kh_short_is_counted(const kh_claim *c, const kh_spot *places,
+				      const kh_spot best[2])
 {
-	const uint32_t species = db->bins.species[target] - db->bins.n_targets;
-	uint32_t i = 0;
+	bool counted = true;
 
-	while (i < claims->n && claims->v[i].species != species)
-		i++;
-	if (i == claims->n)
-		claims->v[claims->n++] = kh_claim_none(species);
-	if (i > 0 && claims->v[i].score < (int32_t)score)
-		claims->v[i].score = (int32_t)score;
-}
+	for (int i = 0; i < 2; i++) {
+		const kh_spot *p = &places[c->place[i]];
 
-/* Adds the claims of other species that are not further behind the best one than `slack`: there is
- * room for one of each place of a mate.  Those of two mates lie beside each other, as what is
- * apart, or one mate alone, is further behind. */
-static KH_HD void kh_short_other_claims(const kh_match_db *db, const kh_short_found f[2], bool two,
-					uint32_t slack, kh_claims *claims)
-{
-	static_assert(KH_MATCH_NEARBY < KH_MATCH_APART, "what is apart is no candidate");
-	const uint32_t least = (uint32_t)claims->v->score - slack;
-	const kh_short_found *one = &f[!two && f[0].n_places == 0];
-
-	KH_ROLLED
-	for (uint32_t i = 0; i < one->n_others; i++) {
-		const kh_short_other *a = &one->other[i];
-
-		if (!two && a->score >= least)
-			kh_short_add_claim(db, a->target, a->score, claims);
-		KH_ROLLED
-		for (uint32_t k = 0; two && k < f[1].n_others; k++) {
-			const kh_short_other *b = &f[1].other[k];
-
-			if (a->target == b->target && a->score + b->score >= least &&
-			    kh_short_beside_mate(a->number, b->number))
-				kh_short_add_claim(db, a->target, a->score + b->score, claims);
-		}
+		counted = counted && (!(c->mates >> i & 1) || (p->number == best[i].number &&
+							       p->target == best[i].target));
 	}
+	return counted;
 }
 
-/* Makes the claim of what the mates have found, if there is one, and those of candidates, in
- * claims->v. */
-static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
-					 const kh_short_found f[2], const kh_spot place[2],
-					 kh_claims *claims)
+/* Makes the claims of all places, and puts these in order; the best one, or NULL: hits were not
+ * counted where it has the mates. */
+static KH_HD kh_claim *kh_short_all_claims(const kh_match_db *db, const kh_short_found f[2],
+					   kh_claims *claims)
 {
+	kh_short_spots *spots = f[0].spots;
+	const kh_spot best[2] = { *kh_short_place(&f[0], 0), *kh_short_place(&f[1], 0) };
+	kh_matching m;
+
+	m.db = db;
+	m.place = spots->v;
+	m.n_place = spots->n;
+	m.here = *claims;
+	m.here.n = 0;
+	kh_match_claims(&m);
+	claims->n = m.here.n;
+	kh_claim *c = claims->v + (kh_match_best(claims) - claims->v);
+
+	return kh_short_is_counted(c, spots->v, best) ? c : NULL;
+}
+
+/* Makes the claims of what the mates have found, and *best of these, NULL if there is none.  Most
+ * fragments have one, as no place matters but those of one species. */
+static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
+					 const kh_short_found f[2], kh_claims *claims,
+					 kh_claim **best)
+{
+	const kh_spot *places = f[0].spots->v;
 	const uint32_t slack = kh_match_slack(db, s);
 	const uint32_t n = (f[0].n_places > 0) + (f[1].n_places > 0);
-	const bool more = f[0].n_places > 1 || f[1].n_places > 1 ||
-			  f[0].n_worse + f[1].n_worse > 0;
-	kh_claim *best = claims->v;
-	bool unseen = n == 0;
+	const bool crowd = f[0].crowd != UINT32_MAX || f[1].crowd != UINT32_MAX;
+	const bool others = f[0].others || f[1].others, tie = f[0].tie || f[1].tie;
+	const bool more = others || crowd || f[0].n_places > 1 || f[1].n_places > 1;
+	kh_claim *c = claims->v;
+	bool unseen = false, one = n == 1;
 
-	claims->n = n > 0;
+	if (n == 0)
+		return kh_mates_have_more(s) ? KH_SHORT_AGAIN : KH_SHORT_DONE;
+	claims->n = 1;
 	if (n == 1)
-		*best = kh_claim_of_one(db, place, f[0].n_places ? 0 : 1);
-	if (f[0].tie || f[1].tie)
+		*c = kh_claim_of_one(db, places, f[f[0].n_places == 0].place[0]);
+	else
+		one = kh_short_both(db, f, more, c);
+	one = one && !tie;
+	if (!one && (crowd || f[0].spots->left_out > 0))
 		return KH_SHORT_LEFT;
-	if (n == 2 && (!kh_short_both(db, place, more, best) || f[0].best <= slack ||
-		       f[1].best <= slack))
+	if (!one || (others && slack > 0))
+		c = kh_short_all_claims(db, f, claims);
+	if (!c || (others && slack > 0 && f[0].spots->left_out > 0))
 		return KH_SHORT_LEFT;
-	for (int i = 0; i < 2 && n > 0; i++) {
-		const int64_t len = s->mate[i].len, score = (int64_t)best->score - slack;
+	for (int i = 0; i < 2; i++) {
+		const int64_t len = s->mate[i].len, score = (int64_t)c->score - slack;
 		const int64_t other = f[!i].best;
 
 		/* as kh_match_compare, with both mates, and kh_match_unseen */
 		if (n == 2 && f[i].next != UINT32_MAX && len - f[i].next >= score - other)
 			return KH_SHORT_LEFT;
-		unseen |= len > 0 && best->score <= len - f[i].unseen + other;
+		unseen |= len > 0 && c->score <= len - f[i].unseen + other;
 	}
 	if (unseen && kh_mates_have_more(s))
 		return KH_SHORT_AGAIN;
-	if (n > 0 && kh_match_wants_hits(db, place, s, best))
-		best->hits = f[0].hits + f[1].hits;
-	if (n > 0 && slack > 0)
-		kh_short_other_claims(db, f, n == 2, slack, claims);
-	/* the other mate is to be sought */
-	return n == 1 && s->mate[1].len > 0 && s->mate[0].len > 0 ? KH_SHORT_LEFT : KH_SHORT_DONE;
+	if (kh_match_wants_hits(db, places, s, c))
+		c->hits = (c->mates & 1 ? f[0].hits : 0) + (c->mates & 2 ? f[1].hits : 0);
+	*best = c;
+	/* the other mate is to be sought, as kh_match_rescue_mate does */
+	return c->mates != 3 && s->mate[0].len > 0 && s->mate[1].len > 0 &&
+			       (f[0].best >= KH_RESCUE_SCORE || f[1].best >= KH_RESCUE_SCORE)
+		       ? KH_SHORT_LEFT : KH_SHORT_DONE;
 }
 
 /* Compares fragment i, which is no long one, by all seeds or by some; without `has` a thread only
@@ -296,12 +302,15 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 					   bool has, bool all, kh_short_shared *shared)
 {
 	kh_small_job j = kh_gpu_item(q, i);
-	kh_short_found f[2] = { kh_short_nothing(), kh_short_nothing() };
-	kh_claim claim[1 + KH_SHORT_OTHERS];
-	kh_claims claims = { claim, NULL, 0, 1 + KH_SHORT_OTHERS, NULL };
+	kh_short_spots spots;
+	kh_short_found f[2] = { kh_short_nothing(&spots), kh_short_nothing(&spots) };
+	kh_claim claim[KH_SHORT_SPOTS], *best = NULL;
+	kh_alone alone[KH_SHORT_SPOTS];
+	kh_claims claims = { claim, alone, 0, KH_SHORT_SPOTS, NULL };
 	kh_short_end end = KH_SHORT_DONE;
 	kh_short_list list[2];
 
+	spots.n = spots.left_out = 0;
 	list[1].n = 0;
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		const bool go = has && end == KH_SHORT_DONE &&
@@ -317,7 +326,6 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	if (!has || end != KH_SHORT_DONE)
 		return end;
 	const bool more = kh_mates_have_more(&j.s);
-	const kh_spot place[2] = { f[0].place[0], f[1].place[0] };
 
 	if (more && kh_short_falls_short(&j.s, f))
 		return KH_SHORT_AGAIN;
@@ -325,23 +333,24 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 		for (uint32_t mate = 0; mate < 2; mate++)
 			if (f[mate].unclear || kh_short_crowded(db, list, mate, f[mate].crowd))
 				return KH_SHORT_LEFT;
-		end = kh_short_claim(db, &j.s, f, place, &claims);
+		end = kh_short_claim(db, &j.s, f, &claims, &best);
 	}
 	if (end != KH_SHORT_DONE)
 		return end;
-	kh_call c = kh_small_decide(db, place, &claims, &j.s, claims.n ? claim : NULL,
-				    kh_extent_empty(), f[0].kmers + f[1].kmers, q->rule.confidence,
+	kh_call c = kh_small_decide(db, spots.v, &claims, &j.s, best, kh_extent_empty(),
+				    f[0].kmers + f[1].kmers, q->rule.confidence,
 				    q->candidates ? &q->candidates[i] : NULL);
 	/* the hits of the second-best species a warp finds out */
-	if (claims.n > 1 && db->candidates == KH_WANT_SECOND)
+	if (db->candidates == KH_WANT_SECOND && best &&
+	    kh_claims_near(&claims, best->score, KH_MATCH_REACH) > 1)
 		return KH_SHORT_LEFT;
-	if (claims.n && kh_match_may_be_strain(db, claim->species, c.taxon)) {
-		c.taxon = kh_short_strain_of(db, claim, f);
+	if (best && kh_match_may_be_strain(db, best->species, c.taxon)) {
+		c.taxon = kh_short_strain_of(db, best, f);
 		if (c.taxon == KH_NO_TAXON)
 			return KH_SHORT_LEFT;
 	}
 	if (q->found)
-		c.found = kh_short_found_of(q, db, &j, &claims, f, i);
+		c.found = kh_short_found_of(q, db, &j, best, f, i);
 	q->call[i] = c;
 	return KH_SHORT_DONE;
 }

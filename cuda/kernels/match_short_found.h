@@ -1,38 +1,36 @@
 /*
  * match_short_found.h - the places that a thread has found for a mate (match_short.h)   [HD]
  *
- * The best one counts, with those so near to it that their hits count, too.  Others that are nearly
- * as good are kept where candidates are wanted, of which their species may be one.  What else was
- * found is passed over, as far as it can have no part in the call.
+ * All places of a fragment are kept, as far as there is room for them.  The best one of a mate
+ * counts, with those so near to it that their hits count, too.  Others have a part in the call, or
+ * may be candidates; where there is no room for them, it must be certain that they do not matter.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_FOUND_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_FOUND_H
 
 #include "classify/match_score.h"
 
-enum { KH_SHORT_PLACES = 2, KH_SHORT_WORSE = 6, KH_SHORT_OTHERS = 4 };
+enum { KH_SHORT_PLACES = 2, KH_SHORT_SPOTS = 16 };
 
-/* A place elsewhere. */
-typedef struct kh_short_other {
-	uint64_t number;
-	uint32_t target, score;
-} kh_short_other;
+/* The places of a fragment, in the order in which they were found. */
+typedef struct kh_short_spots {
+	uint32_t n, left_out;           /* for want of room */
+	kh_spot v[KH_SHORT_SPOTS];
+} kh_short_spots;
 
-/* What a mate has found: its best place, and those near it.  Places that are worse, or as good and
- * too little for a call, have no part in it, unless by them mates are beside each other. */
+/* What a mate has found: its best place, and those near it. */
 typedef struct kh_short_found {
+	kh_short_spots *spots;          /* of the fragment; */
+	uint32_t first;                 /* the mate's begin there */
 	uint32_t n_places;              /* on one strand of a target, a few bases aside */
-	kh_spot place[KH_SHORT_PLACES]; /* the first one is the best */
+	uint32_t place[KH_SHORT_PLACES];        /* numbers of them; the first one is the best */
 	uint32_t stretch;               /* the greatest score of a best stretch, */
 	uint32_t best, net;             /* of a place, and its greatest kh_match_net */
 	uint32_t crowd;                 /* loss of regions that are too many; UINT32_MAX: none */
 	uint32_t before;                /* `stretch` before these; UINT32_MAX, where none are */
 	bool unclear;                   /* it is not as simple as that */
 	bool tie;                       /* another one elsewhere is as good */
-	uint32_t n_worse;               /* places elsewhere that are worse, or as good, and */
-	uint64_t worse[KH_SHORT_WORSE]; /* the numbers of the first ones */
-	uint32_t n_others;              /* those of them that are nearly as good, and more */
-	kh_short_other other[KH_SHORT_OTHERS];
+	bool others;                    /* there are places elsewhere */
 	uint32_t kmers, hits;
 	uint32_t strain;                /* what its best place says of the strain; KH_NO_TAXON: a
 					 * warp finds out */
@@ -41,17 +39,24 @@ typedef struct kh_short_found {
 	uint32_t next;                  /* and of the best region that was not compared */
 } kh_short_found;
 
-static KH_HD kh_short_found kh_short_nothing(void)
+static KH_HD kh_short_found kh_short_nothing(kh_short_spots *spots)
 {
 	kh_short_found f;
 
-	f.n_places = f.stretch = f.best = f.net = f.n_worse = f.n_others = 0;
+	f.spots = spots;
+	f.first = f.n_places = f.place[0] = f.place[1] = f.stretch = f.best = f.net = 0;
 	f.kmers = f.hits = f.unseen = 0;
 	f.had = 0;
 	f.strain = KH_NO_TAXON;
-	f.tie = f.unclear = false;
+	f.tie = f.unclear = f.others = false;
 	f.next = f.crowd = f.before = UINT32_MAX;
 	return f;
+}
+
+/* One of the places that count. */
+static KH_HD const kh_spot *kh_short_place(const kh_short_found *f, uint32_t i)
+{
+	return &f->spots->v[f->place[i]];
 }
 
 static KH_HD uint32_t kh_short_net(const kh_alignment *fit)
@@ -61,17 +66,13 @@ static KH_HD uint32_t kh_short_net(const kh_alignment *fit)
 	return net > 0 ? (uint32_t)net : 0;
 }
 
-/* Puts the best one of two places first, of equal ones the one that comes first in their order. */
-static KH_HD void kh_short_best_first(const kh_match_db *db, kh_spot place[2])
+/* Is a place better than another one of its mate, or as good, and before it in their order? */
+static KH_HD bool kh_short_better(const kh_match_db *db, const kh_spot *p, const kh_spot *other)
 {
-	const kh_claim a = kh_claim_of_one(db, place, 0), b = kh_claim_of_one(db, place, 1);
-	const kh_spot first = place[0];
+	const kh_claim a = kh_claim_of_one(db, p, 0), b = kh_claim_of_one(db, other, 0);
 
-	if (kh_claim_better(&a, &b) ||
-	    (!kh_claim_better(&b, &a) && first.number < place[1].number))
-		return;
-	place[0] = place[1];
-	place[1] = first;
+	return kh_claim_better(&a, &b) ||
+	       (!kh_claim_better(&b, &a) && p->number < other->number);
 }
 
 /* Are two places on one strand of a target, and so close that hits of both count? */
@@ -83,93 +84,74 @@ static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
 	       far <= KH_MATCH_ASIDE && far >= -KH_MATCH_ASIDE;
 }
 
-static KH_HD void kh_short_pass_over(kh_short_found *f, uint64_t number)
+/* Could a place be near one that is worse than the best one, or was left out? */
+static KH_HD bool kh_short_others_near(const kh_short_found *f, const kh_spot *p)
 {
-	if (f->n_worse < KH_SHORT_WORSE)
-		f->worse[f->n_worse] = number;
-	f->n_worse++;
-}
+	bool near = f->spots->left_out > 0;
 
-/* Could one of the places that were passed over be near a place? */
-static KH_HD bool kh_short_worse_near(const kh_short_found *f, uint64_t number)
-{
-	bool near = f->n_worse > KH_SHORT_WORSE;
-
-	for (uint32_t i = 0; i < f->n_worse && !near; i++)
-		near = f->worse[i] + KH_MATCH_ASIDE >= number &&
-			f->worse[i] <= number + KH_MATCH_ASIDE;
+	KH_ROLLED
+	for (uint32_t i = f->first; i < f->spots->n && !near; i++)
+		near = kh_short_near(&f->spots->v[i], p);
 	return near;
 }
 
-/* Keeps a place elsewhere, if it is not further behind the best score than `slack`.  False: there
- * is no room. */
-static KH_HD bool kh_short_keep_other(const kh_spot *p, uint32_t best, uint32_t slack,
-				      kh_short_found *f)
+/* Keeps a place, if there is room. */
+static KH_HD bool kh_short_keep_spot(kh_short_spots *spots, const kh_spot *p)
 {
-	const kh_short_other o = { p->number, p->target, p->fit.score };
-	uint32_t n = 0;
-
-	if (slack == 0 || o.score + slack < best)
-		return true;
-	KH_ROLLED
-	for (uint32_t i = 0; i < f->n_others; i++)
-		if (f->other[i].score + slack >= best)
-			f->other[n++] = f->other[i];
-	f->n_others = n;
-	if (n == KH_SHORT_OTHERS)
+	if (spots->n == KH_SHORT_SPOTS) {
+		spots->left_out++;
 		return false;
-	f->other[f->n_others++] = o;
+	}
+	spots->v[spots->n++] = *p;
 	return true;
 }
 
 /* Adds a place that is not near the best one.  False: it is not as simple as that. */
-static KH_HD bool kh_short_elsewhere(const kh_spot *p, uint32_t slack, kh_short_found *f)
+static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh_short_found *f)
 {
-	const uint32_t score = p->fit.score, best = f->place[0].fit.score;
-	bool room = true;
+	const kh_spot *best = kh_short_place(f, 0);
+	const bool better = kh_short_better(db, p, best);
 
-	if (f->n_places > 1 && kh_short_near(&f->place[1], p))
+	if ((f->n_places > 1 && kh_short_near(kh_short_place(f, 1), p)) ||
+	    (better && kh_short_others_near(f, p)))
 		return false;
-	if (score <= best) {
-		f->tie |= score == best;
-		kh_short_pass_over(f, p->number);
-		return kh_short_keep_other(p, best, slack, f);
+	f->tie = (f->tie && p->fit.score <= best->fit.score) || p->fit.score == best->fit.score;
+	f->others = true;
+	if (!kh_short_keep_spot(f->spots, p))
+		return !better;
+	if (better) {
+		f->place[0] = f->spots->n - 1;
+		f->n_places = 1;
 	}
-	if (kh_short_worse_near(f, p->number))
-		return false;
-	for (uint32_t i = 0; i < f->n_places; i++) {
-		kh_short_pass_over(f, f->place[i].number);
-		room = room && kh_short_keep_other(&f->place[i], score, slack, f);
-	}
-	f->tie = false;
-	f->place[0] = *p;
-	f->n_places = 1;
-	return room;
+	return true;
 }
 
 /* Of regions that are a crowd the CPU compares the heaviest, and a thread all: so what these have
  * may only be worse than what was found before, and no candidate. */
 static KH_HD bool kh_short_no_matter(const kh_spot *p, uint32_t slack, const kh_short_found *f)
 {
-	return f->n_places > 0 && !kh_short_near(&f->place[0], p) &&
-	       p->fit.score + slack < f->place[0].fit.score;
+	return f->n_places > 0 && !kh_short_near(kh_short_place(f, 0), p) &&
+	       p->fit.score + slack < kh_short_place(f, 0)->fit.score;
 }
 
 /* Adds a place.  False: it is not as simple as that. */
 static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
 			       kh_short_found *f)
 {
-	if (f->crowd != UINT32_MAX && !kh_short_no_matter(p, slack, f))
+	if (f->crowd != UINT32_MAX)
+		return kh_short_no_matter(p, slack, f);
+	if (f->n_places > 0 && !kh_short_near(kh_short_place(f, 0), p))
+		return kh_short_elsewhere(db, p, f);
+	if (f->n_places == KH_SHORT_PLACES || f->tie || !kh_short_keep_spot(f->spots, p))
 		return false;
-	if (f->n_places == 0 || kh_short_near(&f->place[0], p)) {
-		if (f->n_places == KH_SHORT_PLACES || f->tie)
-			return false;
-		f->place[f->n_places++] = *p;
-		if (f->n_places > 1)
-			kh_short_best_first(db, f->place);
-		return true;
+	const uint32_t last = f->n_places++;
+
+	f->place[last] = f->spots->n - 1;
+	if (last > 0 && kh_short_better(db, p, kh_short_place(f, 0))) {
+		f->place[last] = f->place[0];
+		f->place[0] = f->spots->n - 1;
 	}
-	return kh_short_elsewhere(p, slack, f);
+	return true;
 }
 
 #endif

@@ -261,7 +261,7 @@ static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_spot *her
 static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_found *f)
 {
 	const kh_match_db *db = w->db;
-	const kh_spot *here = f->place;
+	const kh_spot *here = kh_short_place(f, 0);
 	const kh_mate *a = &w->s->mate[w->mate];
 	const uint32_t n = w->r->from[w->regions];
 	bool known = false;
