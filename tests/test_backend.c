@@ -151,7 +151,8 @@ static void test_damage(void **state)
 	free(map);
 }
 
-int main(void)
+/* An argument: the tests whose names are like it. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
@@ -171,6 +172,8 @@ int main(void)
 	kh_log_level(KH_ERROR);
 	only_devices_there();
 	make_taxonomy();
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	status = cmocka_run_group_tests(tests, NULL, NULL);
 	remove_folder();
 	return status;

@@ -9,7 +9,8 @@
 
 enum {
 	BUFFERS = KH_PARSER_BUFFERS,
-	EACH = 4,               /* for each device: fewer keep it waiting for tasks */
+	EACH = 8,               /* for each device, so that its queues do not wait for tasks */
+	LEAST = 4,
 	READ = 16               /* bytes that kernels read at once, from a multiple of it on */
 };
 
@@ -120,6 +121,8 @@ int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err
 	rc = kh_gpu_use(p->device, err);
 	if (!rc)
 		rc = kh_inflate_left(f->z, &bytes, err);
+	while (p->buffers > LEAST && needed(p) > bytes)
+		p->buffers--;
 	if (!rc && bytes >= needed(p) && !(rc = make(p, err)))
 		*out = p;
 	else

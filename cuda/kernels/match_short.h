@@ -39,7 +39,8 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 
 	for (uint32_t d = 0; d < f->n_places; d++) {
 		for (uint32_t i = 0; i < len; i += 32)
-			wrong[d][i / 32] = kh_text_differs(&l, kh_place_at(kh_short_place(f, d)), i);
+			wrong[d][i / 32] =
+				kh_text_differs(&l, kh_place_at(kh_short_place(f, d)), i);
 		wrong[d][(len + 31) / 32] = 0;
 	}
 	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {

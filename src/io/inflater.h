@@ -74,7 +74,7 @@ typedef int kh_inflater_fill(void *arg, void *to, uint64_t at, size_t n, kh_err 
 typedef struct kh_inflater_parser kh_inflater_parser;
 enum {
 	KH_PARSER_WINDOW = 1 << 26,     /* bytes of a text, at most */
-	KH_PARSER_BUFFERS = 16,         /* at most */
+	KH_PARSER_BUFFERS = 32,         /* at most */
 	/* fragments of a task, and tasks of a buffer, at most */
 	KH_PARSER_TASK = 1 << 14,
 	KH_PARSER_TASKS = KH_PARSER_WINDOW / 128 / KH_PARSER_TASK
