@@ -203,9 +203,13 @@ static inline bool kh_probe_has(const kh_work *w, uint32_t i)
 {
 	return w->probe[i].bases[KH_PROBES - 1] > 0;
 }
+/* Asks the text by a rule: of one thread. */
+typedef struct kh_asker kh_asker;
+int kh_asker_new(kh_asker **a, const kh_work *w, const kh_rule *rule, kh_err *err);
+void kh_asker_free(kh_asker *a);
 /* Adds short reads of species i that would be called the genus, or below, if it were not in the
  * database. */
-int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err);
+int kh_probe_kin(kh_asker *a, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err);
 /* Finds out over how much of its genome each species lies, and refutes some; with w->probe. */
 int kh_cover_make(kh_work *w, kh_err *err);
 /* Makes those that are far from their reference, but lie all over it, their own. */

@@ -42,6 +42,34 @@ typedef struct made {
 	kh_candidates near[READS];
 } made;
 
+struct kh_asker {
+	const kh_work *w;
+	kh_matcher *matcher;
+	made made;
+};
+
+int kh_asker_new(kh_asker **out, const kh_work *w, const kh_rule *rule, kh_err *err)
+{
+	kh_asker *a = kh_array(1, sizeof *a, err);
+	int rc = a ? kh_matcher_new(&a->matcher, w->in->db, rule, err) : KH_ENOMEM;
+
+	if (rc) {
+		free(a);
+		return rc;
+	}
+	a->w = w;
+	*out = a;
+	return KH_OK;
+}
+
+void kh_asker_free(kh_asker *a)
+{
+	if (!a)
+		return;
+	kh_matcher_free(a->matcher);
+	free(a);
+}
+
 static void begin(made *m)
 {
 	memset(m, 0, sizeof *m);
@@ -164,9 +192,11 @@ static bool is_told(const kh_work *w, const made *m, uint32_t i, uint32_t j)
 	return call != KH_NO_TAXON && w->in->db->tax->species[call] == w->m->at[i].taxon;
 }
 
-static int ask(kh_matcher *matcher, made *m, kh_err *err)
+static int ask(kh_asker *a, kh_err *err)
 {
-	return kh_match_job(matcher, &m->job, m->call, m->near, NULL, NULL, err);
+	made *m = &a->made;
+
+	return kh_match_job(a->matcher, &m->job, m->call, m->near, NULL, NULL, err);
 }
 
 /* The size that most of its short fragments have, of equal ones the least. */
@@ -190,13 +220,15 @@ static void make_short(const kh_work *w, made *m, uint32_t i)
 				<< w->m->at[i].cover.shift);
 }
 
-static int ask_short(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
+static int ask_short(kh_asker *a, uint32_t i, kh_err *err)
 {
+	const kh_work *w = a->w;
+	made *m = &a->made;
 	kh_probe *p = &w->probe[i];
 	int rc;
 
 	make_short(w, m, i);
-	rc = ask(matcher, m, err);
+	rc = ask(a, err);
 	for (uint32_t j = 0; j < READS && !rc; j++) {
 		const bool alone =
 			is_told(w, m, i, j) && kh_class_best(&m->near[j]) == w->m->at[i].taxon;
@@ -209,8 +241,10 @@ static int ask_short(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_er
 }
 
 /* Strains of a sample are told four fifths as often as the references. */
-static int ask_long(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
+static int ask_long(kh_asker *a, uint32_t i, kh_err *err)
 {
+	const kh_work *w = a->w;
+	made *m = &a->made;
 	kh_probe *p = &w->probe[i];
 	uint32_t told = 0;
 	int rc;
@@ -218,7 +252,7 @@ static int ask_long(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err
 	begin(m);
 	for (uint32_t j = 0; j < KH_PROBES; j++)
 		add_long_read(m, w->in->db, p->from[j], p->bases[j], errors_of(w, i));
-	rc = ask(matcher, m, err);
+	rc = ask(a, err);
 	for (uint32_t j = 0; j < KH_PROBES && !rc; j++)
 		told += is_told(w, m, i, j);
 	p->told = 1 + 65534 * told / KH_PROBES / 5 * 4;
@@ -235,30 +269,27 @@ static bool wants_long(const kh_presence *p)
 	return p->fit.many_long >= KH_FEW;
 }
 
-static int ask_about(kh_work *w, kh_matcher *matcher, made *m, uint32_t i, kh_err *err)
+static int ask_about(kh_asker *a, uint32_t i, kh_err *err)
 {
-	const kh_presence *p = &w->m->at[i];
-	const int rc = wants_short(p) ? ask_short(w, matcher, m, i, err) : KH_OK;
+	const kh_presence *p = &a->w->m->at[i];
+	const int rc = wants_short(p) ? ask_short(a, i, err) : KH_OK;
 
-	return rc || !wants_long(p) ? rc : ask_long(w, matcher, m, i, err);
+	return rc || !wants_long(p) ? rc : ask_long(a, i, err);
 }
 
 static int ask_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
 	kh_rule rule = *w->in->rule;
-	kh_matcher *matcher = NULL;
-	made *m = kh_array(1, sizeof *m, err);
-	int rc = KH_ENOMEM;
+	kh_asker *a = NULL;
+	int rc;
 
 	(void)id;
 	rule.candidates = KH_WANT_CANDIDATES;
-	if (m)
-		rc = kh_matcher_new(&matcher, w->in->db, &rule, err);
+	rc = kh_asker_new(&a, w, &rule, err);
 	for (uint32_t x; !rc && (x = atomic_fetch_add(&w->next, 1)) < w->due.n;)
-		rc = ask_about(w, matcher, m, w->due.v[x], err);
-	kh_matcher_free(matcher);
-	free(m);
+		rc = ask_about(a, w->due.v[x], err);
+	kh_asker_free(a);
 	return rc;
 }
 
@@ -327,18 +358,15 @@ int kh_probe_make(kh_work *w, kh_err *err)
 }
 
 /* --- the species as if it were not there ---------------------------------------------------- */
-int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err)
+int kh_probe_kin(kh_asker *a, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err)
 {
-	const kh_taxonomy *tax = w->in->db->tax;
-	kh_matcher *matcher = NULL;
-	made *m = kh_array(1, sizeof *m, err);
-	int rc = m ? kh_matcher_new(&matcher, w->in->db, w->in->rule, err) : KH_ENOMEM;
+	const kh_taxonomy *tax = a->w->in->db->tax;
+	made *m = &a->made;
+	int rc;
 
-	if (!rc) {
-		make_short(w, m, i);
-		kh_matcher_hide(matcher, w->m->at[i].taxon);
-		rc = kh_match_job(matcher, &m->job, m->call, NULL, NULL, NULL, err);
-	}
+	make_short(a->w, m, i);
+	kh_matcher_hide(a->matcher, a->w->m->at[i].taxon);
+	rc = kh_match_job(a->matcher, &m->job, m->call, NULL, NULL, NULL, err);
 	for (uint32_t j = 0; j < READS && !rc; j++) {
 		const kh_call *c = &m->call[j];
 
@@ -347,7 +375,5 @@ int kh_probe_kin(kh_work *w, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err
 		x->sum += 2 * kh_class_share(c) + 1;
 		x->n++;
 	}
-	kh_matcher_free(matcher);
-	free(m);
 	return rc;
 }

@@ -19,6 +19,7 @@
 #include <config.h>
 #include "sample/model_in.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "base/mem.h"
 
@@ -52,6 +53,9 @@ struct support {
 	uint64_t *many, *clade;         /* by taxon: fragments called just that, and all below */
 	uint64_t *lost;                 /* by taxon above genera: of those that are not supported */
 	uint32_t *targets;              /* by taxon: targets of it and below */
+	uint32_t *due, n_due;           /* genera that threads ask about */
+	_Atomic uint32_t next;          /* the first of these that none has taken */
+	kh_mean *called;                /* by genus: of short fragments */
 };
 
 static const kh_presence *presence_of(const struct support *s, uint32_t species)
@@ -146,31 +150,31 @@ static bool is_kept(const struct support *s, uint32_t genus, uint32_t above)
 	       ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
 }
 
-/* Adds the short fragments that are called a genus or below. */
-static void add_called(const struct support *s, uint32_t genus, kh_mean *x)
+/* Adds up the short fragments that are called a genus or below. */
+static void add_called(const struct support *s)
 {
 	const kh_classes *c = s->w->in->classes;
 
 	for (size_t i = 0; i < c->n; i++) {
 		const uint32_t t = s->w->m->decision[i], cell = c->at[i].cell;
 
-		if (t == KH_NO_TAXON || s->genus[t] != genus || cell / KH_SHARES == KH_LONG)
+		if (t == KH_NO_TAXON || cell / KH_SHARES == KH_LONG)
 			continue;
-		x->sum += c->at[i].many * (2 * (cell % KH_SHARES) + 1);
-		x->n += c->at[i].many;
+		s->called[s->genus[t]].sum += c->at[i].many * (2 * (cell % KH_SHARES) + 1);
+		s->called[s->genus[t]].n += c->at[i].many;
 	}
 }
 
 /* Are fragments of a genus farther from its species than each of these is from the others?  Not, if
  * there are too few to tell. */
-static int ask_genus(struct support *s, uint32_t genus, bool *far, kh_err *err)
+static int ask_genus(const struct support *s, kh_asker *asker, uint32_t genus, bool *far,
+		     kh_err *err)
 {
-	kh_work *w = s->w;
-	kh_mean all = { 0, 0 };
+	const kh_work *w = s->w;
+	const kh_mean all = s->called[genus];
 	uint32_t asked = 0;
 	int rc = KH_OK;
 
-	add_called(s, genus, &all);
 	*far = all.n >= KIN_FRAGMENTS;
 	for (uint32_t i = 0; i < w->m->n && *far && !rc; i++) {
 		kh_mean kin = { 0, 0 };
@@ -178,7 +182,7 @@ static int ask_genus(struct support *s, uint32_t genus, bool *far, kh_err *err)
 		if (s->genus[w->m->at[i].taxon] != genus || !kh_probe_has(w, i))
 			continue;
 		asked++;
-		rc = kh_probe_kin(w, i, genus, &kin, err);
+		rc = kh_probe_kin(asker, i, genus, &kin, err);
 		*far = kin.n >= KIN_READS &&
 		       THAN * ((all.sum << 8) / all.n) * kin.n < FARTHER * (kin.sum << 8);
 	}
@@ -186,23 +190,39 @@ static int ask_genus(struct support *s, uint32_t genus, bool *far, kh_err *err)
 	return rc;
 }
 
+static int ask_some(void *arg, unsigned id, kh_err *err)
+{
+	struct support *s = arg;
+	kh_asker *asker = NULL;
+	bool far;
+	int rc = KH_OK;
+
+	(void)id;
+	for (uint32_t i; !rc && (i = atomic_fetch_add(&s->next, 1)) < s->n_due;) {
+		if (!asker && (rc = kh_asker_new(&asker, s->w, s->w->in->rule, err)))
+			break;
+		rc = ask_genus(s, asker, s->due[i], &far, err);
+		s->known[s->due[i]] |= !rc && far ? IS_FAR : 0;
+	}
+	kh_asker_free(asker);
+	return rc;
+}
+
 /* Finds genera that are the only ones of their families in the database, and that the fragments
  * are far from. */
 static int find_far(struct support *s, kh_err *err)
 {
-	bool far;
-	int rc = KH_OK;
-
-	for (uint32_t t = 1; t < s->tax->n && !rc; t++) {
+	for (uint32_t t = 1; t < s->tax->n; t++) {
 		if (s->genus[t] != t || s->known[t] != HAS_REFUTED)
 			continue;
 		const uint32_t above = above_genus(s->tax, t);
-		if (above == 0 || s->targets[t] != s->targets[above])
-			continue;
-		rc = ask_genus(s, t, &far, err);
-		s->known[t] |= far ? IS_FAR : 0;
+		if (above != 0 && s->targets[t] == s->targets[above])
+			s->due[s->n_due++] = t;
 	}
-	return rc;
+	if (s->n_due == 0)
+		return KH_OK;
+	add_called(s);
+	return kh_team_run(s->n_due > 1 ? s->w->in->team : NULL, ask_some, s, err);
 }
 
 static uint32_t end_of(const struct support *s, uint32_t t)
@@ -233,9 +253,11 @@ static int allocate(struct support *s, kh_err *err)
 	s->clade = kh_array(n, sizeof *s->clade, err);
 	s->lost = kh_array(n, sizeof *s->lost, err);
 	s->targets = kh_array(n, sizeof *s->targets, err);
+	s->due = kh_array(n, sizeof *s->due, err);
+	s->called = kh_array(n, sizeof *s->called, err);
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
 	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
-		       s->w->m->end_up
+		       s->due && s->called && s->w->m->end_up
 		       ? kh_tallies_init(&s->w->last, (size_t)n + 1,
 					 kh_team_size(s->w->in->team), err)
 		       : KH_ENOMEM;
@@ -285,5 +307,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 	free(s.clade);
 	free(s.lost);
 	free(s.targets);
+	free(s.due);
+	free(s.called);
 	return rc;
 }
