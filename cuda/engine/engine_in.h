@@ -65,6 +65,11 @@ struct kh_engine {
 	uint64_t translated;            /* bytes of translated seeds on each device; 0: none are */
 };
 
+static inline uint64_t kh_cuda_host_bytes(const kh_engine *e)
+{
+	return e->on_host.to - e->on_host.from;
+}
+
 /* The bytes of one file that devices have. */
 kh_db_extent kh_cuda_extent(const kh_db *db);
 /* Sets e->file, and where its bytes lie. */

@@ -179,14 +179,9 @@ static void cut_for_host(const struct room *r, enum kh_placement wish)
 								     : room_beside(r));
 }
 
-static uint64_t host_bytes(const kh_engine *e)
-{
-	return e->on_host.to - e->on_host.from;
-}
-
 static bool host_lacks(const struct room *r)
 {
-	return r->e->placement == KH_PLACE_HOST && host_bytes(r->e) > r->host.bytes;
+	return r->e->placement == KH_PLACE_HOST && kh_cuda_host_bytes(r->e) > r->host.bytes;
 }
 
 /* The first device on which too little is free; e->n: it fits. */
@@ -224,7 +219,7 @@ static int refuse(const struct room *r, kh_err *err)
 		return kh_fail(err, KH_ENOMEM,
 			       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
 			       " would lie in host memory, of which %" PRIu64 " are left %s",
-			       e->bytes, host_bytes(e), r->host.bytes,
+			       e->bytes, kh_cuda_host_bytes(e), r->host.bytes,
 			       r->host.limit);
 	return kh_fail(err, KH_ENOMEM,
 		       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
@@ -289,7 +284,7 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		       r.free[i]);
 	if (!rc && e->placement == KH_PLACE_HOST)
 		kh_log(KH_DEBUG, "index on the host: %" PRIu64 " bytes in pinned memory, of "
-		       "%" PRIu64 " that were left", host_bytes(e), r.host.bytes);
+		       "%" PRIu64 " that were left", kh_cuda_host_bytes(e), r.host.bytes);
 	free(r.free);
 	return rc;
 }

@@ -6,7 +6,7 @@
 #include "cuda/engine/engine_in.h"
 
 #include <string.h>
-#include "classify/match_small.h"
+#include "cuda/kernels/match_item.h"
 
 kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts)
 {
@@ -22,11 +22,6 @@ kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts)
 	return l;
 }
 
-static uint32_t parts_of(uint64_t len)
-{
-	return (uint32_t)((len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE);
-}
-
 /* Fragments of several parts, and these, one behind the other. */
 static void put_parts(char *to, kh_cuda_layout *l, const kh_job *j)
 {
@@ -38,7 +33,7 @@ static void put_parts(char *to, kh_cuda_layout *l, const kh_job *j)
 	for (uint32_t i = 0; i < j->n; i++) {
 		const uint64_t a = rec[step * i].len;
 		const uint64_t b = j->interleaved || j->block[1] ? rec[step * i + mate].len : 0;
-		const uint32_t n = parts_of(a) + parts_of(b);
+		const uint32_t n = kh_gpu_parts(a) + kh_gpu_parts(b);
 
 		if (kh_small_fits((uint32_t)a, (uint32_t)b))
 			continue;

@@ -1,6 +1,6 @@
 /*
- * digits.h - numbers as text, into memory that has been made: each function returns the place of
- * the next byte
+ * digits.h - numbers and other text, into memory that has been made: each function returns the
+ * place of the next byte
  */
 #ifndef KH_BASE_DIGITS_H
 #define KH_BASE_DIGITS_H
@@ -54,6 +54,18 @@ static inline char *put_large(char *at, uint64_t x)
 static inline char *put_number(char *at, uint64_t x)
 {
 	return x < 1000 ? put_below_1000(at, (uint32_t)x) : put_large(at, x);
+}
+
+static inline char *put_char(char *at, char c)
+{
+	*at = c;
+	return at + 1;
+}
+
+static inline char *put_text(char *at, const char *p, size_t n)
+{
+	memcpy(at, p, n);
+	return at + n;
 }
 
 #endif

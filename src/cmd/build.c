@@ -260,8 +260,8 @@ static void tell(const kh_build_summary *s)
 	       " tax%s; %s k = %u; %" PRIu64 " features, %" PRIu64 " locations, %" PRIu64 " bytes",
 	       h->n_targets, kh_plural(h->n_targets), s->species, h->bases, h->n_taxa,
 	       h->n_taxa == 1 ? "on" : "a",
-	       h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sampling.k, h->features,
-	       h->locations, h->file_bytes);
+	       kh_scheme_name(h->sampling.scheme), h->sampling.k, h->features, h->locations,
+	       h->file_bytes);
 	kh_log(KH_DEBUG,
 	       "seconds: %.2f reading and sampling, %.2f finding taxa, %.2f sorting and writing",
 	       s->seconds_read, s->seconds_map, s->seconds_write);

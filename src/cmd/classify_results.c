@@ -132,8 +132,7 @@ json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *out
 static json_t *database(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
-	const char *scheme = db->k2                             ? "kraken2"
-			     : h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
+	const char *scheme = db->k2 ? "kraken2" : kh_scheme_name(h->sampling.scheme);
 	char digest[20], name[256];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);

@@ -87,11 +87,6 @@ static double kept_share(const kh_db_header *h)
 	return (double)kh_sampling_share(&s) / 4294967296.0;
 }
 
-static const char *scheme(const kh_db_header *h)
-{
-	return h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
-}
-
 /* What a database has of its references. */
 typedef struct text_facts {
 	uint64_t bases;                 /* that are kept */
@@ -149,7 +144,7 @@ static void print_parameters(const kh_db *db)
 	       h->tool, h->version, h->file_bytes);
 	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
 	       "\n",
-	       scheme(h), h->sampling.k,
+	       kh_scheme_name(h->sampling.scheme), h->sampling.k,
 	       h->sampling.scheme == KH_SYNCMER ? "s-mer" : "features a window", h->sampling.s,
 	       h->sampling.stride);
 	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
@@ -383,7 +378,8 @@ static int print_json(const kh_db *db, kh_err *err)
 			 "database", kh_record_path(db->path), "name", kh_record_path(name),
 			 "date", date, "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
-			 scheme(h), "k", (json_int_t)h->sampling.k, "s", (json_int_t)h->sampling.s,
+			 kh_scheme_name(h->sampling.scheme), "k", (json_int_t)h->sampling.k,
+			 "s", (json_int_t)h->sampling.s,
 			 "stride", (json_int_t)h->sampling.stride,
 			 "sequences", (json_int_t)h->sequences, "unmapped",
 			 (json_int_t)h->unmapped, "targets", (json_int_t)h->n_targets, "bases",

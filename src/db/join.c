@@ -21,11 +21,6 @@ static bool same_seeds(const kh_db_header *a, const kh_db_header *b)
 	       a->sampling.s == b->sampling.s && a->sampling.stride == b->sampling.stride;
 }
 
-static const char *scheme(const kh_db_header *h)
-{
-	return h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
-}
-
 static int differ(const kh_db *a, const kh_db *b, kh_err *err)
 {
 	const kh_db_header *g = a->h, *h = b->h;
@@ -33,9 +28,10 @@ static int differ(const kh_db *a, const kh_db *b, kh_err *err)
 	return kh_fail(err, KH_EUSAGE, "%.100s and %.100s cannot be used together, as their seeds "
 		       "differ: %s, k = %u, s = %u, stride %u; %s, k = %u, s = %u, stride %u: "
 		       "build the smaller one with --set total-bases of the other, and parts of "
-		       "one collection each with that of all of it", a->path, b->path, scheme(g),
-		       g->sampling.k, g->sampling.s, g->sampling.stride, scheme(h),
-		       h->sampling.k, h->sampling.s, h->sampling.stride);
+		       "one collection each with that of all of it", a->path, b->path,
+		       kh_scheme_name(g->sampling.scheme), g->sampling.k, g->sampling.s,
+		       g->sampling.stride, kh_scheme_name(h->sampling.scheme), h->sampling.k,
+		       h->sampling.s, h->sampling.stride);
 }
 
 static int check_pair(const kh_db *a, const kh_db *b, kh_err *err)

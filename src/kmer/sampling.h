@@ -36,6 +36,11 @@ typedef struct kh_sampling {
 	uint32_t no_repeats;    /* 1: k-mers that are repeats are left out; 0: they are not */
 } kh_sampling;
 
+static inline const char *kh_scheme_name(uint32_t scheme)
+{
+	return scheme == KH_SYNCMER ? "syncmer" : "minhash";
+}
+
 #define KH_STRIDE_MAX 4096
 #define KH_MINHASH_S_MAX 64
 

@@ -10,23 +10,11 @@ enum {
 	KMER_RUN = 24           /* of these, a run */
 };
 
-static char *put_char(char *at, char c)
-{
-	*at = c;
-	return at + 1;
-}
-
-static char *put_bytes(char *at, const char *p, size_t n)
-{
-	memcpy(at, p, n);
-	return at + n;
-}
-
 /* Ids are mostly so short that a call costs more than copying them, by two pieces that overlap. */
 static char *put_id(char *at, const char *p, size_t n)
 {
 	if (n < 8 || n > 32)
-		return put_bytes(at, p, n);
+		return put_text(at, p, n);
 	if (n <= 16) {
 		memcpy(at, p, 8);
 		memcpy(at + n - 8, p + n - 8, 8);
@@ -108,12 +96,12 @@ static char *put_features(char *at, const kh_call *c, bool called, number taxid,
 static char *put_kmers(char *at, const kh_taxonomy *tax, const kh_k2_run *run, size_t n)
 {
 	if (n == 0)
-		return put_bytes(at, "0:0", 3);
+		return put_text(at, "0:0", 3);
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t what = run[i].what;
 
 		if (what == KH_K2_MATES || what == KH_K2_FRAMES) {
-			at = put_bytes(at, what == KH_K2_MATES ? "|:|" : "-:-", 3);
+			at = put_text(at, what == KH_K2_MATES ? "|:|" : "-:-", 3);
 		} else {
 			if (what == KH_K2_AMBIGUOUS)
 				*at++ = 'A';
@@ -132,8 +120,8 @@ static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len
 		       number *where)
 {
 	if (s->names) {
-		at = put_bytes(at, name, len);
-		at = put_bytes(at, " (taxid ", 8);
+		at = put_text(at, name, len);
+		at = put_text(at, " (taxid ", 8);
 	}
 	where->at = at;
 	at = put_number(at, taxid);
@@ -175,7 +163,7 @@ static char *put_lineage(char *at, const kh_taxonomy *t, uint32_t taxon)
 		if (!letter)
 			continue;
 		p -= len + 4;
-		memcpy(put_bytes(put_char(p, letter), "__", 2), name, len);
+		memcpy(put_text(put_char(p, letter), "__", 2), name, len);
 		p[len + 3] = ';';
 	}
 	return at + n - 1;              /* over the last semicolon */
@@ -199,7 +187,7 @@ static char *put_identity(char *at, const kh_line_parts *l)
 
 	if (l->columns == 0)
 		return put_char(at, '-');
-	at = put_bytes(at, share < 10000 ? "0." : "1.", 2);
+	at = put_text(at, share < 10000 ? "0." : "1.", 2);
 	at = put_number(at, share / 1000 % 10);
 	return put_three(at, (uint32_t)(share % 1000));
 }
@@ -253,7 +241,7 @@ void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const
 		at = put_kmers(at, s->tax, l->run, l->n_runs);
 		break;
 	case KH_COLUMN5_QUICK:
-		at = put_bytes(put_bytes(at, where.at, where.len), ":Q", 2);
+		at = put_text(put_text(at, where.at, where.len), ":Q", 2);
 		break;
 	}
 	if (s->lineage)
@@ -313,8 +301,8 @@ void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32
 	if (!kh_buf_reserve(b, len + FIXED))
 		return;
 	at = taxid ? kh_put_header(b->p + b->n, text, head, taxid)
-		   : put_bytes(b->p + b->n, text, head);
-	at = put_bytes(at, text + head, len - head);
+		   : put_text(b->p + b->n, text, head);
+	at = put_text(at, text + head, len - head);
 	if (at[-1] != '\n')
 		at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);

@@ -15,12 +15,6 @@ static char *put_field(char *at, uint64_t x)
 	return put_number(at + 1, x);
 }
 
-static char *put_text(char *at, const char *text, size_t n)
-{
-	memcpy(at, text, n);
-	return at + n;
-}
-
 /* Of all columns, where a gap is one, the share that differs, as 0.0123. */
 static char *put_divergence(char *at, const kh_aligned *x)
 {
