@@ -404,6 +404,15 @@ def communities_table():
     return lines_of("community | program | profile: completeness, purity | F1 | L1 | calls: completeness, purity | bases called right", lines)
 
 
+def translated_table():
+    """By bases alone, and with translated seeds: new species called their genus, absent genera called another one."""
+    at = {r["set"]: r for r in rows("translated.csv")}
+    lines = [[name.partition(", ")[2], f"{short(r['dna_right'])}, {short(r['right'])}",
+              ", ".join(f"{100 * float(at[name.replace('species', 'genus', 1)][x]):.1f} %" for x in ("dna_genus", "genus"))]
+             for name, r in at.items() if name.startswith("species left out")]
+    return lines_of("reads | new species called their genus: by bases, with `--translated` | absent genera called another genus", lines)
+
+
 def exclusion_table(collection, *files):
     """Of each program and layout: family F1, genus F1, and the share that is called a family though it is absent."""
     at = {(r["program"], r["layout"], r["out"]): r for name in files for r in rows(name) if r["collection"] == collection}
@@ -435,7 +444,7 @@ TABLES = {"speed.md": {"cost": cost_table},
           "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
                           "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
                           "profiles": profiles_table, "detection": detection_table, "size": size_table,
-                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table, "communities": communities_table,
+                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table, "communities": communities_table, "translated": translated_table,
                           "exclusion": lambda: exclusion_table("made-up", "exclusion.csv"),
                           "exclusion_sample": lambda: exclusion_table("made-up", "exclusion_sample.csv"),
                           "exclusion_reference": lambda: exclusion_table("reference", "exclusion_reference.csv", "exclusion_sample.csv")},
