@@ -888,6 +888,11 @@ class Sample:
         below = lambda g: sum(n for t, n in many.items() if t is not None and g <= t < self.tree.end[g])
         self.lost = {t: below(t) for t in taxa if t and self.genus_of(t) == t and not self.is_supported(t)}
         self.far = {g for g in self.lost if self.is_far(g, decision)}
+        self.own = Counter()
+        for key, n in self.classes.items():
+            genus = decision[key] is not None and self.genus_of(decision[key])
+            if key[1] >= 128 and genus and all(self.genus_of(species) == genus for species, _ in key[0]):
+                self.own[genus] += n
         self.end_up = {t: self.ends_up(t, many) for t in taxa}
         self.end_up[None] = None
 
@@ -947,7 +952,9 @@ class Sample:
             return x
         if not self.is_supported(genus):
             up = self.family_of(genus)
-            if genus in self.far or 5 * self.lost[genus] < 4 * sum(n for g, n in self.lost.items() if self.family_of(g) == up):
+            most = 5 * self.lost[genus] >= 4 * sum(n for g, n in self.lost.items() if self.family_of(g) == up)
+            own = self.own[genus] > 0 and 5 * self.own[genus] >= 4 * self.lost[genus]
+            if genus in self.far or not (most or own):
                 return up or None
         return x if s is None else genus
 

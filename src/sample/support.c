@@ -5,8 +5,9 @@
  * something related.  Reads of another genus are called now one genus of its family and now another
  * one; so they go up to the family if other such genera have a fifth of the reads that all of them
  * have, and to the genus if it has nearly all, or if the sample agrees on an unknown species of it
- * by translated seeds (run/by_genus.h).  (How near they are does not tell: those of phage
- * T3 that fit T7, of another genus, do so at 91.5 %, those of S. bongori fit S. enterica at 88 %.)
+ * by translated seeds (run/by_genus.h), or if nearly all are long reads that fit no other genus as
+ * well.  (How near they are does not tell: those of phage T3 that fit T7, of another genus, do so
+ * at 91.5 %, those of S. bongori fit S. enterica at 88 %.)
  *
  * Where the database has no other genus of the family, the species of the genus tell how near such
  * are: perfect reads of each are called with the species left out.  What is much farther from the
@@ -52,6 +53,7 @@ struct support {
 	uint8_t *known;                 /* by taxon: of a genus */
 	uint64_t *many, *clade;         /* by taxon: fragments called just that, and all below */
 	uint64_t *lost;                 /* by taxon above genera: of those that are not supported */
+	uint64_t *own;                  /* by genus: long fragments that no other genus fits */
 	uint32_t *targets;              /* by taxon: targets of it and below */
 	uint32_t *due, n_due;           /* genera that threads ask about */
 	_Atomic uint32_t next;          /* the first of these that none has taken */
@@ -141,13 +143,35 @@ static void count_lost(struct support *s)
 			s->lost[above_genus(s->tax, t)] += s->clade[t];
 }
 
-/* A genus that proteins agree on is kept as well, if it is not far. */
+/* Counts the long fragments that are called a genus or below and whose candidates are all of it. */
+static void count_own(struct support *s)
+{
+	const kh_classes *c = s->w->in->classes;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const kh_class *k = &c->at[i];
+		const uint32_t t = s->w->m->decision[i];
+		int n = 0;
+
+		if (t == KH_NO_TAXON || s->genus[t] == 0 || k->cell / KH_SHARES != KH_LONG)
+			continue;
+		while (n < KH_CANDIDATES && k->species[n] != KH_NO_TAXON &&
+		       s->genus[k->species[n]] == s->genus[t])
+			n++;
+		if (n == KH_CANDIDATES || k->species[n] == KH_NO_TAXON)
+			s->own[s->genus[t]] += k->many;
+	}
+}
+
+/* A genus that proteins agree on is kept as well, if it is not far, and one that nearly all of its
+ * fragments, being long, fit better than any other genus. */
 static bool is_kept(const struct support *s, uint32_t genus, uint32_t above)
 {
 	if (s->known[genus] & IS_FAR)
 		return false;
 	return (s->w->in->agreed && s->w->in->agreed[genus]) ||
-	       ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above];
+	       ALONE * s->clade[genus] >= (ALONE - 1) * s->lost[above] ||
+	       (s->own[genus] > 0 && ALONE * s->own[genus] >= (ALONE - 1) * s->clade[genus]);
 }
 
 /* Adds up the short fragments that are called a genus or below. */
@@ -252,11 +276,12 @@ static int allocate(struct support *s, kh_err *err)
 	s->many = kh_tallies_add_up(&s->w->decided, err);
 	s->clade = kh_array(n, sizeof *s->clade, err);
 	s->lost = kh_array(n, sizeof *s->lost, err);
+	s->own = kh_array(n, sizeof *s->own, err);
 	s->targets = kh_array(n, sizeof *s->targets, err);
 	s->due = kh_array(n, sizeof *s->due, err);
 	s->called = kh_array(n, sizeof *s->called, err);
 	s->w->m->end_up = kh_array(n, sizeof *s->w->m->end_up, err);
-	return s->genus && s->known && s->many && s->clade && s->lost && s->targets &&
+	return s->genus && s->known && s->many && s->clade && s->lost && s->own && s->targets &&
 		       s->due && s->called && s->w->m->end_up
 		       ? kh_tallies_init(&s->w->last, (size_t)n + 1,
 					 kh_team_size(s->w->in->team), err)
@@ -292,6 +317,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 		find_genera(&s);
 		count_calls(&s);
 		count_lost(&s);
+		count_own(&s);
 		rc = find_far(&s, err);
 	}
 	if (!rc) {
@@ -306,6 +332,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 	free(s.many);
 	free(s.clade);
 	free(s.lost);
+	free(s.own);
 	free(s.targets);
 	free(s.due);
 	free(s.called);
