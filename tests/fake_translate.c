@@ -45,6 +45,11 @@ static uint32_t genus_of(kh_group *g, const kh_translated *t, uint32_t f)
 	return kh_group_settle(g, t, &b);
 }
 
+int kh_gpu_query_translate_prepare(void)
+{
+	return cudaSuccess;
+}
+
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const uint32_t mates = kh_group_mates(q), each = KH_GROUP_MATES / mates;

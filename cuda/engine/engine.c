@@ -162,8 +162,10 @@ static int put_translated(const kh_engine *e, struct kh_cuda_copy *c, kh_err *er
 	const kh_db *db = e->db;
 	const kh_translated *t = &db->translated;
 	kh_translated *x = &c->translated.seeds;
-	int rc = put(&c->seeds, t->head, db->h->section[KH_SEC_TRANSLATED].bytes, err);
+	int rc = KH_GPU(kh_gpu_query_translate_prepare(), err);
 
+	if (!rc)
+		rc = put(&c->seeds, t->head, db->h->section[KH_SEC_TRANSLATED].bytes, err);
 	if (!rc)
 		rc = put(&c->seed_part, t->part, t->parts * sizeof *t->part, err);
 	if (rc)

@@ -146,7 +146,9 @@ typedef struct kh_gpu_query {
 int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* match_plain.cu: the first of these steps, of one database whose text has no alleles. */
 int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
-/* translate.cu: fragments without a call looked at by translated seeds. */
+/* translate.cu: fragments without a call looked at by translated seeds, when its kernels have been
+ * made ready on the current device. */
+int kh_gpu_query_translate_prepare(void);
 int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
 /* Makes its kernels ready on the current device; bytes of local memory that all its threads take
  * there at most. */

@@ -8,6 +8,7 @@
  */
 #include "cuda/kernels/threads.cuh"
 #include "cuda/kernels/translate_group.h"
+#include "cuda/kernels/tuning.h"
 
 namespace {
 
@@ -114,6 +115,11 @@ __global__ void __launch_bounds__(BLOCK) group_kernel(const __grid_constant__ kh
 }
 
 } /* namespace */
+
+extern "C" int kh_gpu_query_translate_prepare(void)
+{
+	return share_alike(list_kernel, group_kernel<8>, group_kernel<KH_KEY_MOST>);
+}
 
 extern "C" int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream)
 {
