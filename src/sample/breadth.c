@@ -123,6 +123,8 @@ static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all
 		uint64_t own = 0, all = 0;
 
 		for (uint32_t cell = j; cell < KH_CELLS; cell += KH_SHARES) {
+			if (many[cell] == 0)
+				continue;
 			const kh_parts d = kh_parts_of(w, p, cell);
 
 			all += many[cell];

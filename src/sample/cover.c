@@ -360,21 +360,34 @@ static bool is_clear(const kh_work *w, uint32_t i, uint64_t found)
 	       c->sole * KH_COVER_ONE / c->n >= LEAD;
 }
 
+/* Before the text is asked, and after it. */
+static int look_at_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const uint32_t end = (uint32_t)kh_work_from(w, w->m->n, id + 1);
+
+	(void)err;
+	for (uint32_t i = (uint32_t)kh_work_from(w, w->m->n, id); i < end; i++)
+		if (!w->probe)
+			w->m->at[i].cover.clear = is_clear(w, i, w->found[i]);
+		else if (w->m->at[i].cover.n > 0)
+			describe(w, i, w->found[i], w->found_genes[i]);
+	return KH_OK;
+}
+
 int kh_cover_make(kh_work *w, kh_err *err)
 {
-	uint64_t *found = kh_array(w->m->n, sizeof *found, err);
-	uint64_t *found_genes = kh_array(w->m->n, sizeof *found_genes, err);
-	int rc = found && found_genes ? search(w, found, found_genes, err) : KH_ENOMEM;
+	int rc;
 
-	for (uint32_t i = 0; i < w->m->n && !rc; i++)
-		w->m->at[i].cover.clear = is_clear(w, i, found[i]);
+	w->found = kh_array(w->m->n, sizeof *w->found, err);
+	w->found_genes = kh_array(w->m->n, sizeof *w->found_genes, err);
+	rc = w->found && w->found_genes ? search(w, w->found, w->found_genes, err) : KH_ENOMEM;
+	if (!rc)
+		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, look_at_some, err);
 	if (!rc)
 		rc = kh_probe_make(w, err);
-	for (uint32_t i = 0; i < w->m->n && !rc; i++)
-		if (w->m->at[i].cover.n > 0)
-			describe(w, i, found[i], found_genes[i]);
-	free(found);
-	free(found_genes);
+	if (!rc)
+		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, look_at_some, err);
 	return rc;
 }
 

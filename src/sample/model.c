@@ -389,6 +389,8 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.family);
 	free(w.told);
 	free(w.probe);
+	free(w.found);
+	free(w.found_genes);
 	if (rc)
 		kh_model_clear(m);
 	return rc;

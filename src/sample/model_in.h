@@ -91,7 +91,8 @@ typedef struct kh_work {
 	bool fitted;                    /* there was such a fit */
 	uint64_t *told_many;            /* by species: long fragments that are called it */
 	kh_told *told;                  /* by species; NULL: not known yet */
-	kh_probe *probe;                /* by species */
+	kh_probe *probe;                /* by species; NULL: the text has not been asked yet */
+	uint64_t *found, *found_genes;  /* by species: its blocks with any fragment (cover.c) */
 	unsigned threads;               /* threads that work on it now */
 	_Atomic uint32_t n_fits;        /* of the last round, as w->many has changed */
 	struct {
