@@ -97,6 +97,37 @@ static void parsed_faults(void **state)
 	}
 }
 
+/* One sample after the other is parsed in the same memory. */
+static void parsed_again(void **state)
+{
+	struct bytes text[2] = { mates(1, 700, NULL, 0), mates(2, 700, NULL, 0) };
+	struct bytes file[2] = { { NULL, 0 }, { NULL, 0 } };
+	uint64_t taken = 0;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		add_pieces(&file[i], &text[i], 50000);
+	fake_reset(UINT64_C(8) << 30);
+	two_devices = true;
+	open_inflater(9000);
+	for (int i = 0; i < 3; i++) {
+		struct parsed_got got = parsed_by(file, 2, true);
+
+		assert_int_equal(got.n_there, 700);
+		assert_true(i == 0 || fake.taken[0] == taken);
+		taken = fake.taken[0];
+		assert_int_equal(fake.most[0], taken);
+		free(got.text.p);
+	}
+	kh_cuda_inflater_close(inflater);
+	two_devices = false;
+	assert_int_equal(fake.taken[0] + fake.taken[1], 0);
+	for (int i = 0; i < 2; i++) {
+		free(text[i].p);
+		free(file[i].p);
+	}
+}
+
 /* Without room, the host does it. */
 static void room(void **state)
 {
@@ -179,6 +210,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { INFLATE_FILES, PARSED_FILES, cmocka_unit_test(faults),
 					    cmocka_unit_test(parsed_faults),
+					    cmocka_unit_test(parsed_again),
 					    cmocka_unit_test(feed), cmocka_unit_test(room) };
 
 	if (argc > 1)

@@ -426,6 +426,7 @@ void kh_cuda_inflater_close(kh_inflater *z)
 {
 	if (!z)
 		return;
+	kh_inflate_parsers_free(z);
 	for (kh_inflater_file *f; (f = z->spare);) {
 		z->spare = f->next;
 		file_free(f);

@@ -50,6 +50,7 @@ struct kh_inflater {
 	size_t n;
 	uint64_t limit;         /* bytes of each that may be taken; 0: all */
 	kh_inflater_file *spare;
+	kh_inflater_parser *parser;     /* spare ones */
 	size_t slot;            /* bytes; 0: as many as a device has room for */
 };
 
@@ -93,6 +94,7 @@ int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
 int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
 unsigned kh_inflate_parser_buffers(const kh_inflater_parser *p);
 void kh_inflate_parser_close(kh_inflater_parser *p);
+void kh_inflate_parsers_free(kh_inflater *z);
 int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err);
 
 #endif

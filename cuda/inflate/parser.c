@@ -15,6 +15,8 @@ enum {
 };
 
 struct kh_inflater_parser {
+	kh_inflater_parser *next;
+	kh_inflater *z;
 	int device;
 	cudaStream_t stream;
 	uint32_t window;        /* bytes of a text, at most */
@@ -30,10 +32,8 @@ struct kh_inflater_parser {
 	kh_gpu_buf lens[BUFFERS];       /* on the host */
 };
 
-void kh_inflate_parser_close(kh_inflater_parser *p)
+static void parser_free(kh_inflater_parser *p)
 {
-	if (!p)
-		return;
 	cudaSetDevice(p->device);
 	if (p->stream)
 		cudaStreamDestroy(p->stream);
@@ -43,6 +43,36 @@ void kh_inflate_parser_close(kh_inflater_parser *p)
 	KH_GPU_DROP(p->record);
 	KH_GPU_DROP(p->lens);
 	free(p);
+}
+
+/* The next files are parsed with the same memory. */
+void kh_inflate_parser_close(kh_inflater_parser *p)
+{
+	pthread_mutex_lock(&p->z->mu);
+	p->next = p->z->parser;
+	p->z->parser = p;
+	pthread_mutex_unlock(&p->z->mu);
+}
+
+static kh_inflater_parser *take_spare(kh_inflater *z, int device)
+{
+	kh_inflater_parser **at = &z->parser, *p;
+
+	pthread_mutex_lock(&z->mu);
+	while ((p = *at) && p->device != device)
+		at = &p->next;
+	if (p)
+		*at = p->next;
+	pthread_mutex_unlock(&z->mu);
+	return p;
+}
+
+void kh_inflate_parsers_free(kh_inflater *z)
+{
+	for (kh_inflater_parser *p; (p = z->parser);) {
+		z->parser = p->next;
+		parser_free(p);
+	}
 }
 
 static size_t far_bytes(const kh_inflater_parser *p)
@@ -101,7 +131,7 @@ static int make(kh_inflater_parser *p, kh_err *err)
 	return rc ? rc : rooms(p, err);
 }
 
-int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err *err)
+static int parser_new(const kh_inflater_file *f, kh_inflater_parser **out, kh_err *err)
 {
 	const uint32_t text = CARRY + kh_inflate_cap_text(f->d->slot);
 	const uint32_t window = text < KH_PARSER_WINDOW ? text : KH_PARSER_WINDOW;
@@ -109,9 +139,9 @@ int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err
 	uint64_t bytes = 0;
 	int rc;
 
-	*out = NULL;
 	if (!p)
 		return KH_ENOMEM;
+	p->z = f->z;
 	p->device = f->d->number;
 	p->window = window;
 	p->several = f->z->n > 1;
@@ -126,8 +156,14 @@ int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **out, kh_err
 	if (!rc && bytes >= needed(p) && !(rc = make(p, err)))
 		*out = p;
 	else
-		kh_inflate_parser_close(p);
+		parser_free(p);
 	return rc;
+}
+
+int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err)
+{
+	*p = take_spare(f->z, f->d->number);
+	return *p ? KH_OK : parser_new(f, p, err);
 }
 
 unsigned kh_inflate_parser_buffers(const kh_inflater_parser *p)
