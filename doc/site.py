@@ -60,7 +60,10 @@ def body_of(path):
     if os.path.isdir(path):
         return "<h1>Manual pages</h1>" + "".join('<p><a href="%s">%s</a>' % (path + "/" + x, x) for x in sorted(os.listdir(path)))
     if path.endswith(".md"):
-        import markdown
+        try:
+            import markdown
+        except ImportError:
+            sys.exit("site.py: Python-Markdown is missing: apt-get install python3-markdown mandoc")
         return markdown.markdown(open(path, encoding="utf-8").read(), extensions=["tables", "fenced_code", "toc"],
                                  extension_configs={"toc": {"slugify": slug}})
     body = subprocess.check_output(["mandoc", "-T", "html", "-O", "fragment,man=%N.%S", path], text=True)

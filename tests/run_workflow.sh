@@ -266,6 +266,9 @@ done
 dir=joined; touch joined/resources/candidates/*
 check "candidates of two hosts, and none that is made anew" only_joined; check "candidates of two hosts: joined" like_listed
 dir=small
+mkdir -p small/data/k2 && : >small/data/k2/hash.k2d && echo 'database: k2' >local/k2.yaml
+of_kraken() { ! snake --configfile "$t/small/config/config.yaml" "$t/local/k2.yaml" && says 'sample_pass. and .profile'; }
+check "a database of Kraken 2 with the sample pass is refused before anything runs" of_kraken
 cp config.kept small/config/config.yaml
 
 # Sheets as other pipelines write them, and the program's.

@@ -269,6 +269,12 @@ DATABASES = (
 )
 DATABASE_FILES = [file for path in DATABASES for file in files_of(path)]
 DATABASE_OPTIONS = options_of("--db", DATABASES)
+if (PROFILE or SAMPLE_PASS) and any(
+    os.path.exists(os.path.join(path, "hash.k2d")) for path in DATABASES
+):
+    raise ValueError(
+        "with a database of Kraken 2, `sample_pass` and `profile` are to be `false`"
+    )
 
 # Whether each database is searched by a job of its own, which then are joined.
 PARTS = config["classify"]["parts"]
