@@ -84,14 +84,14 @@ static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
 	       far <= KH_MATCH_ASIDE && far >= -KH_MATCH_ASIDE;
 }
 
-/* Could a place be near one that is worse than the best one, or was left out? */
-static KH_HD bool kh_short_others_near(const kh_short_found *f, const kh_spot *p)
+/* Could a place be near one of the mate's but this one, or was any left out? */
+static KH_HD bool kh_short_others_near(const kh_short_found *f, const kh_spot *p, uint32_t but)
 {
 	bool near = f->spots->left_out > 0;
 
 	KH_ROLLED
 	for (uint32_t i = f->first; i < f->spots->n && !near; i++)
-		near = kh_short_near(&f->spots->v[i], p);
+		near = i != but && kh_short_near(&f->spots->v[i], p);
 	return near;
 }
 
@@ -113,7 +113,7 @@ static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh
 	const bool better = kh_short_better(db, p, best);
 
 	if ((f->n_places > 1 && kh_short_near(kh_short_place(f, 1), p)) ||
-	    (better && kh_short_others_near(f, p)))
+	    (better && kh_short_others_near(f, p, UINT32_MAX)))
 		return false;
 	f->tie = (f->tie && p->fit.score <= best->fit.score) || p->fit.score == best->fit.score;
 	f->others = true;
@@ -142,12 +142,17 @@ static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t
 		return kh_short_no_matter(p, slack, f);
 	if (f->n_places > 0 && !kh_short_near(kh_short_place(f, 0), p))
 		return kh_short_elsewhere(db, p, f);
-	if (f->n_places == KH_SHORT_PLACES || f->tie || !kh_short_keep_spot(f->spots, p))
+	const bool better = f->n_places > 0 && kh_short_better(db, p, kh_short_place(f, 0));
+
+	/* What is near the new best place counts, as what is near the one before did. */
+	if (f->n_places == KH_SHORT_PLACES || f->tie ||
+	    (better && kh_short_others_near(f, p, f->place[0])) ||
+	    !kh_short_keep_spot(f->spots, p))
 		return false;
 	const uint32_t last = f->n_places++;
 
 	f->place[last] = f->spots->n - 1;
-	if (last > 0 && kh_short_better(db, p, kh_short_place(f, 0))) {
+	if (better) {
 		f->place[last] = f->place[0];
 		f->place[0] = f->spots->n - 1;
 	}
