@@ -1,6 +1,6 @@
 """Sizes that src/README.md sets limits to, counted in the C files of src/ and cuda/.
 
-	sizes.py           prints what is over its limit: files over 500 lines, structs over 30
+	sizes.py           prints what is over its limit: files over 500 lines, functions over 60, structs over 30
 	                   fields, folders over 40 files (but for the study in cuda/tables); and what
 	                   share of the functions of src/ is called once
 	sizes.py --check   prints what is over its limit: of these functions, 55 %
@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-LINES, FIELDS, FILES, ONCE = 500, 30, 40, 55
+LINES, FUNCTION, FIELDS, FILES, ONCE = 500, 60, 30, 40, 55
 TOKEN = re.compile(r"[A-Za-z_]\w*|->|\S")
 
 
@@ -49,6 +49,7 @@ def closing(text, at):
 def structs(code):
     """(name, fields) of each struct."""
     code = re.sub(r"^[ \t]*#.*(?:\\\n.*)*", "", code, flags=re.M)
+    code = re.sub(r"alignas\([^)]*\)|__attribute__\(\(.*?\)\)", "", code)
     for match in re.finditer(r"\bstruct\s*(\w*)[^{};()=]*\{", code):
         body = code[match.end():closing(code, match.end()) - 1]
         while re.search(r"[{(\[][^{}()\[\]]*[})\]]", body):
@@ -99,6 +100,9 @@ def too_large(texts, codes):
         for struct, n in structs(code):
             if n > FIELDS:
                 yield f"{name}: struct {struct}: {n} fields"
+        for function, _, n in functions(code):
+            if n > FUNCTION:
+                yield f"{name}: {function}: {n} lines"
     for folder, n in Counter(name.rpartition("/")[0] for name in texts).items():
         if n > FILES and folder != "cuda/tables":
             yield f"{folder}: {n} files"

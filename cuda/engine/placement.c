@@ -267,7 +267,8 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 			rc = kh_gpu_check(kh_gpu_query_match_prepare(&r.local), "size of a kernel",
 					  err);
 	e->ahead = (o->queues + e->n - 1) / e->n * KH_CUDA_DEPTH *
-		   (o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE);
+		   ((o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE) +
+		    (e->n > 1 ? kh_cuda_lay_out_usual().bytes : 0));
 	if (kh_db_is_thin(e->db->h)) {
 		kh_log(KH_INFO, "this run is done on the CPU, as the database has no text");
 		e->by_host = true;

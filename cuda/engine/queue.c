@@ -92,7 +92,7 @@ static int flight_open(const kh_task_queue *l, struct kh_flight *f, size_t block
 		rc = kh_gpu_host_room(&f->in, usual.lay.bytes, err);
 	if (!rc)        /* tasks of what a device has parsed have more words */
 		rc = kh_gpu_room(&f->mark, (KH_CUDA_PARSED_WORDS * n + 1) * sizeof(uint32_t), err);
-	if (!rc && l->e->n > 1) /* and are copied between devices */
+	if (!rc && l->e->n > 1 && kh_cuda_takes_parsed(l->e)) /* and are copied between devices */
 		rc = kh_gpu_room(&f->din, kh_cuda_lay_out_usual().bytes, err);
 	return rc ? rc : flight_room(l, f, &usual, err);
 }

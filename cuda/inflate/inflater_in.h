@@ -1,4 +1,4 @@
-/* inflater_in.h - what inflater.c and batch.c share */
+/* inflater_in.h - what inflater.c, batch.c and parser.c share */
 #ifndef KH_CUDA_INFLATE_INFLATER_IN_H
 #define KH_CUDA_INFLATE_INFLATER_IN_H
 

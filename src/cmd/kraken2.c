@@ -109,13 +109,6 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* A name without a slash is looked for in the folders of KRAKEN2_DB_PATH, or here; a file, which is
  * no database of Kraken 2, here in any case.  *path is to be freed. */
 static int find_db(const line *l, char **path)
@@ -138,7 +131,7 @@ static int find_db(const line *l, char **path)
 		*path = NULL;
 		at += n;
 	}
-	if (is_file(name))
+	if (kh_path_is_file(name, &(struct stat) { 0 }))
 		return (*path = strdup(name)) ? 0 : failed("no memory", "");
 	return failed("unable to find the database in $KRAKEN2_DB_PATH: ", name);
 }
@@ -161,7 +154,7 @@ static void tell_kind(const line *l, const char *db)
 static bool is_bzip2(const char *path)
 {
 	char magic[2];
-	FILE *f = is_file(path) ? fopen(path, "re") : NULL;
+	FILE *f = kh_path_is_file(path, &(struct stat) { 0 }) ? fopen(path, "re") : NULL;
 	const bool is = f && fread(magic, 1, 2, f) == 2 && memcmp(magic, "BZ", 2) == 0;
 
 	if (f)

@@ -27,7 +27,7 @@ int kh_tally_add(kh_tally *sum, const kh_tally *t, kh_err *err);
 /* Fragments that get another call when a sample has been read, and the counts that follow. */
 typedef struct kh_moves {
 	kh_tally *tally;
-	uint64_t *direct;               /* by taxon, of what is counted beside the tally */
+	uint64_t *direct;               /* by taxon: fragments without a class */
 	uint64_t changed;               /* fragments */
 	int64_t classified;             /* how many more are classified; below 0: fewer */
 } kh_moves;

@@ -270,12 +270,6 @@ int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *f
 	return rc;
 }
 
-/* Threads add to the same sums. */
-static void add(uint64_t *sum, uint64_t many)
-{
-	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
-}
-
 static int count_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
@@ -289,12 +283,12 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 		if (!p || !(w->own[p - w->m->at] >> k->cell % KH_SHARES & 1))
 			continue;
 		if (k->located || k->placed > 0) {
-			add(&p->counted, k->located ? k->many : k->placed);
-			add(&p->with_place,
+			kh_add(&p->counted, k->located ? k->many : k->placed);
+			kh_add(&p->with_place,
 			    k->many * (k->located ? 256 : 256 * k->placed / k->segments));
 		}
 		if (k->located || k->placed > 0 || p->many_strains)
-			add(&p->lone, k->many);
+			kh_add(&p->lone, k->many);
 	}
 	return KH_OK;
 }

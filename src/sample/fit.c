@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	FEW_SHAPE = 6,          /* and the divergence is taken to be this */
+	FEW_SHAPE = 6,          /* of fragments that are few, the divergence is taken to be this */
 	APART = 40,             /* least distance of two divergences, in 1/1000 */
 	STRAIN = 40,            /* the greatest of a strain beside a relative */
 	RELATIVE = 70,          /* the least of the relative */

@@ -32,7 +32,8 @@ enum {
 	BESIDE = 8,
 	AGREE = 16,
 	/* A genus is kept if it has 4/5 of the reads of all that are not supported.  Of pairs of
-	 * Klebsiella Salmonella has .55, and Escherichia the others. */
+	 * Klebsiella Salmonella has .55, and Escherichia the others.  Or if 4/5 of its reads
+	 * are long, and all their candidates are its own. */
 	ALONE = 5
 };
 
@@ -53,7 +54,7 @@ struct support {
 	uint8_t *known;                 /* by taxon: of a genus */
 	uint64_t *many, *clade;         /* by taxon: fragments called just that, and all below */
 	uint64_t *lost;                 /* by taxon above genera: of those that are not supported */
-	uint64_t *own;                  /* by genus: long fragments that no other genus fits */
+	uint64_t *own;                  /* by genus: long fragments with candidates of it only */
 	uint32_t *targets;              /* by taxon: targets of it and below */
 	uint32_t *due, n_due;           /* genera that threads ask about */
 	_Atomic uint32_t next;          /* the first of these that none has taken */
@@ -163,8 +164,8 @@ static void count_own(struct support *s)
 	}
 }
 
-/* A genus that proteins agree on is kept as well, if it is not far, and one that nearly all of its
- * fragments, being long, fit better than any other genus. */
+/* A genus that proteins agree on is kept as well, if it is not far, and one of which
+ * nearly all fragments are long and have no candidate of another genus. */
 static bool is_kept(const struct support *s, uint32_t genus, uint32_t above)
 {
 	if (s->known[genus] & IS_FAR)
