@@ -178,7 +178,7 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 	for (size_t i = 0; s->coverage && i < n; i++) {
 		uint64_t part = KH_NO_PART;
 
-		if (of[i].index != KH_NO_CLASS && w->classes.at[of[i].index].located)
+		if (kh_class_is_located(&w->classes, &of[i]))
 			kh_coverage_add(s->coverage, &w->classes.at[of[i].index], of[i].target,
 					cand[i].bin, &part);
 	}

@@ -65,11 +65,6 @@ static _Atomic uint32_t *place_of(const kh_marks *m, uint32_t target, uint32_t b
 	return &m->mask[m->first[l.target] + l.at / KH_STRETCH];
 }
 
-static bool is_located(const kh_classes *c, const kh_class_of *of)
-{
-	return of->index != KH_NO_CLASS && c->at[of->index].located;
-}
-
 /* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
 void kh_marks_add(kh_marks *m, const kh_classes *c, const kh_class_of *of,
 		  const kh_candidates *cand, size_t n)
@@ -77,10 +72,10 @@ void kh_marks_add(kh_marks *m, const kh_classes *c, const kh_class_of *of,
 	enum { AHEAD = 16 };
 
 	for (size_t i = 0; i < n + AHEAD; i++) {
-		if (i < n && is_located(c, &of[i]))
+		if (i < n && kh_class_is_located(c, &of[i]))
 			__builtin_prefetch((const void *)place_of(m, of[i].target, cand[i].bin),
 					   1);
-		if (i < AHEAD || !is_located(c, &of[i - AHEAD]))
+		if (i < AHEAD || !kh_class_is_located(c, &of[i - AHEAD]))
 			continue;
 		const size_t now = i - AHEAD;
 		_Atomic uint32_t *mask = place_of(m, of[now].target, cand[now].bin);

@@ -34,6 +34,12 @@ typedef struct kh_class_of {
 	uint32_t target;        /* of a class that is located: where the best window lies */
 } kh_class_of;
 
+/* Has the class of a fragment a place in a genome? */
+static inline bool kh_class_is_located(const kh_classes *c, const kh_class_of *of)
+{
+	return of->index != KH_NO_CLASS && c->at[of->index].located;
+}
+
 /* Counts n fragments; of[i] becomes the class of fragment i. Many at a time are faster: while the
  * memory for one is fetched, others are worked on. */
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,

@@ -360,17 +360,26 @@ static bool is_clear(const kh_work *w, uint32_t i, uint64_t found)
 	       c->sole * KH_COVER_ONE / c->n >= LEAD;
 }
 
-/* Before the text is asked, and after it. */
-static int look_at_some(void *arg, unsigned id, kh_err *err)
+/* Which species are clear: their text is not asked. */
+static int clear_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
 	const uint32_t end = (uint32_t)kh_work_from(w, w->m->n, id + 1);
 
 	(void)err;
 	for (uint32_t i = (uint32_t)kh_work_from(w, w->m->n, id); i < end; i++)
-		if (!w->probe)
-			w->m->at[i].cover.clear = is_clear(w, i, w->found[i]);
-		else if (w->m->at[i].cover.n > 0)
+		w->m->at[i].cover.clear = is_clear(w, i, w->found[i]);
+	return KH_OK;
+}
+
+static int describe_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const uint32_t end = (uint32_t)kh_work_from(w, w->m->n, id + 1);
+
+	(void)err;
+	for (uint32_t i = (uint32_t)kh_work_from(w, w->m->n, id); i < end; i++)
+		if (w->m->at[i].cover.n > 0)
 			describe(w, i, w->found[i], w->found_genes[i]);
 	return KH_OK;
 }
@@ -383,11 +392,11 @@ int kh_cover_make(kh_work *w, kh_err *err)
 	w->found_genes = kh_array(w->m->n, sizeof *w->found_genes, err);
 	rc = w->found && w->found_genes ? search(w, w->found, w->found_genes, err) : KH_ENOMEM;
 	if (!rc)
-		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, look_at_some, err);
+		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, clear_some, err);
 	if (!rc)
 		rc = kh_probe_make(w, err);
 	if (!rc)
-		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, look_at_some, err);
+		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, describe_some, err);
 	return rc;
 }
 
