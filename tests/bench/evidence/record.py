@@ -23,7 +23,7 @@ def version(program):
     name = pathlib.Path(program).stem
     for word in ("--version", "-v", "info"):
         said = subprocess.run([program, word], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-        found = re.search(rf"(?im)(?:\bv|version:? +|{name}(?:[.]py)? |^)([0-9]+[.][0-9.]*[0-9]|[0-9a-f]{{7}})", said.stdout + said.stderr)
+        found = re.search(rf"(?im)(?:\bv|version:? +|{name}(?:[.]py)?[ -]|^)([0-9]+[.][0-9.]*[0-9]|[0-9a-f]{{7}})", said.stdout + said.stderr)
         if found:
             return f"{name} {found[1]}"
     sys.exit(f"{name} does not say its version")
