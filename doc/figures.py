@@ -304,7 +304,7 @@ def worlds_table():
 
 def sensitivity_table():
     indexes = {}
-    for r in rows("sensitivity.csv"):
+    for r in rows("sensitivity.csv") + rows("sensitivity_large.csv"):
         indexes.setdefault(r["index"], []).append(r)
     sets = [r["set"] for r in next(iter(indexes.values()))]
     out = ["| index | k, s | bytes a base | " + " | ".join(sets) + " |", "| --- " * (3 + len(sets)) + "|"]
@@ -364,8 +364,38 @@ def sisters_table():
 
 def foreign_table():
     lines = [[{"0": "first", "1": "second"}[r["half"]], r["program"], r["pairs"], f"{short(r['P'])} {short(r['R'])} {short(r['F1'])}",
-              r["absent"]] for r in rows("foreign.csv") if r["half"]]
+              r["absent"]] for r in rows("foreign.csv") if r["half"] == "1" or r["half"] and ", " not in r["program"]]
     return lines_of("half | calls | pairs | P R F1 | absent", lines)
+
+
+def strains_table():
+    lines = [[r["strains"], f"{float(r['bytes_a_base']):.3f}", r["reads"], short(r["ceiling"]), f"{float(r['called']):.4f}".lstrip("0"),
+              f"{short(r['precision'])} ({short(r['low'])} to {short(r['high'])})",
+              f"{12 * float(r['in_report']):.0f}, {3 * float(r['false']):.0f}"] for r in rows("strains.csv") if float(r["errors"])]
+    return lines_of("strains | bytes a base | reads | fits one | called a strain | right (95 %) | reports", lines)
+
+
+def pass_table():
+    """What the sample pass changes, of several files: by the first pass, and with it."""
+    found = [{r["set"]: r for r in rows(name + ".csv") if r["rank"] == "species"} for name in ("accuracy", "accuracy_pass")]
+    lines = [[f"{label}: F1", "`accuracy`"] + [short(of[key]["kh_F1"]) for of in found] for label, key in (
+        ("*S. pneumoniae* isolate, real pairs", "labelled/spneumoniae_illumina"), ("nanopore mock community, real", "labelled/zymo_ont"),
+        ("strains left out, single reads", "strain 1x100"), ("strains, species, genera left out: reads of all genomes", "all communities"))]
+    foreign = {(r["half"], r["program"]): short(r["F1"]) for r in rows("foreign.csv") if r["half"]}
+    lines.append(["real strains that are none of the references: F1 of two halves", "`foreign`"] +
+                 [", ".join(foreign[half, program] for half in "01") for program in ("first pass", "--sample-pass")])
+    for label, kind, most in (("even strains of 90 to 97 %", "strain", 97), ("uneven strains of 90 to 97 %", "uneven", 97)):
+        of = [r for r in rows("sisters.csv") if r["kind"] == kind and int(r["identity"]) <= most]
+        lines.append([label + " that are kept", "`sisters`", str(sum(int(r["species"]) for r in of)), str(sum(int(r["kept"]) for r in of))])
+    of = [r for r in rows("sisters.csv") if r["kind"] == "sister" and int(r["identity"]) <= 95]
+    lines.append(["reads of absent sisters, 90 to 95 %, called", "`sisters`"] +
+                 [short(sum(float(r[x]) for r in of) / len(of)) for x in ("called", "pass_called")])
+    worlds = {(r["world"], r["program"]): r for r in rows("worlds.csv")}
+    for label, world, figures in (("much is missing: P, R", "mean", ("P", "R")), ("nothing has a reference: species calls", "validation-8 2x150", ("absent",))):
+        cells = [", ".join(short(r[x]) if x != "absent" else r[x] for x in figures)
+                 for r in (worlds[world, "first pass"], worlds[world, "--sample-pass"])]
+        lines.append([label, "`worlds`"] + cells)
+    return lines_of("set | script | first pass | `--sample-pass`", lines)
 
 
 def detection_table():
@@ -440,8 +470,25 @@ def cost_table():
     return "\n".join(out) + "\n"
 
 
-TABLES = {"speed.md": {"cost": cost_table},
+def cost_pass_table():
+    lines = [[f"{int(r['pairs']):,}", f"{r['report_million']}, {r['pass_million']}", f"{float(r['ratio']):.2f}"] for r in rows("cost_pass.csv")]
+    return lines_of("pairs | million instructions without, with | ratio", lines)
+
+
+def sizes_table():
+    """How large databases are whose other figures are in other tables."""
+    small = next(r for r in rows("size.csv") if (r["reads"], r["part"], r["tool"]) == ("present", "1/1", "kmerhash"))
+    mbp = float(next(r["size"] for r in rows("cost.csv") if r["what"] == "build refset").split()[0])
+    large, many = rows("sensitivity_large.csv")[0], rows("strains.csv")[-1]
+    return lines_of("references | bytes a base", [[f"31 genomes, {mbp:.0f} Mbp", f"{int(small['limit']) / 1e6 / mbp:.2f}"],
+                                                  ["4000 simulated genomes of as many species, 8 Gbp", large["bytes_a_base"]],
+                                                  [f"{4 * int(many['strains'])} simulated genomes of four species, 54 Mbp", f"{float(many['bytes_a_base']):.3f}"]])
+
+
+TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table},
+          "guide.md": {"size": sizes_table},
           "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
+                          "accuracy_pass pass": pass_table, "strains": strains_table,
                           "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
                           "profiles": profiles_table, "detection": detection_table, "size": size_table,
                           "close": close_table, "sisters": sisters_table, "contigs": contigs_table, "communities": communities_table, "translated": translated_table,
