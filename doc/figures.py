@@ -3,7 +3,7 @@
 
     figures.py --write    draws doc/*.svg and puts the tables into doc/*.md
     figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
-    figures.py --readme FOLDER    prints the cells of README's tables, from the CSV files in FOLDER
+    figures.py --readme FOLDER    prints the figures of README's tables and text, from the CSV files in FOLDER
 
 The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu_pass.sh and gpu/rates measured.  Nothing but
 Python's library is needed.
@@ -108,8 +108,27 @@ def cost_cells(folder):
                     yield label, {"kraken2": "Kraken 2"}.get(column, column), shown, "cost", r
 
 
+def text_cells(folder):
+    """What README's text has of other files, in its words."""
+    for words, name, tool in (("MetaCache calls {} rightly", "accuracy_metacache", "k2"), ("Kraken 2 {}", "accuracy", "k2"),
+                              ("kmerhash {}", "accuracy", "kh")):
+        for r in rows(name + ".csv", folder):
+            if (r["set"], r["rank"]) == ("labelled/zymo_ont", "species") and r[tool + "_R"] != "-":
+                yield "500 nanopore reads", "", words.format(round(int(r["reads"]) * float(r[tool + "_R"]))), name, r
+    uneven = [r for r in rows("sisters.csv", folder) if r["kind"] == "uneven"]
+    for words, of in (("at most {} of {}", [r for r in uneven if int(r["identity"]) >= 92]),
+                      ("{} of {}", [r for r in uneven if int(r["identity"]) < 92])):
+        for r in sorted(of, key=lambda r: int(r["kept"]))[:1]:
+            yield "uneven strains lost", "", words.format(int(r["species"]) - int(r["kept"]), r["species"]), "sisters", r
+    foreign = {(r["half"], r["program"]): r for r in rows("foreign.csv", folder)}
+    for half in "01" if foreign else "":
+        first, last = (foreign[half, program] for program in ("first pass", "--sample-pass"))
+        yield "real strains", "", f"({short(first['F1'])} to {short(last['F1'])})", "foreign", last
+
+
 def readme_rows(folder):
-    for table, cells in (("found", found_cells(folder)), ("wrong", wrong_cells(folder)), ("cost", cost_cells(folder))):
+    for table, cells in (("found", found_cells(folder)), ("wrong", wrong_cells(folder)), ("cost", cost_cells(folder)),
+                         ("text", text_cells(folder))):
         for row, column, shown, name, r in cells:
             yield [table, row, column, shown, name + ".csv"] + [r[x] for x in ("commit", "versions", "command")]
 
@@ -137,8 +156,9 @@ def gpu_table():
 
 
 def unknown_figures():
-    """Cells of README's tables with figures that readme.csv and speed.csv do not have in that row."""
-    have = {}
+    """Cells of README's tables with figures that readme.csv and speed.csv do not have in that row, and words that README lacks."""
+    have, text = {}, " ".join((DOC.parent / "README.md").read_text().split())
+    yield from (r["shown"] for r in rows("readme.csv") if r["table"] == "text" and r["shown"] not in text)
     for r in rows("readme.csv") + rows("speed.csv"):
         have.setdefault(r.get("row", r.get("what")), set()).add(r["shown"])
     for line in (DOC.parent / "README.md").read_text().splitlines():
@@ -526,7 +546,7 @@ def main(mode):
             sys.exit(f"{path.name} is not what make figures makes")
     unknown = list(unknown_figures())
     if unknown:
-        sys.exit("README.md has figures that readme.csv and speed.csv do not have:\n" + "\n".join(unknown))
+        sys.exit("README.md has other figures than readme.csv and speed.csv:\n" + "\n".join(unknown))
 
 
 if __name__ == "__main__":
