@@ -579,7 +579,8 @@ class Sample:
     """What is said of the fragments of a sample together"""
 
     def __init__(self, db, section):
-        self.s, self.tree, self.family = section, Tree(db.taxa), {g[1] for g in section.genera} - {0}
+        self.s, self.tree = section, Tree(db.taxa)
+        self.family = collections.Counter(g[1] for g in section.genera if g[1])
         self.weak, self.firm, self.calls = (collections.Counter() for _ in range(3))
         self.alike = collections.defaultdict(lambda: [0, 0])
         self.at, width = collections.defaultdict(list), collections.Counter()
@@ -626,13 +627,19 @@ class Sample:
         self.dropped = {taxon for taxon, n in self.calls.items()
                         if n < 10 and taxon not in self.agreed and not there & set(below(taxon))}
 
+    def called_from(self, family):
+        """the least grade that is called the family if the sample agrees on it"""
+        weakly = 100 * self.firm[family] >= 82 * self.weak[family]
+        return 1 if self.family[family] > 1 and weakly else 2
+
     def end(self, said):
         place, of_genus, of_family = said
         now = self.call(said)
         if 0 < of_genus < 3 and self.s.genera[place][0] in self.agreed:
             return called(self.tree, self.s.genera[place][3])
-        if now is None and of_family == 2 and self.s.genera[place][1] in self.agreed:
-            return self.s.genera[place][1]
+        family = self.s.genera[place][1] if of_family else None
+        if now is None and family in self.agreed and of_family >= self.called_from(family):
+            return family
         return None if now in self.dropped else now
 
 
@@ -674,8 +681,9 @@ def compare_sample(path, first, final, profile, files):
     for taxon in sample.agreed:
         n = sample.weak[taxon]
         if taxon in sample.family:
-            genera = sum(sample.weak[x] for x in below(taxon)[1:] if x in sample.agreed - sample.family)
-            n = sample.firm[taxon] - genera if sample.firm[taxon] >= 2 * genera else 0
+            genera = sum(sample.weak[x] for x in below(taxon)[1:] if x in sample.agreed - set(sample.family))
+            n = sample.weak[taxon] if sample.called_from(taxon) == 1 else sample.firm[taxon]
+            n = n - genera if n >= 2 * genera else 0
         if n and 8 * n >= known[taxon]:
             codons, same = sample.alike[taxon]
             near = sorted((-len(sample.at[x]), x) for x in below(taxon) if x in sample.at)[:2]

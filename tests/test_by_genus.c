@@ -5,7 +5,7 @@
 #include "made_tree.h"
 #include "run/by_genus.h"
 
-enum { THREADS = 2, GENUS = 1, SPECIES = 2, STRAIN = 3, OTHER_GENUS = 6 };
+enum { THREADS = 2, GENUS = 1, SPECIES = 2, STRAIN = 3, OTHER_GENUS = 6, FAMILY = 6 };
 
 static kh_by_genus opened(kh_db *db)
 {
@@ -196,6 +196,66 @@ static void test_agree(void **state)
 		check_sample(&samples[i]);
 }
 
+/* So many fragments are firmly of a family, and so many weakly, of which so many genera have seeds:
+ * so many are called. */
+static void check_family(uint32_t firm, uint32_t weak, uint32_t n, uint64_t called)
+{
+	static const kh_translated_genus of[] = {
+		{ FAMILY + 1, { .family = FAMILY }, 55, FAMILY + 1 },
+		{ FAMILY + 3, { .family = FAMILY }, 55, FAMILY + 3 },
+	};
+	const kh_translated_head head = { .genera = n };
+	kh_translated_part part = { 0, 6400, 0, FAMILY + 1 };
+	const kh_db db = { .tax = tree, .translated = { .head = &head, .genus = of, .part = &part,
+							.parts = 1 } };
+	const kh_model m = { .changes = true };
+	const uint32_t all = firm + weak;
+	const kh_job job = { .n = all };
+	uint64_t direct[N_TAXA] = { 0 }, sum[N_TAXA] = { 0 };
+	kh_tally tally = { .n = N_TAXA, .direct = sum, .unclassified = all };
+	kh_moves moves = { .tally = &tally, .direct = direct };
+	kh_call call[64];
+	kh_likeness like[64];
+	kh_class_of class[64];
+	kh_by_genus g;
+	kh_unknown u;
+	kh_err err;
+
+	for (uint32_t i = 0; i < all; i++) {
+		const uint32_t grade = i < firm ? KH_GRADE_FIRM : KH_GRADE_WEAK;
+
+		call[i] = (kh_call) { .taxon = KH_NO_TAXON };
+		class[i] = (kh_class_of) { KH_NO_CLASS, 0 };
+		like[i] = (kh_likeness) { .at = 6400 * i / all,
+					  .part = i < firm ? 0 : KH_NO_PART_LIKE,
+					  .said = kh_graded(0, KH_GRADE_NONE, grade) };
+	}
+	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
+	assert_int_equal(kh_by_genus_add(&g, 1, &(kh_task) { .job = &job, .call = call,
+							     .like = like }, class, &err), 0);
+	kh_by_genus_agree(&g);
+	kh_by_genus_judge(&g, &m, none, NULL, &moves);
+	assert_int_equal(moves.changed, called);
+	assert_int_equal(sum[FAMILY], called);
+	for (uint32_t i = 0; i < all; i++) {
+		kh_by_genus_end(&g, like[i].said, &call[i]);
+		assert_int_equal(call[i].taxon, i < called ? FAMILY : KH_NO_TAXON);
+	}
+	assert_int_equal(kh_by_genus_unknown(&g, FAMILY, 0, &u), called > 0);
+	if (called > 0)
+		assert_int_equal(u.fragments, called);
+	kh_by_genus_clear(&g);
+}
+
+static void test_family(void **state)
+{
+	(void)state;
+	check_family(41, 9, 2, 50);
+	check_family(41, 10, 2, 41);    /* 80 of 100 are firm */
+	check_family(41, 9, 1, 41);     /* no other genus */
+	check_family(41, 18, 2, 0);     /* 69 of 100 */
+}
+
 static void test_no_section(void **state)
 {
 	uint64_t direct[N_TAXA] = { [GENUS] = 4 };
@@ -222,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_which),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_agree),
+		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_no_section),
 	};
 

@@ -18,8 +18,12 @@ static void set_up(kh_by_genus *g)
 			g->of[t->part[i].species].width += t->part[i].end - t->part[i].begin;
 	for (uint32_t i = 0; i < g->db->tax->n; i++)
 		g->of[i].width = g->of[i].width / KH_GENOME_WINDOWS + 1;
-	for (uint32_t i = 0; i < t->head->genera && text; i++)
-		g->of[t->genus[i].family].family = t->genus[i].family > 0;
+	for (uint32_t i = 0; i < t->head->genera && text; i++) {
+		kh_by_genus_sum *family = &g->of[t->genus[i].family];
+
+		family->kin = family->family;
+		family->family = t->genus[i].family > 0;
+	}
 }
 
 int kh_by_genus_init(kh_by_genus *g, const kh_db *db, unsigned threads, kh_err *err)
@@ -137,9 +141,8 @@ static _Atomic uint64_t *waits(const kh_by_genus *g, uint32_t x)
 	if (!kh_is_graded(x))
 		return NULL;
 	if (s.of_genus)
-		return &g->of[s.genus].waiting[s.of_family > KH_GRADE_WEAK
-						       ? s.of_family - KH_GRADE_WEAK : 0];
-	return s.of_family == KH_GRADE_FIRM ? &g->of[s.family].waiting[1] : NULL;
+		return &g->of[s.genus].waiting[s.of_family];
+	return s.of_family < KH_GRADE_CALLED ? &g->of[s.family].waiting[s.of_family] : NULL;
 }
 
 int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_class_of *of,
@@ -193,6 +196,14 @@ static bool agrees(const kh_by_genus *g, uint32_t taxon)
 	       is_spread(g, taxon);
 }
 
+/* The grade from which on fragments are a family's, if the sample agrees on that: also the weak
+ * ones, where few are no more than that, and other genera say what that is worth. */
+static uint32_t least_grade(const kh_by_genus_sum *s)
+{
+	return s->kin && 100 * s->firm >= KH_AGREE_WEAKLY * s->weak ? KH_GRADE_WEAK
+								    : KH_GRADE_FIRM;
+}
+
 static bool has_species(const kh_by_genus *g, const kh_model *m, uint32_t genus)
 {
 	const kh_tree tree = kh_taxonomy_tree(g->db->tax);
@@ -220,8 +231,8 @@ static uint32_t call_of(const kh_by_genus *g, const struct said *s, uint32_t now
 	if (s->of_genus && s->of_genus < KH_GRADE_CALLED && s->call != KH_NO_TAXON &&
 	    g->agrees[s->genus])
 		return s->call;
-	if (now == KH_NO_TAXON && s->of_family == KH_GRADE_FIRM && s->family != KH_NO_TAXON &&
-	    g->agrees[s->family])
+	if (now == KH_NO_TAXON && s->family != KH_NO_TAXON && g->agrees[s->family] &&
+	    s->of_family >= least_grade(&g->of[s->family]))
 		return s->family;
 	return now;
 }
@@ -229,12 +240,10 @@ static uint32_t call_of(const kh_by_genus *g, const struct said *s, uint32_t now
 /* Moves the fragments of a genus that wait, or of a family that are of no genus. */
 static void move_waiting(kh_by_genus *g, kh_moves *moves, uint32_t taxon, struct said s)
 {
-	static const uint32_t grade[3] = { KH_GRADE_NONE, KH_GRADE_FIRM, KH_GRADE_CALLED };
+	for (uint32_t i = KH_GRADE_NONE; i <= KH_GRADE_CALLED; i++) {
+		const uint32_t now = i == KH_GRADE_CALLED ? s.family : KH_NO_TAXON;
 
-	for (int i = 0; i < 3; i++) {
-		const uint32_t now = i == 2 ? s.family : KH_NO_TAXON;
-
-		s.of_family = grade[i];
+		s.of_family = i;
 		move(g, moves, now, call_of(g, &s, now), g->of[taxon].waiting[i]);
 	}
 }
@@ -351,7 +360,7 @@ bool kh_by_genus_unknown(const kh_by_genus *g, uint32_t taxon, double known, kh_
 		return false;
 	s = &g->of[taxon];
 	genera = s->family ? of_genera(g, taxon) : 0;
-	n = s->family ? s->firm : s->weak;
+	n = s->family && least_grade(s) == KH_GRADE_FIRM ? s->firm : s->weak;
 	if (n < 2 * genera || 8 * (double)(n - genera) < known)
 		return false;
 	*u = (kh_unknown) { .fragments = n - genera, .codons = s->codons, .same = s->same };

@@ -8,7 +8,7 @@
  * own score was not enough are called that as well.  For example, of the pairs of a made-up new
  * species 75 are like its genus, and 71 firmly so: the sample agrees.  Of those of a new genus 83
  * are like one of the others, and 29 firmly so: it does not; but 483 are like the family, and 397
- * firmly.
+ * firmly, so that those which are weakly of the family are taken for its, too.
  *
  * Calls of which there are few, in a genus that the sample does not agree on, of which no species
  * is there, are taken for reads of another genus.
@@ -27,7 +27,8 @@ enum {
 	KH_BY_GENUS_LEAST = 10,         /* calls, if no species of the genus is there */
 	KH_AGREE_LEAST = 20,            /* firm fragments on which a sample may agree, */
 	KH_AGREE_GENUS = 60,            /* and so many of 100 that are at least weak: of a genus, */
-	KH_AGREE_FAMILY = 70,           /*   of a family; */
+	KH_AGREE_FAMILY = 70,           /*   of a family, */
+	KH_AGREE_WEAKLY = 82,           /*   of one whose weak fragments are called, too; */
 	KH_AGREE_SPREAD = 50,           /* and of 100 windows in which so many would lie */
 	KH_GENOME_WINDOWS = 64          /* of what the database has of a species */
 };
@@ -37,14 +38,13 @@ typedef struct kh_by_genus_sum {
 	_Atomic uint64_t calls;         /* fragments that translated seeds have called it */
 	/* of a genus or a family: fragments of these grades, or above */
 	_Atomic uint64_t weak, firm;
-	/* Of these, fragments that are called less than it; of a genus: those that are not firmly
-	 * of its family, those that are, and those that are called the family.  Of a family: those
-	 * that are not even weakly of a genus, as number 1 alone. */
-	_Atomic uint64_t waiting[3];
-	_Atomic uint64_t codons, same;  /* of the fragments that are at least weak: kh_likeness */
+	/* Of these, fragments that are called less than it, by the grade of their family.  Of a
+	 * family: those that are not even weakly of a genus. */
+	_Atomic uint64_t waiting[4];
+	_Atomic uint64_t codons, same;  /* of those that are weak, of a family firm: kh_likeness */
 	_Atomic uint64_t votes, windows; /* of a species: fragments that lie there, and in which */
 	uint64_t width;                 /* of a window of a species: bases */
-	bool family;                    /* of a genus that has seeds */
+	bool family, kin;               /* of a genus that has seeds; of two or more */
 } kh_by_genus_sum;
 
 /* Fragments of a worker whose classes may yet get a call: the class, and what is said, in the lower
