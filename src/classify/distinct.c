@@ -76,19 +76,17 @@ uint64_t kh_distinct_count(const kh_distinct *s, uint32_t taxon)
 {
 	const double m = KH_HLL_SIZE, alpha = 0.7213 / (1 + 1.079 / m);
 	const uint8_t *reg = s->reg[taxon];
-	double power[KH_HLL_MOST + 1], sum = 0, estimate;
-	int zeros = 0;
+	uint64_t sum = 0, zeros = 0;            /* sum: of 2^-register, in 2^-51 */
+	double estimate;
 
 	if (!reg)
 		return 0;
-	for (int i = 0; i <= KH_HLL_MOST; i++)
-		power[i] = ldexp(1, -i);
 	for (int i = 0; i < KH_HLL_SIZE; i++) {
-		sum += power[reg[i]];
+		sum += UINT64_C(1) << 51 >> reg[i];
 		zeros += reg[i] == 0;
 	}
-	estimate = alpha * m * m / sum;
+	estimate = alpha * m * m / ldexp((double)sum, -51);
 	if (estimate <= 2.5 * m && zeros > 0)
-		estimate = m * log(m / zeros);          /* linear counting */
+		estimate = m * log(m / (double)zeros);  /* linear counting */
 	return (uint64_t)(estimate + 0.5);
 }
