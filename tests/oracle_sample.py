@@ -434,7 +434,7 @@ class Sample:
                 long[self.tree.species[call]] += many
         for s, fit in self.fits.items():
             share = self.told[s] = self.asked[s][1]
-            self.own_long[s] = self.own_of(fit.long, long[s], share)
+            fit.own_long = self.own_long[s] = self.own_of(fit.long, long[s], share)
             self.costs[s] = self.costs_of(share or 32768), self.costs_of(27307 if share else 32768)
             if 2 * fit.long > fit.n and fit.long >= 1280 and self.own_long[s] < 10923:
                 self.refuted.add(s)
@@ -687,20 +687,28 @@ class Sample:
         self.called = called
         return {s: {cell: x for cell, x in c.items() if x} for s, c in cells.items()}
 
+    def settle(self):
+        """Up to six rounds, until what each species has of its own changes by no more than a fragment or 1/256"""
+        for i in range(6):
+            before = {s: f.own for s, f in self.fits.items()}
+            self.cells = self.share_out(not before)
+            self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
+            for s, share in self.own_long.items():
+                self.fits[s].own_long = share
+            if before and all(abs(f.own - before[s]) <= max(256, f.own >> 8) for s, f in self.fits.items()):
+                break
+
     def fit(self):
+        self.fits = {}
         self.set_lengths()
         self.cells = None
         self.shapes = Shapes(self.db, self.many)
         self.count_lone()
-        for i in range(12):
-            if i == 6:
-                self.ask_all()
-                self.find_cover()
-                self.tell()
-            self.cells = self.share_out(i == 0)
-            self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
-            for s, share in self.own_long.items():
-                self.fits[s].own_long = share
+        self.settle()
+        self.ask_all()
+        self.find_cover()
+        self.tell()
+        self.settle()
         self.judge_long()
         for s, f in self.fits.items():
             self.rescue(s, f)

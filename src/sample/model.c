@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 6,             /* before some are refuted, and after it */
+	ROUNDS = 6,             /* at most, before some are refuted, and after it */
 	LONG_IS = 8,            /* a long fragment says as much as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
@@ -247,6 +247,14 @@ static void take_shares(kh_work *w, uint32_t i)
 	}
 }
 
+/* Has what is its own changed by more than a fragment, and more than 1 in 256? */
+static bool has_moved(uint64_t before, uint64_t now)
+{
+	const uint64_t by = before > now ? before - now : now - before;
+
+	return by > 256 && by > now >> 8;
+}
+
 /* Some fits take many times as long as others, so each thread takes the next species when it is
  * ready.  A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
@@ -256,12 +264,15 @@ static int fit_some(void *arg, unsigned id, kh_err *err)
 	(void)id;
 	(void)err;
 	for (uint32_t i; (i = atomic_fetch_add(&w->next, 1)) < w->m->n;) {
+		const uint64_t own = kh_presence_own(&w->m->at[i]);
+
 		take_shares(w, i);
 		if (w->fitted && memcmp(w->many[i], w->before[i], sizeof w->many[i]) == 0)
 			continue;
 		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
 		memcpy(w->before[i], w->many[i], sizeof w->many[i]);
-		atomic_fetch_add(&w->n_fits, 1);
+		if (!w->fitted || has_moved(own, kh_presence_own(&w->m->at[i])))
+			atomic_fetch_add(&w->n_moved, 1);
 	}
 	return KH_OK;
 }
@@ -271,19 +282,19 @@ static int fit_all(kh_work *w, kh_err *err)
 	int rc;
 
 	atomic_store(&w->next, 0);
-	atomic_store(&w->n_fits, 0);
+	atomic_store(&w->n_moved, 0);
 	rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
 	w->fitted = true;
 	return rc;
 }
 
-/* Shares and fits in turn.  If no species was to be fitted, the next round would change nothing. */
+/* Shares and fits in turn, until no species moves any more. */
 static int settle(kh_work *w, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (int round = 0; round < ROUNDS && !rc; round++)
-		if ((rc = kh_ties_divide(w, err)) || (rc = fit_all(w, err)) || w->n_fits == 0)
+		if ((rc = kh_ties_divide(w, err)) || (rc = fit_all(w, err)) || w->n_moved == 0)
 			break;
 	return rc;
 }

@@ -4,10 +4,10 @@
  *
  * For each species the fragments that name it are a mixture of its own and of others'
  * (fit.h).  Fragments that name several species are shared among these by how many of their own
- * they have a base of genome; so fits and shares are worked out in turn, in twelve rounds.  Half
- * way, those whose fragments do not lie all over the genome are refuted (cover.c); in the end, what
- * is an echo of an abundant relative, or lies in few places; and for each class of fragments the
- * chance that it is its best species' own decides the call.  All in integers.
+ * they have a base of genome; so fits and shares are worked out in turn, in up to twelve rounds.
+ * Half way, those whose fragments do not lie all over the genome are refuted (cover.c); in the end,
+ * what is an echo of an abundant relative, or lies in few places; and for each class of fragments
+ * the chance that it is its best species' own decides the call.  All in integers.
  *
  * Example (tests/bench/profiles --made): a sample of 3000 pairs of E. coli, of whose genus the
  * database has nothing.  The first pass calls 282 of them S. enterica and 170 S. bongori, as these

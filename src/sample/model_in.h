@@ -64,6 +64,7 @@ typedef struct kh_tallies {
 	uint64_t *at;                   /* `copies` times n */
 	size_t n;
 	unsigned copies;
+	bool shared;                    /* several threads have one copy */
 } kh_tallies;
 int kh_tallies_init(kh_tallies *s, size_t n, unsigned threads, kh_err *err);
 static inline uint64_t *kh_tallies_of(const kh_tallies *s, unsigned thread)
@@ -94,7 +95,7 @@ typedef struct kh_work {
 	kh_probe *probe;                /* by species; NULL: the text has not been asked yet */
 	uint64_t *found, *found_genes;  /* by species: its blocks with any fragment (cover.c) */
 	unsigned threads;               /* threads that work on it now */
-	_Atomic uint32_t n_fits;        /* of the last round, as w->many has changed */
+	_Atomic uint32_t n_moved;       /* species that moved in the last round */
 	struct {
 		uint32_t *v, n;
 	} due;                          /* species that the text is asked about */
@@ -123,10 +124,22 @@ static inline void kh_add(uint64_t *sum, uint64_t many)
 	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
 }
 
+/* Adds to a sum of kh_tallies_of.  An atomic addition takes several times as long as a plain one,
+ * even if no other thread comes near. */
+static inline void kh_tallies_add(const kh_tallies *s, uint64_t *sum, uint64_t many)
+{
+	if (s->shared)
+		kh_add(sum, many);
+	else
+		*sum += many;
+}
+
 /* Adds fragments with a call, by taxon, then without one. */
 static inline void kh_add_call(const kh_tallies *s, unsigned thread, uint32_t call, uint64_t many)
 {
-	kh_add(kh_tallies_of(s, thread) + (call == KH_NO_TAXON ? s->n - 1 : call), many);
+	const size_t at = call == KH_NO_TAXON ? s->n - 1 : call;
+
+	kh_tallies_add(s, kh_tallies_of(s, thread) + at, many);
 }
 /* The sums of all threads, to be freed. */
 uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err);

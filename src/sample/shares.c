@@ -60,6 +60,7 @@ static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 {
 	const bool is_long = t->cell / KH_SHARES == KH_LONG;
 	const kh_named *named = &w->ties.named[t->from];
+	uint64_t *of_cell = shared + w->cell.slot[t->cell];
 	uint64_t log[KH_CANDIDATES], most = 0, sum = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -76,7 +77,7 @@ static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 			continue;
 		const uint64_t many = t->many * ((log[i] << 16) / sum) >> 8;
 
-		kh_add(&shared[(size_t)named[i].at * w->cell.n + w->cell.slot[t->cell]], many);
+		kh_tallies_add(&w->shared, &of_cell[(size_t)named[i].at * w->cell.n], many);
 		if (is_long && named[i].called)
 			kh_add(&w->called[named[i].at], many);
 	}

@@ -20,7 +20,8 @@ int kh_tallies_init(kh_tallies *s, size_t n, unsigned threads, kh_err *err)
 	const size_t most = n * sizeof *s->at < LARGE_SUMS ? LARGE_SUMS / (n * sizeof *s->at) : 1;
 
 	s->n = n;
-	s->copies = most < threads ? (unsigned)most : threads;
+	s->shared = most < threads;
+	s->copies = s->shared ? (unsigned)most : threads;
 	s->at = kh_array(n, s->copies * sizeof *s->at, err);
 	return s->at ? KH_OK : KH_ENOMEM;
 }
