@@ -61,7 +61,7 @@ class Rule:
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     SPECIES, GENUS = 25, 44
-    KMER, STEP, OFF, NEARBY = 12, 5, 64, 6
+    KMER, STEP, OFF, NEARBY, CHANCE = 12, 5, 64, 6, 3
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
     TO_ONE, WRONG, EDGE = 4, 4, 16
@@ -488,7 +488,7 @@ class Classifier:
             others = {s: claims[s][0] for s in claims if claims[s][1] is not where and claims[s][0][0] >= best[0] - self.rule.NEARBY}
             self.second = self.second_of(others, lambda s: self.hits(mates, claims[s][1], places))
         near = {s: what[0] for s, (what, _) in claims.items() if what[0] >= best[0] - slack}
-        near = {} if crowd else near
+        near = {} if crowd or self.is_like_chance(near, best[0], where) else near
         (_, _, lies, *_), target, *_ = where[min(where)]
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
@@ -503,6 +503,11 @@ class Classifier:
                 taxon = self.strain(mates, min(species), where, places, left, asked)
             return (taxon, *about)
         return (self.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
+
+    def is_like_chance(self, near, score, where):
+        """are these species several, though no mate fits much better than by a seed alone?"""
+        several = sum(x >= score - self.rule.NEARBY for x in near.values()) > self.rule.CHANCE
+        return several and all(fit[0] < self.db.k + self.rule.NEARBY for *_, fit in where.values())
 
     # --- strains ---
     def strain(self, mates, species, where, places, left, asked, part=False):

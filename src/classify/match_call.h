@@ -69,16 +69,33 @@ static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t 
 	return n;
 }
 
-/* The candidates of a fragment that is one segment, of whose claims `best` is the best one, in bin
- * `bin`: species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
- * than KH_CANDIDATES. */
-static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
-						const kh_claim *best, uint32_t bin)
+/* Has this claim, the best one, so little beyond a seed in each mate that places to which a seed
+ * leads by chance are no more than KH_MATCH_REACH mismatches behind? */
+static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *places,
+					  const kh_claim *best)
+{
+	bool is = true;
+
+	for (int i = 0; i < 2; i++)
+		is = is && (!(best->mates & 1u << i) || places[best->place[i]].fit.score <
+				    db->sampling.k + (uint32_t)KH_MATCH_NEARBY);
+	return is;
+}
+
+/* The candidates of a fragment that is one segment, of whose claims `best` is the best one:
+ * species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
+ * than KH_CANDIDATES.  In billions of bases a random fragment has some seeds by chance, and is like
+ * no other one then: several species like that are none. */
+static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_spot *places,
+						const kh_claims *c, const kh_claim *best)
 {
 	kh_candidates to = kh_candidates_none();
 	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
 	int n = 0;
 
+	if (kh_claims_near(c, best->score, reach) > KH_MATCH_CHANCE &&
+	    kh_claim_is_like_chance(db, places, best))
+		return to;
 	while (reach > 0 && kh_claims_near(c, best->score, reach) > KH_CANDIDATES)
 		reach--;
 	KH_ROLLED
@@ -95,7 +112,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	KH_ROLLED
 	for (int i = 0; i < n; i++)
 		to.drop[i] = (uint8_t)kh_claim_behind(best->score, (int32_t)score[i]);
-	to.bin = bin;
+	to.bin = kh_place_bin(db, &places[best->place[best->mates & 1 ? 0 : 1]]);
 	return to;
 }
 
@@ -105,8 +122,7 @@ static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_spot
 {
 	if (db->candidates == KH_WANT_SECOND)
 		return kh_claims_second(db, c, best);
-	return kh_claims_candidates(
-		db, c, best, kh_place_bin(db, &places[best->place[best->mates & 1 ? 0 : 1]]));
+	return kh_claims_candidates(db, places, c, best);
 }
 
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
