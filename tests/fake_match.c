@@ -77,7 +77,7 @@ static kh_small_list look_up(const kh_small *x, const kh_small_job *j, uint32_t 
 	const kh_match_db *db = x->m.db;
 	const uint64_t key = kh_small_key(&j->s.mate[mate], x->pos[mate][seed], db->sampling.k);
 
-	return kh_small_bins(db, seed, key, to, cap);
+	return kh_small_bins(db, seed, key, NULL, to, cap);
 }
 
 static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
@@ -131,21 +131,66 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 	kh_gpu_give(q, &x, &j, i);
 }
 
+/* Copies the blocks that are wanted, by the order of their buckets. */
+static void fetch(const kh_gpu_fetch *f)
+{
+	const uint32_t n = *f->n < f->cap ? *f->n : f->cap;
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < KH_GPU_BUCKETS; i++) {
+		const uint32_t of = f->bucket[i];
+
+		f->bucket[i] = sum;
+		sum += of;
+	}
+	memset(f->order, 0xff, f->cap * sizeof *f->order);
+	for (uint32_t i = 0; i < n; i++)
+		if (f->from[i])
+			f->order[f->bucket[f->from[i] >> f->shift & (KH_GPU_BUCKETS - 1)] +
+				 f->rank[i]] = i;
+	for (uint32_t k = 0; k < sum; k++) {
+		const uint32_t i = f->order[k];
+
+		memcpy(f->to + (size_t)i * KH_GPU_BLOCK, (const void *)(uintptr_t)f->from[i],
+		       KH_GPU_BLOCK);
+	}
+}
+
+/* Compares fragments by some seeds, or by all. */
+static void shorts(const kh_gpu_query *q, bool all)
+{
+	const uint32_t n = all ? q->counts[KH_GPU_AGAIN] : q->n;
+
+	for (int text = 0; text < 2 && q->fetch.cap > 0; text++) {
+		memset(q->fetch.n, 0, KH_GPU_FETCH_COUNTS);
+		for (uint32_t at = 0; at < n; at++)
+			if (all || !kh_gpu_is_long(q, at))
+				(text ? kh_short_want_text : kh_short_want_lines)(
+					q, &q->text, all ? q->again[at] : at, all);
+		fetch(&q->fetch);
+	}
+	for (uint32_t at = 0; at < n; at++) {
+		const uint32_t i = all ? q->again[at] : at;
+		const bool has = all || !kh_gpu_is_long(q, i);
+		const kh_short_end end = kh_short_compare(q, &q->text, i, has, all, NULL);
+
+		if (!has && q->found)
+			kh_gpu_leave_to_host(q, i);
+		if (has && end == KH_SHORT_AGAIN)
+			q->again[q->counts[KH_GPU_AGAIN]++] = i;
+		if (has && end == KH_SHORT_LEFT)
+			q->rest[q->counts[KH_GPU_REST]++] = i;
+	}
+}
+
 static void compare_all(const kh_gpu_query *q)
 {
-	for (uint32_t i = 0; i < q->n; i++) {
-		if (kh_gpu_is_long(q, i)) {
-			if (q->found)
-				kh_gpu_leave_to_host(q, i);
-			continue;
-		}
-		kh_short_end end = kh_short_compare(q, &q->text, i, true, false, NULL);
-
-		if (end == KH_SHORT_AGAIN)
-			end = kh_short_compare(q, &q->text, i, true, true, NULL);
-		if (end != KH_SHORT_DONE)
-			compare(q, i);
-	}
+	if (q->n == 0)
+		return;
+	shorts(q, false);
+	shorts(q, true);
+	for (uint32_t i = 0; i < q->counts[KH_GPU_REST]; i++)
+		compare(q, q->rest[i]);
 }
 
 /* The calls of long fragments: of parts that are compared first, and of the others. */

@@ -30,7 +30,7 @@ static void test_batches(void **state)
 
 	(void)state;
 	fake_reset(UINT64_C(1) << 20);
-	ok(kh_batches_open(&b, err));
+	ok(kh_batches_open(&b, 0, 0, err));
 	make_tasks(task, counts, results);
 	fake.busy = true;
 	for (uint32_t i = 0; i < TASKS; i++) {
@@ -69,7 +69,7 @@ static void test_failing_batches(void **state)
 		int failed = 0;
 
 		fake_reset(UINT64_C(1) << 20);
-		ok(kh_batches_open(&b, err));
+		ok(kh_batches_open(&b, 0, 0, err));
 		make_tasks(task, counts, results);
 		fake.busy = true;
 		fake.fails_at = n > 0 ? fake_calls() + n : 0;

@@ -10,17 +10,56 @@ struct batch {
 	cudaStream_t stream;
 	cudaEvent_t done;
 	bool under_way;
+	kh_gpu_buf room;                /* of what it fetches */
+	kh_gpu_fetch fetch;
 };
 
 struct kh_batches {
 	pthread_mutex_t lock;
 	struct batch batch[KH_BATCHES];
+	unsigned n;                     /* of them */
 	unsigned next;                  /* that which was launched first, if all are under way */
 	kh_batch_task *first, *last;    /* tasks that wait */
 	kh_err err;                     /* of the launch that failed last */
 };
 
-int kh_batches_open(kh_batches **out, kh_err *err)
+/* --- what launches fetch ---------------------------------------------------------------- */
+static uint64_t fetch_bytes(uint32_t cap)
+{
+	return KH_GPU_FETCH_COUNTS +
+	       (uint64_t)cap * (KH_GPU_BLOCK + (1 + KH_GPU_FOUND_EACH) * sizeof(uint64_t) +
+				2 * sizeof(uint32_t));
+}
+
+uint64_t kh_batches_bytes(uint32_t fetched)
+{
+	return fetched ? KH_TUNE_FETCHES * fetch_bytes(fetched) : 0;
+}
+
+/* Room for `cap` blocks of a database of so many bytes. */
+static int fetch_open(struct batch *x, uint32_t cap, uint64_t bytes, kh_err *err)
+{
+	const int rc = kh_gpu_room_exact(&x->room, fetch_bytes(cap), err);
+	char *p = x->room.p;
+	uint32_t shift = 12;
+
+	if (rc)
+		return rc;
+	while (bytes >> shift >= KH_GPU_BUCKETS)
+		shift++;
+	x->fetch = (kh_gpu_fetch) { .cap = cap, .shift = shift, .bytes = bytes, .to = p };
+	x->fetch.found = (uint64_t *)(p + (uint64_t)cap * KH_GPU_BLOCK);
+	x->fetch.from = x->fetch.found + KH_GPU_FOUND_EACH * (size_t)cap;
+	x->fetch.rank = (uint32_t *)(x->fetch.from + cap);
+	x->fetch.order = x->fetch.rank + cap;
+	x->fetch.n = x->fetch.order + cap;
+	x->fetch.n_ordered = x->fetch.n + 1;
+	x->fetch.n_found = x->fetch.n + 2;
+	x->fetch.bucket = x->fetch.n + 16;
+	return KH_OK;
+}
+
+int kh_batches_open(kh_batches **out, uint32_t fetched, uint64_t bytes, kh_err *err)
 {
 	kh_batches *b = kh_array(1, sizeof *b, err);
 	int rc = KH_OK;
@@ -28,13 +67,16 @@ int kh_batches_open(kh_batches **out, kh_err *err)
 	if (!b)
 		return KH_ENOMEM;
 	pthread_mutex_init(&b->lock, NULL);
-	for (int i = 0; i < KH_BATCHES && !rc; i++) {
+	b->n = fetched ? KH_TUNE_FETCHES : KH_BATCHES;
+	for (unsigned i = 0; i < b->n && !rc; i++) {
 		struct batch *x = &b->batch[i];
 
 		rc = KH_GPU(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking), err);
 		if (!rc)
 			rc = KH_GPU(cudaEventCreateWithFlags(&x->done, cudaEventDisableTiming),
 				    err);
+		if (!rc && fetched)
+			rc = fetch_open(x, fetched, bytes, err);
 	}
 	if (rc)
 		kh_batches_close(b);
@@ -47,7 +89,8 @@ void kh_batches_close(kh_batches *b)
 {
 	if (!b)
 		return;
-	for (int i = 0; i < KH_BATCHES; i++) {
+	for (unsigned i = 0; i < b->n; i++) {
+		kh_gpu_drop(&b->batch[i].room);
 		if (b->batch[i].done)
 			cudaEventDestroy(b->batch[i].done);
 		if (b->batch[i].stream)
@@ -64,6 +107,7 @@ static int launch_tasks(struct batch *x, kh_batch_task *const task[], unsigned n
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < n && !rc; i++) {
+		task[i]->q.fetch = x->fetch;
 		q[i] = &task[i]->q;
 		rc = KH_GPU(cudaStreamWaitEvent(x->stream, task[i]->staged, 0), err);
 	}
@@ -112,7 +156,7 @@ static void launch(kh_batches *b)
 			task[i]->launched = true;
 			task[i]->rc = rc;
 		}
-		b->next = (b->next + 1) % KH_BATCHES;
+		b->next = (b->next + 1) % b->n;
 	}
 }
 
@@ -143,7 +187,7 @@ void kh_batches_drop(kh_batches *b, kh_batch_task *t)
 			b->last = b->last == t ? before : b->last;
 			break;
 		}
-	for (int i = 0; i < KH_BATCHES && t->launched; i++)
+	for (unsigned i = 0; i < b->n && t->launched; i++)
 		cudaStreamSynchronize(b->batch[i].stream);
 	pthread_mutex_unlock(&b->lock);
 }

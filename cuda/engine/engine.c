@@ -184,7 +184,8 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	int rc;
 
 	if ((rc = kh_gpu_use(c->device, err)) || (rc = put_text(e, c, err)) ||
-	    (rc = put_bins(e->db, c, err)) || (rc = kh_batches_open(&c->batches, err)) ||
+	    (rc = put_bins(e->db, c, err)) ||
+	    (rc = kh_batches_open(&c->batches, kh_cuda_fetched(e), e->bytes, err)) ||
 	    (e->translated > 0 && (rc = put_translated(e, c, err))))
 		return rc;
 	/* copies from pageable memory may be under way still, and queues' streams do not wait */

@@ -70,6 +70,17 @@ static inline uint64_t kh_cuda_host_bytes(const kh_engine *e)
 	return e->on_host.to - e->on_host.from;
 }
 
+/* Blocks that a launch has room for, if some of the database lies on the host; else 0. Few reads
+ * under way want few. */
+static inline uint32_t kh_cuda_fetched(const kh_engine *e)
+{
+	const uint64_t n = e->ahead / 16;
+
+	if (e->placement != KH_PLACE_HOST)
+		return 0;
+	return n < KH_TUNE_FETCHED ? (uint32_t)n : KH_TUNE_FETCHED;
+}
+
 /* The bytes of one file that devices have. */
 kh_db_extent kh_cuda_extent(const kh_db *db);
 /* Sets e->file, and where its bytes lie. */

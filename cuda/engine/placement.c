@@ -122,7 +122,8 @@ static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
 	*times = 0;
 	for (size_t j = 0; j < e->n; j++)
 		*times += e->copy[j].device == e->copy[i].device;
-	return MARGIN + r->local + *times * (small + e->ahead);
+	return MARGIN + r->local +
+	       *times * (small + e->ahead + kh_batches_bytes(kh_cuda_fetched(e)));
 }
 
 static uint64_t needed(const struct room *r, size_t i)

@@ -59,6 +59,8 @@ static int flight_room(const kh_task_queue *l, struct kh_flight *f, const struct
 	const size_t out = COUNTS + x->n * each;
 	int rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 
+	if (!rc && kh_cuda_fetched(l->e) > 0)
+		rc = kh_gpu_room(&f->asked, 2 * x->n * sizeof(kh_gpu_asked), err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out, err);
 	if (!rc)
@@ -173,6 +175,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 			   .call = (kh_call *)(out + COUNTS),
 			   .mark = f->mark.p,
 			   .again = f->fragments.p,
+			   .asked = f->asked.p,
 			   .part = f->part.p };
 
 	if (t->job->there)

@@ -65,6 +65,35 @@ typedef struct kh_gpu_counters {
 #define KH_GPU_NO_SET UINT32_MAX                /* there was no room for it */
 #define KH_GPU_COUNTED UINT32_MAX               /* in place of where a fragment's features are */
 
+/* What a launch reads of the host's memory, in blocks of KH_GPU_BLOCK bytes (fetch.h). */
+typedef struct kh_gpu_fetch {
+	uint32_t cap;                   /* blocks that there is room for; 0: none are fetched */
+	uint32_t shift;                 /* a bucket has the blocks of 2^shift bytes */
+	uint64_t bytes;                 /* of index and text */
+	/* KH_GPU_FETCH_COUNTS bytes: blocks that were wanted, which may be more; that were put in
+	 * order; candidates; and blocks of each bucket */
+	uint32_t *n, *n_ordered, *n_found, *bucket;
+	uint64_t *from;                 /* cap: their addresses; 0: it is none */
+	uint32_t *rank;                 /* cap: number in its bucket */
+	uint32_t *order;                /* cap */
+	char *to;                       /* cap blocks: copies of them */
+	uint64_t *found;                /* KH_GPU_FOUND_EACH cap: candidates of mates */
+} kh_gpu_fetch;
+
+/* What has been fetched for a mate, and found in it. */
+typedef struct kh_gpu_asked {
+	uint32_t lines;                 /* where the lines of its seeds are, */
+	uint32_t text;                  /*   and then what its candidates are compared with */
+	uint32_t first, n;              /* candidates, ascending; n is UINT32_MAX: there is no room
+					 * for them */
+	uint32_t known;                 /* as kh_short_ask says */
+} kh_gpu_asked;
+#define KH_GPU_FOUND_EACH 2
+#define KH_GPU_BLOCK 64
+#define KH_GPU_BUCKETS 16384
+#define KH_GPU_FETCH_COUNTS (64 + KH_GPU_BUCKETS * 4)
+#define KH_GPU_NOT_FETCHED UINT32_MAX
+
 /* As a call's taxon: the fragment is left to the host. */
 #define KH_GPU_CALL_LEFT (UINT32_MAX - 1)     /* as KH_ON_HOST */
 /* Meanwhile: a long fragment of which those parts do not tell enough that are compared first. */
@@ -122,6 +151,8 @@ typedef struct kh_gpu_query {
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
 	uint32_t *mark;                 /* n_words + 1: which k-mers are features */
 	uint32_t *again, *rest;         /* n each */
+	kh_gpu_fetch fetch;             /* of the launch */
+	kh_gpu_asked *asked;            /* 2 n: of each mate, if anything is fetched */
 	/* fragments of several parts, and these */
 	const kh_gpu_long *longs;       /* n_longs */
 	const kh_gpu_slice *slice;      /* n_slices */
@@ -154,6 +185,13 @@ int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
  * there at most. */
 int kh_gpu_query_match_prepare(uint64_t *bytes);
 int kh_gpu_query_match_prepare_plain(uint64_t *bytes);
+
+/* --- fetch.cu: blocks of the host's memory ------------------------------------------ */
+/* Makes its kernels ready on the current device. */
+int kh_gpu_fetch_prepare(void);
+/* Before kernels say which blocks they want, and then: these are fetched. */
+int kh_gpu_fetch_begin(const kh_gpu_fetch *f, cudaStream_t stream);
+int kh_gpu_fetch_run(const kh_gpu_fetch *f, cudaStream_t stream);
 
 /* --- census.cu: fragments by class --------------------------------------------------- */
 /* Makes its kernel ready on the current device. */

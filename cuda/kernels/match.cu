@@ -26,6 +26,8 @@ extern "C" int kh_gpu_query_match_prepare(uint64_t *bytes)
 	if (e == cudaSuccess)
 		e = kh_gpu_query_match_prepare_plain(&plain);
 	if (e == cudaSuccess)
+		e = kh_gpu_fetch_prepare();
+	if (e == cudaSuccess)
 		e = kh_gpu_census_prepare();
 	if (e == cudaSuccess)
 		e = kh_gpu_counters_prepare();

@@ -5,6 +5,9 @@
  * The kernels run one after the other in a stream, each for several queries:
  *
  *	mark    which k-mers are seeds, word by word
+ *	want    if some of the database lies on the host, a thread a fragment: which lines of the
+ *	        index its seeds are looked for in, and, when fetch.cu has brought these, what text
+ *	        their candidates are compared with
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
  *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts
@@ -56,6 +59,37 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(const __grid_constant__ q
 	q.mark[w] = leave_out(sampling, q.bases, w, are & ~smear(amb, sampling.k));
 }
 
+/* Number `at` of the fragments that are compared by some seeds, or by all. */
+__device__ __forceinline__ uint32_t nth(const kh_gpu_query &q, uint32_t at, bool all_seeds)
+{
+	return all_seeds ? q.again[at] : at;
+}
+
+/* What is fetched: first lines, and then, with these, text. */
+template <bool TEXT>
+__global__ void __launch_bounds__(BLOCK) want_kernel(const __grid_constant__ queries all,
+						     bool all_seeds)
+{
+	__shared__ kh_match_db db;
+	const kh_gpu_query &q = all.q[blockIdx.y];
+	const uint32_t at = blockIdx.x * BLOCK + threadIdx.x;
+	const uint32_t n = all_seeds ? q.counts[KH_GPU_AGAIN] : q.n;
+
+	if (threadIdx.x == 0)
+		db = q.text;
+	__syncthreads();
+	if (at >= n)
+		return;
+	const uint32_t i = nth(q, at, all_seeds);
+
+	if (!all_seeds && kh_gpu_is_long(&q, i))
+		return;
+	if constexpr (TEXT)
+		kh_short_want_text(&q, &db, i, all_seeds);
+	else
+		kh_short_want_lines(&q, &db, i, all_seeds);
+}
+
 /* By some seeds, or by all: one kernel, as instructions have to fit into the caches. */
 __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ queries all,
 						      bool all_seeds)
@@ -71,7 +105,7 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ qu
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	const uint32_t i = at >= n ? 0 : all_seeds ? q.again[at] : at;
+	const uint32_t i = at >= n ? 0 : nth(q, at, all_seeds);
 	const bool has = at < n && (all_seeds || !kh_gpu_is_long(&q, i));
 	const kh_short_end end = kh_short_compare(&q, &db, i, has, all_seeds,
 						  &shared[threadIdx.x / 32]);
@@ -160,6 +194,28 @@ void mark_any(const queries &all, cudaStream_t stream)
 	}
 }
 
+/* Compares fragments by some seeds, or by all. */
+int shorts(const queries &all, bool all_seeds, cudaStream_t stream)
+{
+	const dim3 blocks = blocks_of(all, BLOCK, fragments_of);
+	const kh_gpu_fetch *f = &all.q[0].fetch;
+	int e = cudaSuccess;
+
+	for (int text = 0; text < 2 && f->cap > 0 && e == cudaSuccess; text++) {
+		e = kh_gpu_fetch_begin(f, stream);
+		if (e != cudaSuccess)
+			return e;
+		if (text)
+			want_kernel<true><<<blocks, BLOCK, 0, stream>>>(all, all_seeds);
+		else
+			want_kernel<false><<<blocks, BLOCK, 0, stream>>>(all, all_seeds);
+		e = kh_gpu_fetch_run(f, stream);
+	}
+	if (e == cudaSuccess)
+		short_kernel<<<blocks, BLOCK, 0, stream>>>(all, all_seeds);
+	return e;
+}
+
 /* Launches them. */
 int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
@@ -173,12 +229,15 @@ int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 	}
 	if (items == 0)
 		return cudaSuccess;
-	const dim3 shorts = blocks_of(all, BLOCK, fragments_of);
 	const dim3 longs = blocks_of(all, BLOCK, longs_of);
 
 	mark_any(all, stream);
-	short_kernel<<<shorts, BLOCK, 0, stream>>>(all, false);
-	short_kernel<<<shorts, BLOCK, 0, stream>>>(all, true);
+	for (int all_seeds = 0; all_seeds < 2; all_seeds++) {
+		const int e = shorts(all, all_seeds != 0, stream);
+
+		if (e != cudaSuccess)
+			return e;
+	}
 	match_kernel<<<min(items, (uint64_t)most), 32, 0, stream>>>(all, true);
 	if (parts > 0) {
 		sum_kernel<<<longs, BLOCK, 0, stream>>>(all, true);
@@ -194,7 +253,8 @@ int match_prepare(uint64_t *bytes)
 {
 	void (*const kernel[])(queries, bool) = { short_kernel, match_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
-	cudaError_t e = share_alike(short_kernel, match_kernel, sum_kernel, mark_kernel<0>,
+	cudaError_t e = share_alike(want_kernel<false>, want_kernel<true>, short_kernel,
+				    match_kernel, sum_kernel, mark_kernel<0>,
 				    mark_kernel<1>, mark_kernel<2>, mark_kernel<3>, mark_kernel<4>,
 				    mark_kernel<5>, mark_kernel<6>, mark_kernel<7>, mark_kernel<8>);
 	size_t most = 0;

@@ -308,7 +308,9 @@ __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_r
 
 		if (n == 1 && lies(m->db, p, &x, bin))
 			continue;
-		const uint32_t more = kh_short_look(m->db, &x, mate, bin, &p->number);
+		const uint32_t *bases =
+			kh_match_text(m->db, (int64_t)bin * m->db->sampling.stride);
+		const uint32_t more = kh_short_look(m->db, bases, &x, mate, bin, &p->number);
 
 		if (more > 0)
 			p->target = kh_match_target(m->db, bin);

@@ -89,8 +89,8 @@ __device__ __noinline__ kh_small_list look_up_seed(const warp_match *w, uint32_t
 	const kh_match_db *db = w->x.m.db;
 	const uint32_t pos = w->x.pos[mate][seed];
 
-	return kh_small_bins(db, seed, kh_small_key(&w->j.s.mate[mate], pos, db->sampling.k), to,
-			     cap);
+	return kh_small_bins(db, seed, kh_small_key(&w->j.s.mate[mate], pos, db->sampling.k),
+			     nullptr, to, cap);
 }
 
 /* A lane's first seed has few bins nearly always, and keeps them. */

@@ -35,7 +35,7 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 		f->kmers += kh_packed_bits(r->read[0].unknown, i, k) == 0;
 	if (f->n_places == 0)
 		return;
-	const kh_laid l = kh_match_laid(db, &r->read[back], len, kh_place_at(p), p->target);
+	const kh_laid l = kh_short_laid(db, r, len, p);
 
 	for (uint32_t d = 0; d < f->n_places; d++) {
 		for (uint32_t i = 0; i < len; i += 32)
@@ -71,7 +71,8 @@ static KH_HD uint64_t kh_short_had(const kh_match_db *db, const kh_short_rooms *
 			for (uint32_t d = 0; d < f->n_places; d++) {
 				const int64_t at = kh_place_at(kh_short_place(f, d)) + x.at[strand];
 
-				if (at >= 0 && (kh_text_bases(kh_match_text(db, at), (uint64_t)at) &
+				if (at >= 0 && (kh_text_bases(kh_short_text(db, r, at, k),
+							      (uint64_t)at) &
 						mask) == x.bases[strand])
 					had |= bit;
 			}
@@ -116,16 +117,21 @@ static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_match_db
 
 /* --- a fragment ------------------------------------------------------------------------- */
 /* Finds the regions of a mate, and keeps them in *list, too.  False: there is no room. */
-static KH_HD bool kh_short_begin(kh_short_way *w, kh_short_rooms *r, const uint32_t *mark,
+static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_short_rooms *r,
 				 kh_mate *a, kh_short_list *list, kh_short_found *f)
 {
+	const kh_gpu_asked *asked = q->fetch.cap > 0 ? &q->asked[2 * w->s->number + w->mate]
+						     : (const kh_gpu_asked *)0;
 	const uint32_t k = w->db->sampling.k;
-	const uint32_t n = kh_short_choose(mark, a, k, w->all, r->pos);
-	uint32_t known;
+	const uint32_t n = kh_short_choose(q->mark, a, k, w->all, r->pos);
+	uint32_t known, candidates = UINT32_MAX;
 
 	f->first = f->spots->n;
-	const uint32_t candidates = n > KH_SHORT_SEEDS ? UINT32_MAX
-						       : kh_short_ask(w->db, a, r, n, &known);
+	r->n_windows = 0;
+	if (asked)
+		candidates = kh_short_take_asked(&q->fetch, asked, w->db, r, a->len, &known);
+	else if (n <= KH_SHORT_SEEDS)
+		candidates = kh_short_ask(w->db, a, r, n, NULL, &known);
 
 	if (candidates == UINT32_MAX)
 		return kh_short_stop(w, KH_SHORT_LEFT);
@@ -138,26 +144,27 @@ static KH_HD bool kh_short_begin(kh_short_way *w, kh_short_rooms *r, const uint3
 	return true;
 }
 
-/* Compares a mate, if a thread has one; found: which of its seeds the text has is wanted. */
-static KH_HD kh_short_end kh_short_mate(const kh_match_db *db, kh_small_job *j, uint32_t mate,
-					bool has, bool all, bool found, kh_short_list *list,
-					kh_short_found *f, kh_short_shared *shared)
+/* Compares a mate, if a thread has one. */
+static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, const kh_match_db *db,
+					kh_small_job *j, uint32_t mate, bool has, bool all,
+					kh_short_list *list, kh_short_found *f,
+					kh_short_shared *shared)
 {
 	kh_mate *a = &j->s.mate[mate];
 	kh_short_rooms r;
 	kh_short_way w = { db, &r, &j->s, mate, 0, UINT32_MAX, 0, 0, 0, 0, all,
 			   { 0, 0, { 0 }, { 0 }, { 0 } }, KH_SHORT_DONE };
 
-	has = has && kh_short_begin(&w, &r, j->mark, a, list, f);
+	has = has && kh_short_begin(q, &w, &r, a, list, f);
 	kh_short_go(&w, has, f, shared);
 	if (!has || w.ends != KH_SHORT_DONE)
 		return w.ends;
 	kh_short_count(db, &r, a->len, f);
 	if (f->n_places > 0)
 		f->strain = kh_short_strain(&w, f);
-	if (found && a->seeds > 64)     /* as many as there are bits for */
+	if (q->found && a->seeds > 64)  /* as many as there are bits for */
 		return KH_SHORT_LEFT;
-	if (found)
+	if (q->found)
 		f->had = kh_short_had(db, &r, j->mark, a, f);
 	return KH_SHORT_DONE;
 }
@@ -319,8 +326,8 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 
 		if (!kh_short_any(go))
 			continue;
-		const kh_short_end how = kh_short_mate(db, &j, mate, go, all, q->found != NULL,
-						       &list[mate], &f[mate], shared);
+		const kh_short_end how = kh_short_mate(q, db, &j, mate, go, all, &list[mate],
+						       &f[mate], shared);
 
 		end = go ? how : end;
 	}

@@ -5,9 +5,17 @@
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_SEEDS_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_SEEDS_H
 
-#include "cuda/kernels/match_item.h"
+#include "cuda/kernels/fetch.h"
 
 enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 40 };
+
+/* Text that has been fetched: what is between two bases, and from where its words count. */
+typedef struct kh_short_window {
+	int64_t from, to;
+	const uint32_t *text;
+} kh_short_window;
+
+enum { KH_SHORT_WINDOWS = 8 };
 
 typedef struct kh_short_rooms {
 	kh_oriented read[2];
@@ -19,6 +27,8 @@ typedef struct kh_short_rooms {
 						 * it, if some overlap */
 	uint32_t edge;                          /* seeds at an end of the mate, as bits */
 	bool overlap;
+	uint32_t n_windows;
+	kh_short_window window[KH_SHORT_WINDOWS];
 } kh_short_rooms;
 
 /* --- seeds ------------------------------------------------------------------------------ */
@@ -81,22 +91,61 @@ static KH_HD void kh_short_soon_bin(const kh_match_db *db, uint32_t bin)
 	kh_short_soon(&db->shares, kh_match_text(db, (int64_t)at) + at / KH_TEXT_WORD);
 }
 
-/* The bins of n seeds become candidates; *known: those whose list is whole, and without which a
- * place has a loss.  Their number, or UINT32_MAX: there are more than there is room for. */
-static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
-				   uint32_t n, uint32_t *known)
+/* How many lines a seed is looked for in first: one of each database. */
+static KH_HD uint32_t kh_short_lines(const kh_match_db *db)
 {
+	return KH_SEVERAL ? 1 + db->n_beside : 1;
+}
+
+/* Wants the first lines of the seeds of fragment i, which are looked up by kh_short_ask. */
+static KH_HD void kh_short_want_lines(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
+				      bool all)
+{
+	kh_small_job j = kh_gpu_item(q, i);
+	const uint32_t each = kh_short_lines(db), k = db->sampling.k;
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		kh_mate *a = &j.s.mate[mate];
+		uint16_t pos[KH_SHORT_SEEDS];
+		const uint32_t n = kh_short_choose(j.mark, a, k, all, pos);
+		const uint32_t at = kh_fetch_reserve(&q->fetch, n > KH_SHORT_SEEDS ? 0 : each * n);
+
+		q->asked[2 * i + mate].lines = at;
+		KH_ROLLED
+		for (uint32_t s = 0; s < n && at != KH_GPU_NOT_FETCHED; s++) {
+			const uint64_t key = kh_small_key(a, pos[s], k);
+
+			kh_fetch_want(&q->fetch, at + each * s,
+				      kh_seed_begin(&db->seeds, key).line);
+			KH_ROLLED
+			for (uint32_t b = 1; KH_SEVERAL && b < each; b++)
+				kh_fetch_want(&q->fetch, at + each * s + b,
+					      kh_seed_begin(&db->beside[b - 1].index, key).line);
+		}
+	}
+}
+
+/* The bins of n seeds become candidates; *known: those whose list is whole, and without which a
+ * place has a loss.  Their number, or UINT32_MAX: there are more than there is room for.  lines:
+ * NULL, or copies of their first lines. */
+static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
+				   uint32_t n, const char *lines, uint32_t *known)
+{
+	const uint32_t each = KH_GPU_BLOCK * kh_short_lines(db);
 	uint32_t have = 0;
 
 	*known = 0;
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
 		r->key[i] = kh_small_key(a, r->pos[i], db->sampling.k);
-		kh_short_soon_line(db, r->key[i]);
+		if (!lines)
+			kh_short_soon_line(db, r->key[i]);
 	}
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
-		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->candidate + have,
+		const kh_small_list l = kh_small_bins(db, i, r->key[i],
+						      lines ? lines + each * i : lines,
+						      r->candidate + have,
 						      KH_SHORT_CANDIDATES - have);
 
 		if (!l.whole)
@@ -110,6 +159,142 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 		*known |= (uint32_t)kh_match_seeds_tell(db) << i;
 	}
 	return have;
+}
+
+/* --- text that is fetched -------------------------------------------------------------- */
+/* Blocks of all bytes that have the text which candidates from bin `first` to bin `last` are
+ * compared with, or a bit less where the text ends. */
+typedef struct kh_short_span {
+	uint64_t first;
+	uint32_t n;                     /* 0: they are too many */
+	const char *from;               /* where the first one is */
+} kh_short_span;
+
+/* What is read around a mate: ways to lie aside, and whole words. */
+enum { KH_SHORT_BEFORE = 16, KH_SHORT_BEHIND = 64, KH_SHORT_SPAN = 16 };
+static_assert(KH_END_ASIDE <= KH_SHORT_BEFORE, "ways aside");
+
+static KH_HD kh_short_span kh_short_span_of(const kh_match_db *db, uint64_t bytes, uint32_t first,
+					    uint32_t last, uint32_t len)
+{
+	const uint64_t stride = db->sampling.stride, near = first * stride;
+	const uint64_t before = len + KH_SHORT_BEFORE, begin = near > before ? near - before : 0;
+	const uint64_t end = (last + UINT64_C(1)) * stride + len + 2 * KH_SHORT_BEHIND;
+	const uint64_t text = db->shares.first, most = bytes / KH_GPU_BLOCK;
+	const uint64_t block = (text + begin / 4) / KH_GPU_BLOCK;
+	uint64_t behind = (text + end / 4) / KH_GPU_BLOCK + 1;
+	kh_short_span s = { block, 0, (const char *)0 };
+
+	behind = behind < most ? behind : most;
+	if (behind > block && behind - block <= KH_SHORT_SPAN) {
+		s.n = (uint32_t)(behind - block);
+		s.from = (const char *)kh_match_text(db, (int64_t)near) +
+			 (int64_t)(block * KH_GPU_BLOCK - text);
+	}
+	return s;
+}
+
+/* The regions of a mate's n candidates, which ascend: the blocks of their text are counted; or
+ * wanted, as number `at` and so on; or, as they have been fetched, windows are made of them. */
+enum kh_short_do { KH_SHORT_COUNT, KH_SHORT_WANT, KH_SHORT_FIND };
+
+static KH_HD uint32_t kh_short_spans(const kh_gpu_fetch *f, const kh_match_db *db,
+				     kh_short_rooms *r, uint32_t len, uint32_t n,
+				     enum kh_short_do what, uint32_t at)
+{
+	const uint32_t far = len < db->sampling.k ? 0 : (len - db->sampling.k) /
+							db->sampling.stride + 1;
+	uint32_t blocks = 0, windows = 0;
+
+	KH_ROLLED
+	for (uint32_t i = 0, j; i < n && windows < KH_SHORT_WINDOWS; i = j) {
+		for (j = i + 1; j < n && kh_candidate_bin(r->candidate[j]) -
+						 kh_candidate_bin(r->candidate[j - 1]) <= far;)
+			j++;
+		const kh_short_span s =
+			kh_short_span_of(db, f->bytes, kh_candidate_bin(r->candidate[i]),
+					 kh_candidate_bin(r->candidate[j - 1]), len);
+		const int64_t from = (int64_t)(s.first * KH_GPU_BLOCK - db->shares.first);
+
+		KH_ROLLED
+		for (uint32_t b = 0; b < s.n && what == KH_SHORT_WANT; b++)
+			kh_fetch_want(f, at + blocks + b, s.from + b * KH_GPU_BLOCK);
+		if (what == KH_SHORT_FIND) {
+			kh_short_window *w = &r->window[windows];
+
+			w->from = 4 * from;
+			w->to = 4 * (from + (int64_t)s.n * KH_GPU_BLOCK);
+			w->text = (const uint32_t *)(kh_fetch_blocks(f, at + blocks) - from);
+		}
+		blocks += s.n;
+		windows += s.n > 0;
+	}
+	r->n_windows = what == KH_SHORT_FIND ? windows : 0;
+	return blocks;
+}
+
+/* Looks up the seeds of fragment i, whose lines have been fetched, and wants the text of what they
+ * find. */
+static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
+				     bool all)
+{
+	const kh_gpu_fetch *f = &q->fetch;
+	kh_small_job j = kh_gpu_item(q, i);
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		kh_gpu_asked *x = &q->asked[2 * i + mate];
+		kh_mate *a = &j.s.mate[mate];
+		kh_short_rooms r;
+		const uint32_t n = kh_short_choose(j.mark, a, db->sampling.k, all, r.pos);
+
+		x->n = n > KH_SHORT_SEEDS ? UINT32_MAX
+					  : kh_short_ask(db, a, &r, n,
+							 kh_fetch_blocks(f, x->lines), &x->known);
+		if (x->n == UINT32_MAX)
+			continue;
+		x->first = kh_gpu_add(f->n_found, x->n);
+		if (x->first + x->n > KH_GPU_FOUND_EACH * f->cap) {
+			x->n = UINT32_MAX;
+			continue;
+		}
+		kh_places_sort_candidates(r.candidate, NULL, x->n);
+		KH_ROLLED
+		for (uint32_t c = 0; c < x->n; c++)
+			f->found[x->first + c] = r.candidate[c];
+		x->text = kh_fetch_reserve(f, kh_short_spans(f, db, &r, a->len, x->n,
+							     KH_SHORT_COUNT, 0));
+		if (x->text != KH_GPU_NOT_FETCHED)
+			kh_short_spans(f, db, &r, a->len, x->n, KH_SHORT_WANT, x->text);
+	}
+}
+
+/* Takes what was found for a mate, as kh_short_ask, and the windows of its text. */
+static KH_HD uint32_t kh_short_take_asked(const kh_gpu_fetch *f, const kh_gpu_asked *x,
+					  const kh_match_db *db, kh_short_rooms *r, uint32_t len,
+					  uint32_t *known)
+{
+	if (x->n == UINT32_MAX)
+		return UINT32_MAX;
+	*known = x->known;
+	KH_ROLLED
+	for (uint32_t c = 0; c < x->n; c++)
+		r->candidate[c] = f->found[x->first + c];
+	if (x->text != KH_GPU_NOT_FETCHED)
+		kh_short_spans(f, db, r, len, x->n, KH_SHORT_FIND, x->text);
+	return x->n;
+}
+
+/* The text, for what is read of it where a mate of so many bases lies, or a bin. */
+static KH_HD const uint32_t *kh_short_text(const kh_match_db *db, const kh_short_rooms *r,
+					   int64_t at, uint32_t len)
+{
+	const int64_t from = at > KH_SHORT_BEFORE ? at - KH_SHORT_BEFORE : 0;
+
+	KH_ROLLED
+	for (uint32_t i = 0; i < r->n_windows; i++)
+		if (from >= r->window[i].from && at + len + KH_SHORT_BEHIND <= r->window[i].to)
+			return r->window[i].text;
+	return kh_match_text(db, at);
 }
 
 /* --- regions ---------------------------------------------------------------------------- */

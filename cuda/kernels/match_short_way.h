@@ -15,13 +15,14 @@
 typedef enum kh_short_end { KH_SHORT_DONE, KH_SHORT_AGAIN, KH_SHORT_LEFT } kh_short_end;
 
 /* --- places ----------------------------------------------------------------------------- */
-/* How often the text of a bin has a seed; the mate lies at *number where it was found last. */
-static KH_HD uint32_t kh_short_look(const kh_match_db *db, const kh_stands *f, uint32_t mate,
-				    uint32_t bin, uint64_t *number)
+/* How often the text of a bin, whose words count from `bases`, has a seed; the mate lies at *number
+ * where it was found last. */
+static KH_HD uint32_t kh_short_look(const kh_match_db *db, const uint32_t *bases,
+				    const kh_stands *f, uint32_t mate, uint32_t bin,
+				    uint64_t *number)
 {
 	const uint32_t stride = db->sampling.stride;
 	const uint64_t mask = kh_kmer_mask(db->sampling.k), begin = (uint64_t)bin * stride;
-	const uint32_t *bases = kh_match_text(db, (int64_t)begin);
 	const kh_begins x = kh_places_begins(f);
 	uint64_t next = kh_text_bases(bases, begin);
 	uint32_t n = 0;
@@ -100,11 +101,15 @@ static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here 
 	return lies;
 }
 
-static KH_HD kh_laid kh_short_laid(const kh_match_db *db, const kh_short_rooms *r,
-				   const kh_mates *s, const kh_spot *p)
+/* A mate of so many bases laid where it has a place. */
+static KH_HD kh_laid kh_short_laid(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
+				   const kh_spot *p)
 {
-	return kh_match_laid(db, &r->read[kh_place_strand(p)], s->mate[kh_place_mate(p)].len,
-			     kh_place_at(p), p->target);
+	const int64_t at = kh_place_at(p);
+	kh_laid l = kh_match_laid(db, &r->read[kh_place_strand(p)], len, at, p->target);
+
+	l.text = kh_short_text(db, r, at, len);
+	return l;
 }
 
 /* How many regions have such a loss. */
@@ -180,7 +185,11 @@ static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
 			continue;
 		const kh_stands x = kh_short_stands(w->r, k, len, pos);
 
-		n = kh_short_look(w->db, &x, w->mate, bin, &p->number);
+		const uint32_t stride = w->db->sampling.stride;
+		const uint32_t *bases =
+			kh_short_text(w->db, w->r, (int64_t)bin * stride, stride);
+
+		n = kh_short_look(w->db, bases, &x, w->mate, bin, &p->number);
 		if (n == 1)
 			p->target = kh_match_target(w->db, bin);
 	}
@@ -223,7 +232,7 @@ static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found 
 
 		has = has && kh_short_go_on(w, f, &p);
 		if (has) {
-			l = kh_short_laid(w->db, w->r, w->s, &p);
+			l = kh_short_laid(w->db, w->r, w->s->mate[w->mate].len, &p);
 			p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
 			ends = kh_match_has_ends(w->db, w->s, w->candidates, p.fit.score,
 						 f->stretch);
@@ -279,7 +288,7 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 					   w->r->pos[(uint32_t)w->r->candidate[i]]);
 	if (!known)
 		return species;
-	const kh_laid l = kh_short_laid(db, w->r, w->s, here);
+	const kh_laid l = kh_short_laid(db, w->r, a->len, here);
 	const kh_strain_place p = kh_strain_place_of(&l, kh_place_at(here), false);
 
 	return kh_strain_of_place(db, &p, here->target, species);
