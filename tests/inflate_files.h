@@ -144,13 +144,12 @@ static void compare_all(const struct bytes *file)
 }
 
 /* --- tests ------------------------------------------------------------------------------- */
-static void levels(void **state)
+TEST(levels)
 {
 	static const int strategy[] = { Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE,
 					Z_FIXED };
 	struct bytes text = reads(TEXT);
 
-	(void)state;
 	for (int level = 0; level <= 9; level++)
 		for (int i = 0; i < (level == 6 ? 5 : 1); i++) {
 			struct bytes file = { NULL, 0 };
@@ -163,11 +162,10 @@ static void levels(void **state)
 }
 
 /* Codes of one bit and two: more than four tokens in 16 bits; and a block that is a batch. */
-static void short_codes(void **state)
+TEST(short_codes)
 {
 	struct bytes text = reads(TEXT), file = { NULL, 0 };
 
-	(void)state;
 	for (size_t i = 0; i < text.n; i++)
 		text.p[i] = (unsigned char)"AAAAAAAAC"[dice(9)];
 	add_member(&file, text.p, text.n, &(struct how) { 6, Z_HUFFMAN_ONLY, 9 });
@@ -180,11 +178,10 @@ static void short_codes(void **state)
 	free(text.p);
 }
 
-static void random_bytes(void **state)
+TEST(random_bytes)
 {
 	struct bytes text = reads(TEXT), file = { NULL, 0 };
 
-	(void)state;
 	for (size_t i = 0; i < text.n; i++)
 		text.p[i] = (unsigned char)dice(256);
 	add_member(&file, text.p, text.n, &(struct how) { 6, Z_DEFAULT_STRATEGY, 8 });
@@ -202,11 +199,10 @@ static void add_pieces(struct bytes *to, const struct bytes *text, size_t most)
 	}
 }
 
-static void members(void **state)
+TEST(members)
 {
 	struct bytes text = reads(TEXT), file = { NULL, 0 };
 
-	(void)state;
 	add_pieces(&file, &text, 30000);
 	compare_all(&file);
 	for (int i = 0; i < 20; i++)
@@ -222,7 +218,7 @@ static void members(void **state)
 }
 
 /* Headers with all that they can have, and with what is refused. */
-static void headers(void **state)
+TEST(headers)
 {
 	static const struct {
 		const char *p;
@@ -237,7 +233,6 @@ static void headers(void **state)
 	};
 	struct bytes text = reads(TEXT / 4);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
 		for (int first = 0; first < 2; first++) {
 			struct bytes file = { NULL, 0 };
@@ -258,12 +253,11 @@ static void headers(void **state)
 	free(text.p);
 }
 
-static void bgzf(void **state)
+TEST(bgzf)
 {
 	static const size_t step[] = { 65280, 10000, 1500 };
 	struct bytes text = reads(TEXT);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct bytes file = { NULL, 0 };
 
@@ -283,11 +277,10 @@ static void bgzf(void **state)
 }
 
 /* A member whose matches copy from the member in front of it. */
-static void from_before(void **state)
+TEST(from_before)
 {
 	struct bytes text = reads(40000);
 
-	(void)state;
 	for (size_t first = 1; first < 20000; first = 3 * first) {
 		const size_t n = text.n - first;
 		struct bytes file = { NULL, 0 };
@@ -331,9 +324,8 @@ static struct bytes small(int kind)
 	return file;
 }
 
-static void cuts(void **state)
+TEST(cuts)
 {
-	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
 		struct bytes file = small(kind);
 
@@ -348,9 +340,8 @@ static void cuts(void **state)
 	}
 }
 
-static void flips(void **state)
+TEST(flips)
 {
-	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
 		struct bytes file = small(kind);
 
@@ -364,10 +355,5 @@ static void flips(void **state)
 		free(file.p);
 	}
 }
-
-#define INFLATE_FILES \
-	cmocka_unit_test(levels), cmocka_unit_test(short_codes), cmocka_unit_test(random_bytes), \
-		cmocka_unit_test(members), cmocka_unit_test(headers), cmocka_unit_test(bgzf), \
-		cmocka_unit_test(from_before), cmocka_unit_test(cuts), cmocka_unit_test(flips)
 
 #endif

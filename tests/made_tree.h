@@ -6,16 +6,14 @@
 
 static kh_taxonomy *tree;
 
-static inline int make_tree(void **state)
+FIXTURE(make_tree)
 {
-	(void)state;
 	tree = small_tree();
 	return 0;
 }
 
-static inline int free_tree(void **state)
+FIXTURE(free_tree)
 {
-	(void)state;
 	kh_taxonomy_free(tree);
 	return 0;
 }

@@ -79,15 +79,13 @@ static void commit(kh_out *o)
 	kh_out_close(o);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-	(void)state;
 	return mkdtemp(folder) == NULL || chdir(folder) != 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-	(void)state;
 	return chdir("..") != 0 || rmdir(folder) != 0;
 }
 

@@ -243,9 +243,8 @@ static const struct {
 };
 
 /* Pairs, and single reads, with an odd record in the first file. */
-static void odd_records(void **state)
+TEST(odd_records)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof odd_record / sizeof *odd_record; i++)
 		for (int which = 0; which < 3; which++) {
 			const unsigned at = which ? 700 : 0;
@@ -275,12 +274,11 @@ static void odd_records(void **state)
 
 /* Members, BGZF, files that end too soon, or in a record, or have no end; one mate's file shorter;
  * records that are longer than what is carried over. */
-static void parsed_ends(void **state)
+TEST(parsed_ends)
 {
 	struct bytes text[2] = { mates(1, PARSED_READS, NULL, 0), mates(2, PARSED_READS, NULL, 0) };
 	char *large = malloc(200000);
 
-	(void)state;
 	for (int kind = 0; kind < 16; kind++) {
 		struct bytes file[2] = { { NULL, 0 }, { NULL, 0 } };
 		const int how = kind % 8;
@@ -322,12 +320,11 @@ static void parsed_ends(void **state)
 }
 
 /* More than a buffer's, a task's and a window's. */
-static void parsed_many(void **state)
+TEST(parsed_many)
 {
 	struct bytes once = mates(1, 20000, NULL, 0), text = { NULL, 0 };
 	struct bytes file[2] = { { NULL, 0 }, { NULL, 0 } };
 
-	(void)state;
 	while (text.n <= KH_PARSER_WINDOW)
 		bytes_add(&text, once.p, once.n);
 	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, 8 });
@@ -338,8 +335,5 @@ static void parsed_many(void **state)
 	free(text.p);
 	free(once.p);
 }
-
-#define PARSED_FILES cmocka_unit_test(odd_records), cmocka_unit_test(parsed_ends), \
-		     cmocka_unit_test(parsed_many)
 
 #endif

@@ -390,28 +390,13 @@ static inline void run_pairs(struct job *j, struct pair *p, size_t n, const char
 	kht_table_close(j->t);
 }
 
-/* Runs the tests where there is a GPU; else says why not, which KH_REQUIRE=cuda forbids.
- */
-#define RUN_ON_GPU(tests)                                                                          \
-	(no_gpu() ? no_gpu_status() : (test_seed(), cmocka_run_group_tests(tests, NULL, NULL)))
-
-static inline bool no_gpu(void)
+/* Runs the tests where there is a GPU. */
+static inline int run_on_gpu(void)
 {
 	int n = 0;
+	const cudaError_t e = cudaGetDeviceCount(&n);
 
-	return cudaGetDeviceCount(&n) != cudaSuccess || n == 0;
-}
-
-static inline int no_gpu_status(void)
-{
-	const char *require = getenv("KH_REQUIRE");
-
-	if (require && strstr(require, "cuda")) {
-		printf("Bail out! no CUDA device\n");
-		return 1;
-	}
-	printf("1..0 # SKIP no CUDA device\n");
-	return 0;
+	return n > 0 ? test_run(NULL, NULL) : test_no_gpu(cudaGetErrorString(e));
 }
 
 #endif

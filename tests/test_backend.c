@@ -53,17 +53,15 @@ static void only_devices_there(void)
 }
 
 /* Wherever a database may lie. */
-static void test_calls(void **state)
+TEST(test_calls)
 {
-	(void)state;
 	for (size_t i = 1; i < sizeof way / sizeof *way; i++)
 		check_text(&way[0], &way[i]);
 }
 
 /* Of fragments that lie on a device. */
-static void test_parsed(void **state)
+TEST(test_parsed)
 {
-	(void)state;
 	for (size_t i = 1; i < sizeof way / sizeof *way; i++)
 		check_there(&way[0], &way[i]);
 	check_kraken_there(&way[0], &way[1]);
@@ -72,16 +70,14 @@ static void test_parsed(void **state)
 }
 
 /* Samples counted by devices. */
-static void test_census(void **state)
+TEST(test_census)
 {
-	(void)state;
 	check_census(&way[1], 2);
 	check_census(&way[6], 1);
 }
 
-static void test_translated(void **state)
+TEST(test_translated)
 {
-	(void)state;
 	check_translated(&way[1]);
 	check_translated(&way[2]);
 }
@@ -91,7 +87,7 @@ static const kh_build_options usual = { .sampling = { KH_SYNCMER, 18, 12, 32, 0,
 					.block_size = 1 << 16 };
 
 /* What fits on no device is reported with figures before anything is loaded. */
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
 	kh_db_options no = { .threads = 2 };
 	kh_rule rule;
@@ -100,7 +96,6 @@ static void test_too_large(void **state)
 				 .queues = 1 << 20 };
 	kh_db *db = NULL;
 
-	(void)state;
 	build(&usual);
 	ok(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(&rule, db->h);
@@ -118,13 +113,12 @@ static void test_too_large(void **state)
 }
 
 /* Damage is found while index and text are loaded. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
 	kh_db_options later = { .threads = 2, .later = true };
 	char *map;
 	size_t bytes;
 
-	(void)state;
 	build(&usual);
 	map = read_database(&bytes);
 	for (int i = 0; i < 20; i++) {
@@ -154,17 +148,8 @@ static void test_damage(void **state)
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_parsed),
-		cmocka_unit_test(test_census),
-		cmocka_unit_test(test_translated),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_damage),
-	};
 	int status;
 
-	test_seed();
 	if (!gpu_there(&status))
 		return status;
 	if (!open_folder())
@@ -174,7 +159,7 @@ int main(int argc, char **argv)
 	make_taxonomy();
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	status = cmocka_run_group_tests(tests, NULL, NULL);
+	status = test_run(NULL, NULL);
 	remove_folder();
 	return status;
 }

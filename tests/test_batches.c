@@ -22,13 +22,12 @@ static void make_tasks(kh_batch_task task[TASKS], uint32_t counts[TASKS], uint32
 
 /* Some are launched as they come; others wait until one of these is done, and are launched
  * together, but for those that are taken back. */
-static void test_batches(void **state)
+TEST(test_batches)
 {
 	static kh_batch_task task[TASKS];
 	uint32_t counts[TASKS], results[TASKS];
 	kh_batches *b = NULL;
 
-	(void)state;
 	fake_reset(UINT64_C(1) << 20);
 	ok(kh_batches_open(&b, 0, 0, err));
 	make_tasks(task, counts, results);
@@ -56,13 +55,12 @@ static void test_batches(void **state)
 }
 
 /* Whatever call fails: the tasks say so, if somebody asks why, and are nobody's any more. */
-static void test_failing_batches(void **state)
+TEST(test_failing_batches)
 {
 	static kh_batch_task task[TASKS];
 	uint32_t counts[TASKS], results[TASKS];
 	long calls = 1;
 
-	(void)state;
 	for (long n = 0; n <= calls; n++) {
 		kh_err why = { 0, "" };
 		kh_batches *b = NULL;
@@ -87,13 +85,4 @@ static void test_failing_batches(void **state)
 	fake_reset(UINT64_C(4) << 30);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_failing_batches),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -43,12 +43,11 @@ static void add(kh_by_genus *g, unsigned worker, uint32_t taxon, uint32_t hits, 
 
 /* A call of a genus that no features agree with is one.  One of a species or a strain is not: where
  * a database has text, that agrees with it. */
-static void test_which(void **state)
+TEST(test_which)
 {
 	kh_db db;
 	kh_by_genus g = opened(&db);
 
-	(void)state;
 	assert_true(kh_by_genus_is(&g, &(kh_call) { .taxon = GENUS }));
 	assert_false(kh_by_genus_is(&g, &(kh_call) { .taxon = GENUS, .hits = 1 }));
 	assert_false(kh_by_genus_is(&g, &(kh_call) { .taxon = SPECIES }));
@@ -91,11 +90,10 @@ static void judge(bool changes, enum kh_verdict verdict, uint64_t many, uint64_t
 	kh_by_genus_clear(&g);
 }
 
-static void test_few(void **state)
+TEST(test_few)
 {
 	const uint64_t n = KH_BY_GENUS_LEAST - 1;
 
-	(void)state;
 	judge(true, KH_RELATIVE, 0, n);
 	judge(true, KH_TOO_FEW, 0, n);
 	judge(true, KH_PRESENT, n, 0);
@@ -189,9 +187,8 @@ static void check_sample(const struct sample *x)
 	kh_by_genus_clear(&g);
 }
 
-static void test_agree(void **state)
+TEST(test_agree)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
 		check_sample(&samples[i]);
 }
@@ -247,16 +244,15 @@ static void check_family(uint32_t firm, uint32_t weak, uint32_t n, uint64_t call
 	kh_by_genus_clear(&g);
 }
 
-static void test_family(void **state)
+TEST(test_family)
 {
-	(void)state;
 	check_family(41, 9, 2, 50);
 	check_family(41, 10, 2, 41);    /* 80 of 100 are firm */
 	check_family(41, 9, 1, 41);     /* no other genus */
 	check_family(41, 18, 2, 0);     /* 69 of 100 */
 }
 
-static void test_no_section(void **state)
+TEST(test_no_section)
 {
 	uint64_t direct[N_TAXA] = { [GENUS] = 4 };
 	kh_tally tally = { .n = N_TAXA, .direct = direct };
@@ -266,7 +262,6 @@ static void test_no_section(void **state)
 	kh_by_genus g;
 	kh_err err;
 
-	(void)state;
 	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
 	add(&g, 0, GENUS, 0, 4);
 	kh_by_genus_agree(&g);
@@ -276,16 +271,4 @@ static void test_no_section(void **state)
 	kh_by_genus_clear(&g);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_which),
-		cmocka_unit_test(test_few),
-		cmocka_unit_test(test_agree),
-		cmocka_unit_test(test_family),
-		cmocka_unit_test(test_no_section),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("by_genus", tests, make_tree, free_tree);
-}
+int main(void) { return test_run(make_tree, free_tree); }

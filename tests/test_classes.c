@@ -130,12 +130,11 @@ static kh_classes joined(const kh_classes *c, unsigned n, unsigned threads)
 	return sum;
 }
 
-static void test_classes(void **state)
+TEST(test_classes)
 {
 	static const unsigned threads[] = { 1, 2, N_WORKERS, 16 };
 	struct counted *s = calloc(1, sizeof *s);
 
-	(void)state;
 	count(s);
 	kh_classes all = joined(&s->one, 1, 1);
 
@@ -152,7 +151,7 @@ static void test_classes(void **state)
 }
 
 /* The same classes over and over, of which there are few, and none at all. */
-static void test_few_classes(void **state)
+TEST(test_few_classes)
 {
 	const kh_class k = { .species = { 2, 4, KH_NO_TAXON, KH_NO_TAXON }, .many = 3 },
 		       other = { .species = { 2, 4, KH_NO_TAXON, KH_NO_TAXON }, .call = 1,
@@ -160,7 +159,6 @@ static void test_few_classes(void **state)
 	kh_class at[] = { k, other, k };
 	const kh_classes c[] = { { .at = at, .n = 2 }, { .n = 0 }, { .at = at, .n = 3 } };
 
-	(void)state;
 	for (unsigned threads = 1; threads < 9; threads++) {
 		kh_classes sum = joined(c, 3, threads), none = joined(c + 1, 1, threads);
 		const int first = sum.at[0].call == 0 ? 0 : 1;
@@ -175,14 +173,13 @@ static void test_few_classes(void **state)
 }
 
 /* So many classes of one species that some have the same number in the order. */
-static void test_ties(void **state)
+TEST(test_ties)
 {
 	enum { MANY = 300000 };
 	kh_class *at = calloc(MANY, sizeof *at);
 	kh_classes c[2] = { { .at = at, .n = MANY } }, one, four;
 	size_t ties = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		at[i] = (kh_class) { .species = { 2, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
 				     .call = i, .many = 1 };
@@ -201,14 +198,4 @@ static void test_ties(void **state)
 	free(at);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_few_classes),
-		cmocka_unit_test(test_ties),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

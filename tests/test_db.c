@@ -136,11 +136,10 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 
 /* --- the tests -------------------------------------------------------------------- */
 
-static void test_same_bytes(void **state)
+TEST(test_same_bytes)
 {
 	kh_db *db = open_db("a.khdb");
 
-	(void)state;
 	build("b.khdb", 2);
 	rewrite(db, "c.khdb", 0);
 	bytes a = slurp("a.khdb"), b = slurp("b.khdb"), c = slurp("c.khdb");
@@ -157,7 +156,7 @@ static void test_same_bytes(void **state)
 
 /* A database in memory with one byte changed, at 3000 places and at the ends of each section, is
  * refused. */
-static void test_every_byte(void **state)
+TEST(test_every_byte)
 {
 	static const kh_db_options all = { .threads = 1 };
 	bytes b = slurp("a.khdb");
@@ -165,7 +164,6 @@ static void test_every_byte(void **state)
 	kh_db *db = NULL;
 	kh_err err;
 
-	(void)state;
 	assert_int_equal(kh_db_open_bytes(&db, b.p, b.n, &all, &err), 0);
 	kh_db_close(db);
 	for (unsigned i = 0; i < 3000; i++) {
@@ -187,12 +185,11 @@ static void test_every_byte(void **state)
 }
 
 /* More than one block of checksums; the message names the block that is damaged. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
 	kh_db *db = open_db("a.khdb");
 	char want[100];
 
-	(void)state;
 	rewrite(db, "big.khdb", 40 << 20);
 	kh_db_close(db);
 	db = open_db("big.khdb");
@@ -231,13 +228,12 @@ static void assert_same_text(const kh_db *a, const kh_db *b)
 	}
 }
 
-static void test_joined(void **state)
+TEST(test_joined)
 {
 	kh_db *part[3] = { NULL }, *all = open_db("a.khdb"), *db = NULL;
 	char path[] = "0.khdb";
 	kh_err err = { 0, "" };
 
-	(void)state;
 	for (int i = 0; i < 3; i++, path[0]++) {
 		build_of(path, 1, i, 1);
 		part[i] = open_db(path);
@@ -261,9 +257,8 @@ static void test_joined(void **state)
 	kh_db_close(all);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return 1;
 	char path[64];
@@ -272,22 +267,10 @@ static int setup(void **state)
 	return chdir(folder);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-	(void)state;
 	unlink("a.khdb");
 	return chdir("..") != 0 || rmdir(folder) != 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_joined),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("db", tests, setup, teardown);
-}
+int main(void) { return test_run(setup, teardown); }

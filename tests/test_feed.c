@@ -90,12 +90,11 @@ static void one_text(const struct text *t)
 		}
 }
 
-static void test_corpus(void **state)
+TEST(test_corpus)
 {
 	char dir[2048], path[4096], line[500];
 	int n = 0;
 
-	(void)state;
 	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", test_srcdir());
 	snprintf(path, sizeof path, "%s/EXPECT", dir);
 	FILE *list = fopen(path, "r");
@@ -150,12 +149,11 @@ static size_t made_fastq(char *s, size_t room, bool wrapped)
 	return n;
 }
 
-static void test_made(void **state)
+TEST(test_made)
 {
 	enum { ROOM = 60000 };
 	char *s = malloc(ROOM);
 
-	(void)state;
 	assert_non_null(s);
 	for (int i = 0; i < 150; i++) {
 		struct text t = { .name = "", .message = "", .s = s };
@@ -180,12 +178,11 @@ static void test_made(void **state)
 }
 
 /* One record of 3 MB in blocks of 1000 bytes: the cost must not be quadratic. */
-static void test_long_record(void **state)
+TEST(test_long_record)
 {
 	enum { LEN = 3000000 };
 	char *s = malloc(3 * LEN);
 
-	(void)state;
 	for (int fastq = 0; fastq < 2; fastq++)
 		for (int pieces = 0; pieces < 2 - fastq; pieces++) {
 			struct text t = { .name = "", .message = "", .s = s };
@@ -209,7 +206,7 @@ static void test_long_record(void **state)
 
 /* Records of FASTA of all lengths, whose texts nobody wants: of those that span blocks, the header
  * lines are there, and of all, names and bases. */
-static void test_names_only(void **state)
+TEST(test_names_only)
 {
 	enum { BLOCK = 1 << 14 };
 	static const size_t len[] = { 0, 1, 31, 32, 33, 63, 64, 65, 1000, 20000, 300000, 1500000 };
@@ -218,7 +215,6 @@ static void test_names_only(void **state)
 	struct ref ref;
 	size_t n = 0;
 
-	(void)state;
 	assert_non_null(s);
 	for (size_t i = 0; i < 2 * LENGTHS; i++) {
 		n += (size_t)sprintf(s + n, ">seq%zu a name\n", i);
@@ -259,12 +255,11 @@ static void test_names_only(void **state)
 }
 
 /* A header line of 10 MB. */
-static void test_long_header(void **state)
+TEST(test_long_header)
 {
 	enum { LEN = 10000000 };
 	struct text t = { .name = "", .message = "" };
 
-	(void)state;
 	t.s = malloc(LEN + 100);
 	for (int pieces = 0; pieces < 2; pieces++) {
 		kh_feed_options o = { .block_size = 5000, .pieces = pieces };
@@ -281,7 +276,7 @@ static void test_long_header(void **state)
 }
 
 /* --- several files --------------------------------------------------------------- */
-static void test_files(void **state)
+TEST(test_files)
 {
 	static const char *const text[] = {
 		"@a\nAC\n+\nII\n@b\nACG\n+\nIII",
@@ -295,7 +290,6 @@ static void test_files(void **state)
 	struct input in[N];
 	const char *path[N];
 
-	(void)state;
 	for (size_t b = 1; b < 80; b++) {
 		struct got g;
 
@@ -320,7 +314,7 @@ static void test_files(void **state)
 	}
 }
 
-static void test_progress(void **state)
+TEST(test_progress)
 {
 	struct input in = make_input(RANGES, R("a"), strlen(R("a")));
 	const char *p[2] = { in.path, in.path };
@@ -331,7 +325,6 @@ static void test_progress(void **state)
 	kh_block *b;
 	uint64_t done, total;
 
-	(void)state;
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
 	assert_int_equal(kh_feed_next(f, &b, &err), 1);
@@ -344,13 +337,12 @@ static void test_progress(void **state)
 }
 
 /* Enough threads for each stream of gzip inflate it together, from its first byte on. */
-static void test_together(void **state)
+TEST(test_together)
 {
 	enum { N = 3000 };
 	char *s = malloc(N * 60);
 	size_t n = 0;
 
-	(void)state;
 	for (int i = 0; i < N; i++) {
 		n += (size_t)sprintf(s + n, "@r%d\n", i);
 		for (int k = 0; k < 20; k++)
@@ -387,7 +379,7 @@ static void test_together(void **state)
 }
 
 /* A block can be handed in before the one in front of it; its jobs come when that one is, too. */
-static void test_put(void **state)
+TEST(test_put)
 {
 	char s[64 * sizeof R("a")] = "";
 	struct input in;
@@ -398,7 +390,6 @@ static void test_put(void **state)
 	kh_feed *f;
 	kh_err err;
 
-	(void)state;
 	for (int i = 0; i < 60; i++)
 		strcat(s, R("a"));
 	in = make_input(RANGES, s, strlen(s));
@@ -427,20 +418,4 @@ static void test_put(void **state)
 	close(in.fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_corpus),
-		cmocka_unit_test(test_made),
-		cmocka_unit_test(test_long_record),
-		cmocka_unit_test(test_names_only),
-		cmocka_unit_test(test_long_header),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_together),
-		cmocka_unit_test(test_put),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -34,7 +34,7 @@ static int look_at_text(void *arg, kh_block *b, kh_err *err)
 }
 
 /* Blocks that are held have records and bases as ever, and one place for text serves all. */
-static void test_dropped_text(void **state)
+TEST(test_dropped_text)
 {
 	static const char seq[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACG";
 	enum { N = 300, BLOCKS = 100, LEN = 10 + 2 * sizeof seq };
@@ -46,7 +46,6 @@ static void test_dropped_text(void **state)
 	kh_feed *f = NULL;
 	kh_err err;
 
-	(void)state;
 	for (int i = 0; i < N; i++)
 		end += sprintf(end, "@r%04d\n%s\n+\n%s\n", i, seq, seq);
 	struct input in = make_input(GZ, s, (size_t)(end - s));
@@ -138,19 +137,10 @@ static void dropped_pairs(int n_pairs, int wrong)
 	}
 }
 
-static void test_dropped_pairs(void **state)
+TEST(test_dropped_pairs)
 {
-	(void)state;
 	dropped_pairs(300, 300);
 	dropped_pairs(300, 150);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dropped_text),
-		cmocka_unit_test(test_dropped_pairs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -25,9 +25,8 @@ static void refuse(kh_feed_options o, const char *a, const char *b, const char *
 	kh_monitor_free(m);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void)state;
 	refuse((kh_feed_options) { 0 }, NULL, NULL, "no input file");
 	refuse((kh_feed_options) { .interleaved = true }, "a", "b",
 	       "interleaved mates are in one file, not in two");
@@ -42,7 +41,7 @@ static void test_refused(void **state)
 	kh_feed_close(NULL);
 }
 
-static void test_foreign(void **state)
+TEST(test_foreign)
 {
 	static const struct {
 		const char *magic;
@@ -58,7 +57,6 @@ static void test_foreign(void **state)
 		{ "CRAM\3", 5, "a CRAM file", "samtools fastq" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
 		for (int kind = RANGES; kind <= PIPE; kind++) {
 			struct input in = make_input(kind, t[i].magic, t[i].n);
@@ -80,9 +78,8 @@ static void test_foreign(void **state)
 }
 
 /* --- what fails on the way ------------------------------------------------------- */
-static void test_shrinking(void **state)
+TEST(test_shrinking)
 {
-	(void)state;
 	for (unsigned threads = 1; threads < 4; threads++) {
 		enum { LEN = 100000 };
 		char *s = malloc(LEN), want[200];
@@ -118,11 +115,10 @@ static void test_shrinking(void **state)
 }
 
 /* Damage behind good records: the parser's error comes first if it is first. */
-static void test_damage_in_order(void **state)
+TEST(test_damage_in_order)
 {
 	const char good[] = R("a") R("b"), bad[] = R("a") "@b\nAC\n+\nI\n" R("c");
 
-	(void)state;
 	for (int first = 0; first < 2; first++)
 		for (size_t step = 1; step < 60; step++) {
 			struct bytes b = { NULL, 0 };
@@ -251,11 +247,10 @@ static void check_ahead(unsigned threads, int state)
 	close(f[1].fd);
 }
 
-static void test_ahead(void **state)
+TEST(test_ahead)
 {
 	static const unsigned threads[] = { 1, 2, 5, 5 };
 
-	(void)state;
 	check_ahead(1, FEED_NOT_WHOLE);
 	check_ahead(2, FEED_THERE);
 	for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
@@ -264,15 +259,4 @@ static void test_ahead(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_shrinking),
-		cmocka_unit_test(test_damage_in_order),
-		cmocka_unit_test(test_ahead),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -138,9 +138,8 @@ static void one_trial(void)
 	}
 }
 
-static void test_fits(void **state)
+TEST(test_fits)
 {
-	(void)state;
 	for (uint64_t i = 0; i < TEXT / KH_TEXT_WORD; i++) {
 		text[i] = (uint32_t)test_rand();
 		alleles[i] = UINT32_C(3) << test_rand() % 32 & (uint32_t)test_rand();
@@ -161,13 +160,12 @@ static void test_fits(void **state)
 }
 
 /* Reads that begin with a word, as whole ones do, and others are taken word by word. */
-static void test_take(void **state)
+TEST(test_take)
 {
 	enum { WORDS = KH_TEXT_WORDS + 3 };
 	uint64_t bases[WORDS];
 	uint32_t amb[WORDS];
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		const uint32_t n = (uint32_t)(test_rand() % (KH_TEXT_SPAN + 1));
 		const uint32_t words = (n + 31) / 32;
@@ -188,23 +186,14 @@ static void test_take(void **state)
 }
 
 /* A mate without bases is turned without reading or writing a word. */
-static void test_no_bases(void **state)
+TEST(test_no_bases)
 {
 	kh_oriented r[3], before[3];
 
-	(void)state;
 	memset(r, 0x5a, sizeof r);
 	memcpy(before, r, sizeof r);
 	kh_text_turn(&r[1], &r[0], 0);
 	assert_memory_equal(r, before, sizeof r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_fits),
-					   cmocka_unit_test(test_take),
-					   cmocka_unit_test(test_no_bases) };
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -13,6 +13,7 @@ enum { MOST = 16, ROUNDS = 12 };
 
 static int device[MOST];
 static size_t n;
+static bool nccl;                /* else by peer copies */
 static cudaStream_t stream[MOST];
 
 struct side {
@@ -106,13 +107,12 @@ static void check_side(struct side *s, size_t i, unsigned round)
 }
 
 /* In every other round a second message goes along with the first. */
-static void test_all_to_all(void **state)
+TEST(test_all_to_all)
 {
 	static struct side s[2][MOST];
 	kh_gpu_message p[2][MOST];
 	kh_gpu_comm *c = NULL;
 
-	(void)state;
 	ok(kh_gpu_comm_open(&c, device, n, err));
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		const unsigned times = 1 + round % 2;
@@ -145,13 +145,12 @@ static void test_all_to_all(void **state)
 	kh_gpu_comm_close(c);
 }
 
-static void test_sum(void **state)
+TEST(test_sum)
 {
 	enum { NUMBERS = 1000 };
 	uint64_t h[NUMBERS], *p[MOST];
 	kh_gpu_comm *c = NULL;
 
-	(void)state;
 	ok(kh_gpu_comm_open(&c, device, n, err));
 	for (size_t i = 0; i < n; i++) {
 		ok(kh_gpu_use(device[i], err));
@@ -179,10 +178,9 @@ static void test_sum(void **state)
 	kh_gpu_comm_close(c);
 }
 
-#ifdef HAVE_NCCL
-/* A member that does not send what another waits for, all having talked before: the wait ends
- * with an error, and so does all that comes after. */
-static void test_silence(void **state)
+/* By NCCL: a member that does not send what another waits for, all having talked before: the wait
+ * ends with an error, and so does all that comes after. */
+TEST(test_silence)
 {
 	static struct side s[MOST];
 	kh_gpu_message p[MOST];
@@ -190,9 +188,8 @@ static void test_silence(void **state)
 	kh_err e = { 0, "" };
 	int rc;
 
-	(void)state;
-	if (n < 2)
-		skip();                 /* a member alone waits for no other */
+	if (!nccl || n < 2)
+		return;                 /* a member alone waits for no other */
 	setenv("KH_GPU_COMM_TIMEOUT", "15", 1);    /* the first exchange makes connections */
 	ok(kh_gpu_comm_open(&c, device, n, err));
 	for (size_t i = 0; i < n; i++) {
@@ -218,7 +215,6 @@ static void test_silence(void **state)
 	for (size_t i = 0; i < n; i++)
 		drop_side(&s[i]);
 }
-#endif
 
 static _Atomic int let_go;
 
@@ -229,9 +225,9 @@ static void hold_on(void *arg)
 		;
 }
 
-/* A stream that does not get done ends in an error that names the device, in time; later calls
- * fail at once. */
-static void test_stuck(void **state)
+/* By peer copies: a stream that does not get done ends in an error that names the device, in time;
+ * later calls fail at once. */
+TEST(test_stuck)
 {
 	const int twice[] = { device[0], device[0] };
 	cudaStream_t both[2] = { stream[0], NULL };
@@ -239,7 +235,8 @@ static void test_stuck(void **state)
 	kh_err e = { 0, "" };
 	double began;
 
-	(void)state;
+	if (nccl)
+		return;
 	setenv("KH_GPU_COMM_TIMEOUT", "1", 1);
 	ok(kh_gpu_use(device[0], err));
 	ok(KH_GPU(cudaStreamCreateWithFlags(&both[1], cudaStreamNonBlocking), err));
@@ -261,21 +258,8 @@ static void test_stuck(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest by_peers[] = {
-		cmocka_unit_test(test_all_to_all),
-		cmocka_unit_test(test_sum),
-		cmocka_unit_test(test_stuck),
-	};
-#ifdef HAVE_NCCL
-	const struct CMUnitTest by_nccl[] = {
-		cmocka_unit_test(test_all_to_all),
-		cmocka_unit_test(test_sum),
-		cmocka_unit_test(test_silence),
-	};
-#endif
 	int status;
 
-	test_seed();
 	if (!gpu_there(&status))
 		return status;
 	n = (size_t)kh_gpu_count(NULL);
@@ -286,10 +270,11 @@ int main(void)
 		    cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking) != cudaSuccess)
 			return 1;
 	}
-	status = cmocka_run_group_tests_name("by peer copies", by_peers, NULL, NULL);
+	status = test_run(NULL, NULL);
 #ifdef HAVE_NCCL
 	setenv("KH_GPU_COMM", "nccl", 1);
-	status += cmocka_run_group_tests_name("by NCCL", by_nccl, NULL, NULL);
+	nccl = true;
+	status += test_run(NULL, NULL);
 #endif
 	return status;
 }

@@ -3,20 +3,18 @@
 
 #include "cuda/kernels/gpu.h"
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-	(void)state;
 	/* where a match copies from before its member, ISA-L gives any text before it says so */
 	setenv("KH_GZ", "zlib", 1);
 	return 0;
 }
 
 /* Many batches of the size that suits the device, of one stream and of blocks. */
-static void large(void **state)
+TEST(large)
 {
 	struct bytes text = reads((size_t)1 << 28), file = { NULL, 0 };
 
-	(void)state;
 	open_inflater(0);
 	add_member(&file, text.p, text.n, &(struct how) { 1, 0, 8 });
 	assert_true(compare(&file, 4) > 0);
@@ -32,18 +30,11 @@ static void large(void **state)
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { INFLATE_FILES, PARSED_FILES, cmocka_unit_test(large) };
-	const char *wish = getenv("KH_REQUIRE");
 	kh_err why = { 0, "" };
 
-	if (kh_gpu_count(&why) == 0) {
-		const bool must = wish && strstr(wish, "cuda");
-
-		printf(must ? "Bail out! no CUDA device can be used here: %s\n"
-			    : "1..0 # SKIP no CUDA device can be used here: %s\n", why.msg);
-		return must;
-	}
+	if (kh_gpu_count(&why) == 0)
+		return test_no_gpu(why.msg);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return test_run(set_up, NULL);
 }

@@ -4,9 +4,8 @@
 #include "fake_gpu.h"
 #include "parsed_files.h"
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-	(void)state;
 	/* where a match copies from before its member, ISA-L gives any text before it says so */
 	setenv("KH_GZ", "zlib", 1);
 	fake_reset(UINT64_C(8) << 30);
@@ -15,13 +14,12 @@ static int set_up(void **state)
 
 /* Each call of the device fails once, or it and all behind it: the host goes on.  Text that was
  * proven, but cannot be had any more, is an error. */
-static void faults(void **state)
+TEST(faults)
 {
 	struct bytes text = reads(TEXT / 8), file = { NULL, 0 };
 	const kh_together alone = { .part = PART };
 	char path[32];
 
-	(void)state;
 	add_pieces(&file, &text, 30000);
 	const int fd = file_of(&file, path);
 	struct together_text want = read_together(path, &alone, NULL);
@@ -57,13 +55,12 @@ static void faults(void **state)
 }
 
 /* The same where it parses, too. */
-static void parsed_faults(void **state)
+TEST(parsed_faults)
 {
 	struct bytes text[2] = { mates(1, 700, NULL, 0), mates(2, 700, NULL, 0) };
 	struct bytes file[2] = { { NULL, 0 }, { NULL, 0 } };
 	long calls = 1, gone = 0, there = 0;
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		add_pieces(&file[i], &text[i], 50000);
 	struct parsed_got want = parsed_by(file, 1, false);
@@ -98,13 +95,12 @@ static void parsed_faults(void **state)
 }
 
 /* One sample after the other is parsed in the same memory. */
-static void parsed_again(void **state)
+TEST(parsed_again)
 {
 	struct bytes text[2] = { mates(1, 700, NULL, 0), mates(2, 700, NULL, 0) };
 	struct bytes file[2] = { { NULL, 0 }, { NULL, 0 } };
 	uint64_t taken = 0;
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		add_pieces(&file[i], &text[i], 50000);
 	fake_reset(UINT64_C(8) << 30);
@@ -129,12 +125,11 @@ static void parsed_again(void **state)
 }
 
 /* Without room, the host does it. */
-static void room(void **state)
+TEST(room)
 {
 	const uint64_t spare = UINT64_C(2) << 30, enough = UINT64_C(200) << 20;
 	struct bytes text = reads(TEXT), file = { NULL, 0 };
 
-	(void)state;
 	add_gz(&file, text.p, text.n);
 	for (uint64_t memory = spare; memory <= spare + enough; memory += enough / 8) {
 		fake_reset(memory);
@@ -160,13 +155,12 @@ static void same_record(const struct got_record *a, const struct got_record *b)
 }
 
 /* Mates, one file plain gzip, the other BGZF, both large enough for a device, by a feed. */
-static void feed(void **state)
+TEST(feed)
 {
 	struct bytes text = reads(44 << 20), file[2] = { { NULL, 0 }, { NULL, 0 } };
 	char path[2][32];
 	int fd[2];
 
-	(void)state;
 	do              /* whole records */
 		text.n--;
 	while (memcmp(text.p + text.n - 1, "\n@A00123", 8) != 0);
@@ -208,12 +202,7 @@ static void feed(void **state)
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { INFLATE_FILES, PARSED_FILES, cmocka_unit_test(faults),
-					    cmocka_unit_test(parsed_faults),
-					    cmocka_unit_test(parsed_again),
-					    cmocka_unit_test(feed), cmocka_unit_test(room) };
-
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return test_run(set_up, NULL);
 }

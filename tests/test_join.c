@@ -28,9 +28,8 @@ static const struct row row[] = {
 	{ "o3 o2 j2 -0", 2, 2 },
 };
 
-static void test_rule(void **state)
+TEST(test_rule)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		static kh_slot slot[N];
 
@@ -50,9 +49,4 @@ static void test_rule(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rule) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

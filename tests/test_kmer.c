@@ -5,12 +5,11 @@
 #include "kmer/sampling.h"
 #include "kmer/syncmer.h"
 
-static void test_base(void **state)
+TEST(test_base)
 {
 	static const char *const good[] = { "Aa", "Cc", "Gg", "TtUu" };
 	unsigned char want[256];
 
-	(void)state;
 	memset(want, 4, sizeof want);
 	for (unsigned b = 0; b < 4; b++)
 		for (const char *p = good[b]; *p; p++)
@@ -19,9 +18,8 @@ static void test_base(void **state)
 		assert_int_equal(base_of((unsigned char)c), want[c]);
 }
 
-static void test_reverse_complement(void **state)
+TEST(test_reverse_complement)
 {
-	(void)state;
 	for (unsigned k = 1; k <= KH_K_MAX; k++)
 		for (int round = 0; round < 200; round++) {
 			char *s = random_bases(k, 0), *r = reversed(s);
@@ -51,9 +49,8 @@ static void check_packed(const char *s, const packed *p, size_t i, unsigned k)
 	assert_true(kh_bits_canonical(bits, k) == canonical_of(x, k));
 }
 
-static void test_packed(void **state)
+TEST(test_packed)
 {
-	(void)state;
 	char *s = random_bases(200, 20);
 	packed p = pack(s, 200);
 
@@ -79,9 +76,8 @@ static uint64_t unmix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-static void test_mix(void **state)
+TEST(test_mix)
 {
-	(void)state;
 	assert_true(kh_fmix64(0) == 0);
 	assert_true(kh_fmix64(1) == UINT64_C(0xb456bcfc34c2cb2c));      /* MurmurHash3's own */
 	for (int i = 0; i < 100000; i++) {
@@ -94,12 +90,11 @@ static void test_mix(void **state)
 }
 
 /* Keys of any number of k-mers of any length. */
-static void test_keys(void **state)
+TEST(test_keys)
 {
 	kh_keys_fn *fast = kh_keys_avx2();
 	uint64_t want[40], got[40];
 
-	(void)state;
 	for (unsigned k = KH_K_MIN; fast && k <= KH_K_MAX; k++)
 		for (size_t n = 0; n < 40; n++) {
 			for (size_t i = 0; i < 40; i++)
@@ -146,9 +141,8 @@ static void check_repeats(kh_repeats_fn *find, unsigned k)
 }
 
 /* Every k, in C and AVX2, as far as that is here. */
-static void test_repeats(void **state)
+TEST(test_repeats)
 {
-	(void)state;
 	for (unsigned round = 0; round < 50; round++)
 		for (unsigned k = KH_K_MIN; k <= KH_K_MAX; k++) {
 			check_repeats(kh_repeats_plain, k);
@@ -156,17 +150,4 @@ static void test_repeats(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_base),
-		cmocka_unit_test(test_reverse_complement),
-		cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_mix),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_repeats),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("kmer", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

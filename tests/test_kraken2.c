@@ -48,9 +48,8 @@ static kh_k2_asked scan(const kh_k2_rule *r, const char *s, size_t n)
 	return a;
 }
 
-static void test_scan(void **state)
+TEST(test_scan)
 {
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		const kh_k2_rule r = random_rule();
 		const size_t n = r.k + test_rand() % 200;
@@ -105,14 +104,13 @@ static kh_k2_rule random_table(unsigned char *cells, uint64_t *key)
 	return r;
 }
 
-static void test_lookup(void **state)
+TEST(test_lookup)
 {
 	static unsigned char room[64 + CELLS * 5];
 	uint64_t key[KEYS];
 	uint32_t taxon[KEYS], taxa[NODES];
 	size_t found = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < NODES; i++)
 		taxa[i] = 1000 + i;
 	for (int round = 0; round < 500; round++) {
@@ -134,12 +132,11 @@ static void test_lookup(void **state)
 	assert_true(found > 500 * CELLS / 8);
 }
 
-static void test_bad_cell(void **state)
+TEST(test_bad_cell)
 {
 	enum { MOST = 20000 };
 	static unsigned char cells[5 * MOST + 8];
 
-	(void)state;
 	for (int round = 0; round < 400; round++) {
 		kh_k2_rule r = { .capacity = MOST, .cell_bytes = 4 + (uint32_t)(test_rand() % 2) };
 		const uint64_t from = test_rand() % 300, bad = from + test_rand() % (MOST - from);
@@ -159,12 +156,4 @@ static void test_bad_cell(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_scan),
-					    cmocka_unit_test(test_lookup),
-					    cmocka_unit_test(test_bad_cell) };
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -35,9 +35,8 @@ static void check_lanes(kh_lanes_fn *sum_up, uint32_t n, uint32_t terms)
 		}
 }
 
-static void test_lanes(void **state)
+TEST(test_lanes)
 {
-	(void)state;
 	for (uint32_t round = 0; round < 500; round++)
 		for (uint32_t terms = 0; terms <= KH_TERMS; terms++) {
 			check_lanes(kh_lanes_plain, round % 11, terms);
@@ -46,10 +45,4 @@ static void test_lanes(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_lanes) };
-
-	test_seed();
-	return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -71,11 +71,10 @@ static unsigned fit(const struct world *w, uint64_t limit, uint64_t estimate, ui
 }
 
 /* From 1 MB on it fits, and takes nearly all that it may, by fewer than three builds on average. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	unsigned many = 0;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct world w;
 
@@ -97,7 +96,7 @@ static void test_limits(void **state)
 }
 
 /* What has room for all gets all; an estimate saves a build, and changes nothing else. */
-static void test_estimates(void **state)
+TEST(test_estimates)
 {
 	const struct world w = { .features = 1 << 22, .rest = 100000, .words = 24 };
 	const uint64_t whole = build(&w, KH_LIMIT_ALL).file;
@@ -105,7 +104,6 @@ static void test_estimates(void **state)
 	kh_limit_size size;
 	uint64_t share;
 
-	(void)state;
 	assert_int_equal(fit(&w, 0, 0, &share, &size), 1);
 	assert_true(share == KH_LIMIT_ALL);
 	assert_int_equal(fit(&w, 8 * whole, whole, &share, &size), 1);
@@ -138,7 +136,7 @@ static void test_estimates(void **state)
 }
 
 /* No room for anything: told at once. */
-static void test_too_small(void **state)
+TEST(test_too_small)
 {
 	const struct world w = { .features = 1 << 22, .rest = 100000, .words = 24 };
 	kh_limit_size size = build(&w, KH_LIMIT_FIRST);
@@ -146,7 +144,6 @@ static void test_too_small(void **state)
 	bool keep;
 	kh_err err;
 
-	(void)state;
 	kh_limit_start(&f, 0);
 	assert_int_equal(kh_limit_next(&f, &size, &keep, &err), KH_EUSAGE);
 	assert_non_null(strstr(err.msg, "116384 bytes already"));
@@ -197,12 +194,11 @@ static double bytes_of_lines(uint32_t slots, uint32_t *left, uint32_t n)
 
 /* Lines fill least evenly where each seed has four slots: no seed may be left then, either.  A
  * range of some 60 Gbp has as many. */
-static void test_levels(void **state)
+TEST(test_levels)
 {
 	enum { SEEDS = 5000000 };
 	uint32_t *left = malloc(SEEDS * sizeof *left);
 
-	(void)state;
 	for (uint32_t slots = 12; slots <= 16; slots++) {
 		for (uint32_t i = 0; i < SEEDS; i++)
 			left[i] = KH_SEED_SLOTS;
@@ -235,11 +231,10 @@ static double bytes_of_place(uint32_t slots, double mean)
 
 /* A database of one genome a species has .75 bytes a base at most, however many bases.
  * Here no seed is left out as a repeat: this is .002 more than was measured at 8 Gbp. */
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
 	static const double gbp[] = { 0.02, 0.1, 1, 4, 8, 12, 20, 40, 60, 99, 101, 200, 400, 480 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof gbp / sizeof *gbp; i++) {
 		const uint64_t bases = (uint64_t)(gbp[i] * 1e9);
 		const uint32_t k = kh_default_k(bases), stride = kh_default_stride(bases);
@@ -256,13 +251,12 @@ static void test_bytes(void **state)
 }
 
 /* A limit leaves room for so many tenths of the features: for less than a quarter, or for more. */
-static void test_tight(void **state)
+TEST(test_tight)
 {
 	const struct world w = { .features = 10000000, .rest = 20000000, .words = 0 };
 	const kh_limit_size all = build(&w, KH_LIMIT_ALL);
 	const uint64_t tenth = all.index / 10;
 
-	(void)state;
 	for (uint64_t part = 0; part < 12; part++) {
 		kh_limit l = { .bytes = w.rest + part * tenth, .most = KH_LIMIT_ALL };
 
@@ -277,16 +271,6 @@ static void test_tight(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_estimates),
-		cmocka_unit_test(test_too_small),
-		cmocka_unit_test(test_tight),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_bytes),
-	};
-
-	test_seed();
 	kh_log_level(KH_ERROR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

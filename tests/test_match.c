@@ -33,17 +33,15 @@ static kh_db *open_built(const kh_build_options *o, kh_rule *rule)
 	return db;
 }
 
-static void test_calls(void **state)
+TEST(test_calls)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		check_text(&cpu, &way[i]);
 }
 
 /* Of fragments that lie on a device. */
-static void test_parsed(void **state)
+TEST(test_parsed)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		check_there(&cpu, &way[i]);
 	for (int i = 0; i < 3; i++)
@@ -86,13 +84,12 @@ static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
 }
 
 /* Seeds are in both databases, and lists that are whole in each are too long together. */
-static void test_several(void **state)
+TEST(test_several)
 {
 	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 14, 16, 0, 1 },
 						{ KH_SYNCMER, 9, 5, 16, 0, 1 },
 						{ KH_MINHASH, 18, 7, 64, 0, 1 } };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		const kh_build_options o = { .sampling = sampling[i],
 					     .keep_all = i != 1,
@@ -110,9 +107,8 @@ static void test_several(void **state)
 }
 
 /* They are on a device only beside a whole database. */
-static void test_translated(void **state)
+TEST(test_translated)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		if (way[i].placement == KH_PLACE_AUTO ? !way[i].tight
 						      : way[i].placement == KH_PLACE_REPLICATE)
@@ -120,11 +116,7 @@ static void test_translated(void **state)
 }
 
 /* Samples counted by one device, and by several. */
-static void test_census(void **state)
-{
-	(void)state;
-	check_census(way, 3);
-}
+TEST(test_census) { check_census(way, 3); }
 
 /* --- crowds ------------------------------------------------------------------------- */
 enum { CROWD_READS = 6000, CROWD_LEN = 120, CROWD_INSERT = 400 };
@@ -235,7 +227,7 @@ static void clear_compared(struct compared *x)
 
 /* Each seed stands in several places by chance, as in a very large database: many regions that
  * could be best, more than are compared, and places that are equal. */
-static void test_crowds(void **state)
+TEST(test_crowds)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
 				     .keep_all = true,
@@ -244,7 +236,6 @@ static void test_crowds(void **state)
 	struct compared x = { .db = NULL };
 	char *refs = malloc(MAX_TEXT);
 
-	(void)state;
 	make_random_references(refs);
 	compare(&x, &o, 0);
 	clear_compared(&x);
@@ -272,7 +263,7 @@ static void make_close_references(char *refs)
 }
 
 /* What other species are nearly as good. */
-static void test_close(void **state)
+TEST(test_close)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
 				     .keep_all = true,
@@ -282,7 +273,6 @@ static void test_close(void **state)
 	char *refs = malloc(MAX_TEXT);
 	size_t several = 0;
 
-	(void)state;
 	make_close_references(refs);
 	compare(&x, &o, KH_WANT_CANDIDATES);
 	for (size_t i = 0; i < CROWD_READS; i++)
@@ -319,7 +309,7 @@ static void make_strain_references(char *refs)
 }
 
 /* Which strain it is that a read is of, where it has alleles, and where it has none. */
-static void test_strains(void **state)
+TEST(test_strains)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
 				     .threads = 2,
@@ -328,7 +318,6 @@ static void test_strains(void **state)
 	char *refs = malloc(MAX_TEXT);
 	size_t below = 0;
 
-	(void)state;
 	make_strain_references(refs);
 	compare(&x, &o, 0);
 	for (int mates = 0; mates < 2; mates++)
@@ -345,7 +334,7 @@ static void test_strains(void **state)
 /* --- room --------------------------------------------------------------------------- */
 /* Where there is no room for it, a database is refused if it is to lie so, and else the host does
  * all of it. */
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
 				     .threads = 2,
@@ -357,7 +346,6 @@ static void test_no_room(void **state)
 	kh_db *db;
 	kh_err why = { 0, "" };
 
-	(void)state;
 	make_references(refs);
 	db = open_built(&o, &rule);
 	eo.on = devices_of(&way[0]);
@@ -375,7 +363,7 @@ static void test_no_room(void **state)
 
 /* --- a queue that fails -------------------------------------------------------------- */
 /* A task that waits for a launch when its queue fails is in none of the later ones. */
-static void test_failing_queue(void **state)
+TEST(test_failing_queue)
 {
 	enum { QUEUES = KH_BATCHES + 2, LAST = QUEUES - 1 };
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
@@ -392,7 +380,6 @@ static void test_failing_queue(void **state)
 	kh_db *db;
 	kh_err why = { 0, "" };
 
-	(void)state;
 	make_random_references(refs);
 	db = open_built(&o, &rule);
 	new_block(&reads, 1, CROWD_LEN);
@@ -428,19 +415,8 @@ static void test_failing_queue(void **state)
 /* An argument: the tests whose names are like it. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_parsed),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_translated),
-		cmocka_unit_test(test_census),
-		cmocka_unit_test(test_crowds),
-		cmocka_unit_test(test_close), cmocka_unit_test(test_strains),
-		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_failing_queue),
-	};
 	int status;
 
-	test_seed();
 	if (!open_folder())
 		return 1;
 	kh_log_level(KH_ERROR);
@@ -448,7 +424,7 @@ int main(int argc, char **argv)
 	make_taxonomy();
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	status = cmocka_run_group_tests(tests, NULL, NULL);
+	status = test_run(NULL, NULL);
 	remove_folder();
 	return status;
 }

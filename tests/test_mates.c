@@ -166,9 +166,8 @@ static void one_pair(const struct pair_case *c, size_t block_size, unsigned thre
 			close(in[s][i].fd);
 }
 
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof pair_cases / sizeof *pair_cases; i++)
 		for (size_t b = 1; b < 70; b += 1 + b / 5)
 			for (unsigned threads = 1; threads <= 4; threads++)
@@ -176,13 +175,12 @@ static void test_pairs(void **state)
 }
 
 /* Mates of different lengths, many blocks, few of them in circulation. */
-static void test_many_pairs(void **state)
+TEST(test_many_pairs)
 {
 	enum { PAIRS = 3000 };
 	char *s[2] = { malloc(PAIRS * 400), malloc(PAIRS * 400) };
 	size_t n[2] = { 0, 0 };
 
-	(void)state;
 	for (int k = 0; k < 2; k++)
 		for (int i = 0; i < PAIRS; i++) {
 			size_t len = k ? 150 : test_rand() % 30 + 1;
@@ -239,9 +237,8 @@ static void interleaved(const char *s, bool check, const char *message)
 	}
 }
 
-static void test_interleaved(void **state)
+TEST(test_interleaved)
 {
-	(void)state;
 	interleaved(R("a/1") R("a/2") R("b") R("b"), true, NULL);
 	interleaved("", true, NULL);
 	interleaved("\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n", true,
@@ -266,14 +263,4 @@ static void test_interleaved(void **state)
 		    ":12: record 3: quality has 2 characters, sequence 1");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_many_pairs),
-		cmocka_unit_test(test_interleaved),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

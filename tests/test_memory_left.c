@@ -29,20 +29,18 @@ static void put(const char *name, const char *text)
 	fclose(f);
 }
 
-static int start(void **state)
+FIXTURE(start)
 {
-	(void)state;
 	strcpy(root, "/tmp/kh-memory.XXXXXX");
 	assert_non_null(mkdtemp(root));
 	put("/proc/meminfo", "MemTotal:  16000 kB\nMemFree:   100 kB\nMemAvailable:   8000 kB\n");
 	return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof command, "rm -rf %s", root);
 	return system(command);
 }
@@ -55,9 +53,8 @@ static void expect_left(uint64_t bytes, const char *limit)
 	assert_string_equal(left.limit, limit);
 }
 
-static void test_host(void **state)
+TEST(test_host)
 {
-	(void)state;
 	expect_left(8000 * 1024, "on this host");
 	put("/proc/self/cgroup", "0::/\n");     /* the root group has no limits */
 	expect_left(8000 * 1024, "on this host");
@@ -65,9 +62,8 @@ static void test_host(void **state)
 	expect_left(UINT64_MAX, "without a known limit");
 }
 
-static void test_version_2(void **state)
+TEST(test_version_2)
 {
-	(void)state;
 	put("/proc/self/cgroup", "0::/job/step\n");
 	put("/sys/fs/cgroup/job/step/memory.max", "max\n");
 	put("/sys/fs/cgroup/job/step/memory.current", "1000\n");
@@ -87,18 +83,16 @@ static void test_version_2(void **state)
 }
 
 /* The path is that of the host; in the container its group is the top. */
-static void test_container(void **state)
+TEST(test_container)
 {
-	(void)state;
 	put("/proc/self/cgroup", "0::/system.slice/docker-1234.scope\n");
 	put("/sys/fs/cgroup/memory.max", "4000000\n");
 	put("/sys/fs/cgroup/memory.current", "1000000\n");
 	expect_left(3000000, "in its control group");
 }
 
-static void test_version_1(void **state)
+TEST(test_version_1)
 {
-	(void)state;
 	put("/proc/self/cgroup", "12:cpu,cpuacct:/a\n5:memory:/job\n0::/\n");
 	put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1000000\n");
@@ -109,9 +103,8 @@ static void test_version_1(void **state)
 }
 
 /* The least quota of the group and those above it, rounded up to whole processors. */
-static void test_cpus(void **state)
+TEST(test_cpus)
 {
-	(void)state;
 	assert_int_equal(kh_cpu_quota(root), UINT_MAX);
 	put("/proc/self/cgroup", "0::/slice/job\n");
 	put("/sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
@@ -124,12 +117,11 @@ static void test_cpus(void **state)
 	assert_int_equal(kh_cpu_quota(root), 1);
 }
 
-static void test_cpus_version_1(void **state)
+TEST(test_cpus_version_1)
 {
 	static const char *const mount[] = { "cpu", "cpu,cpuacct" }, top[] = "/sys/fs/cgroup";
 	char name[96];
 
-	(void)state;
 	put("/proc/self/cgroup", "9:cpuset:/x\n8:memory:/x\n4:cpu,cpuacct:/docker/a\n0::/\n");
 	for (int i = 0; i < 2; i++) {
 		snprintf(name, sizeof name, "%s/%s/docker/a/cpu.cfs_quota_us", top, mount[i]);
@@ -151,11 +143,10 @@ static void test_cpus_version_1(void **state)
 }
 
 /* Last: it lowers the limit of this process for good. */
-static void test_address_space(void **state)
+TEST(test_address_space)
 {
 	struct rlimit limit = { .rlim_cur = UINT64_C(1) << 40, .rlim_max = RLIM_INFINITY };
 
-	(void)state;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	assert_int_equal(kh_address_space_left(), UINT64_MAX);
 	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
@@ -171,17 +162,4 @@ static void test_address_space(void **state)
 #endif
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_host, start, end),
-		cmocka_unit_test_setup_teardown(test_version_2, start, end),
-		cmocka_unit_test_setup_teardown(test_container, start, end),
-		cmocka_unit_test_setup_teardown(test_version_1, start, end),
-		cmocka_unit_test_setup_teardown(test_cpus, start, end),
-		cmocka_unit_test_setup_teardown(test_cpus_version_1, start, end),
-		cmocka_unit_test(test_address_space),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run_each(start, end); }

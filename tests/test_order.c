@@ -24,11 +24,10 @@ struct work {
 
 static struct work w;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
 	kh_err err;
 
-	(void)state;
 	memset(&w, 0, sizeof w);
 	w.fail_at = UINT64_MAX;
 	for (uint64_t i = 0; i < TICKETS; i++)
@@ -37,9 +36,8 @@ static int setup(void **state)
 	       kh_order_new(&w.order, w.m, WINDOW, &err);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-	(void)state;
 	kh_order_free(w.order);
 	kh_queue_free(w.queue);
 	kh_monitor_free(w.m);
@@ -94,21 +92,19 @@ static int order_worker(void *arg, unsigned id, kh_err *err)
 	}
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	if (kh_threads_run(w.m, 5, order_worker, NULL, &err))
 		fail_msg("%s", err.msg);
 	check_seen(TICKETS);
 }
 
-static void test_order_fail(void **state)
+TEST(test_order_fail)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	w.fail_at = 777;
 	assert_int_equal(kh_threads_run(w.m, 5, order_worker, NULL, &err), KH_EFORMAT);
 	assert_string_equal(err.msg, "item 777");
@@ -128,20 +124,18 @@ static int served_worker(void *arg, unsigned id, kh_err *err)
 	return rc;
 }
 
-static void test_order_served(void **state)
+TEST(test_order_served)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_threads_run(w.m, 5, served_worker, NULL, &err), 0);
 	check_seen(TICKETS);
 }
 
-static void test_order_served_fail(void **state)
+TEST(test_order_served_fail)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	w.fail_at = 100;
 	assert_int_equal(kh_threads_run(w.m, 5, served_worker, NULL, &err), KH_EFORMAT);
 	assert_string_equal(err.msg, "item 100");
@@ -182,22 +176,20 @@ static int late_worker(void *arg, unsigned id, kh_err *err)
 	return rc;
 }
 
-static void test_order_served_late(void **state)
+TEST(test_order_served_late)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	atomic_store(&begun, false);
 	atomic_store(&brought, false);
 	assert_int_equal(kh_threads_run(w.m, 3, late_worker, NULL, &err), 0);
 	check_seen(2);
 }
 
-static void test_order_wait(void **state)
+TEST(test_order_wait)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	w.waits = true;
 	w.seen[0] = 1;
 	if (kh_threads_run(w.m, 6, order_worker, NULL, &err))
@@ -239,12 +231,11 @@ static int room_worker(void *arg, unsigned id, kh_err *err)
 	}
 }
 
-static void test_order_room(void **state)
+TEST(test_order_room)
 {
 	uint64_t token[WINDOW];
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_order_may_put(w.order, WINDOW - 1, false), 1);
 	assert_int_equal(kh_order_may_put(w.order, WINDOW, false), 0);
 	for (int i = 0; i < WINDOW; i++)
@@ -277,27 +268,13 @@ static int waiting_worker(void *arg, unsigned id, kh_err *err)
 	return rc;
 }
 
-static void test_waiters_wake(void **state)
+TEST(test_waiters_wake)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_threads_run(w.m, 5, waiting_worker, NULL, &err), KH_EIO);
 	assert_string_equal(err.msg, "worker 3");
 	assert_int_equal(atomic_load(&w.cancelled), 4);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_order),             TEST(test_order_fail),
-		TEST(test_order_served),      TEST(test_order_served_fail),
-		TEST(test_order_served_late), TEST(test_order_wait),
-		TEST(test_order_room),        TEST(test_waiters_wake),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
-}
+int main(void) { return test_run_each(setup, teardown); }

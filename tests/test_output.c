@@ -10,12 +10,11 @@
 #include <sys/wait.h>
 #include "io/temporary.h"
 
-static void test_commit(void **state)
+TEST(test_commit)
 {
 	kh_out *o = open_out("a.txt");
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_true(kh_out_whole(o));
 	put(o, "0123");
 	put(o, "4567");
@@ -31,11 +30,10 @@ static void test_commit(void **state)
 
 /* All outputs get their names or none: if one fails, the file that had the name of another before
  * has it again. */
-static void test_together(void **state)
+TEST(test_together)
 {
 	kh_err err = { 0, "" };
 
-	(void)state;
 	write_text("a.txt", "old");
 	kh_out *o[] = { open_out("a.txt"), NULL, open_out("b.txt"), open_out("c.txt") };
 	put(o[0], "new");
@@ -62,13 +60,12 @@ static void test_together(void **state)
 }
 
 /* A handler finds the temporary files of any number of outputs. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	enum { MANY = 300 };
 	static kh_out *o[MANY];
 	char name[32];
 
-	(void)state;
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < MANY; i++) {
 			snprintf(name, sizeof name, "%d.txt", i);
@@ -130,14 +127,13 @@ static void count_signal(int sig)
 	signals++;
 }
 
-static void test_signal(void **state)
+TEST(test_signal)
 {
 	kh_out *a = open_out("a.txt"), *b = open_out("b.txt");
 	const struct sigaction sa = { .sa_handler = count_signal };
 	pthread_t thread;
 	int status;
 
-	(void)state;
 	sigaction(SIGUSR1, &sa, NULL);
 	sem_init(&arrived, 0, 0);
 	sem_init(&go_on, 0, 0);
@@ -179,9 +175,8 @@ static void *open_many(void *arg)
 }
 
 /* A signal comes while other threads open outputs: no temporary file is left. */
-static void test_signal_at_open(void **state)
+TEST(test_signal_at_open)
 {
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		const pid_t child = fork();
 		int status;
@@ -204,12 +199,11 @@ static void test_signal_at_open(void **state)
 
 /* The last of several outputs stands only beside those of its own run: the file that has its name
  * loses it before any other, and has it again if the run fails. */
-static void test_last(void **state)
+TEST(test_last)
 {
 	kh_err err = { 0, "" };
 	pthread_t thread;
 
-	(void)state;
 	write_text("a.txt", "old");
 	write_text("b.txt", "old");
 	both[0] = open_out("a.txt");
@@ -240,12 +234,11 @@ static void test_last(void **state)
 }
 
 /* Who may read and write a file stays when it is replaced. */
-static void test_rights(void **state)
+TEST(test_rights)
 {
 	static const mode_t mode[] = { 0600, 0640, 0400, 0664, 0755 };
 	struct stat st;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof mode / sizeof *mode; i++) {
 		write_text("a.txt", "old");
 		assert_int_equal(chmod("a.txt", mode[i]), 0);
@@ -271,18 +264,4 @@ static void test_rights(void **state)
 	unlink("b.txt");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commit),
-		cmocka_unit_test(test_together),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_signal_at_open),
-		cmocka_unit_test(test_last),
-		cmocka_unit_test(test_rights),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("output", tests, setup, teardown);
-}
+int main(void) { return test_run(setup, teardown); }

@@ -10,7 +10,7 @@
 
 /* A file that a killed run has left is removed if no process has locked it and its name is
  * right. */
-static void test_stale(void **state)
+TEST(test_stale)
 {
 	static const char *const other[] = {
 		".b.txt.0123456789abcdef.tmp", ".a.txt.0123456789abcdex.tmp", ".a.txt..tmp",
@@ -19,7 +19,6 @@ static void test_stale(void **state)
 	};
 	enum { N = sizeof other / sizeof *other };
 
-	(void)state;
 	for (int i = 0; i < N; i++)
 		write_text(other[i], "");
 	write_text(".a.txt.0000000000000001.tmp", "left");
@@ -45,9 +44,8 @@ static void test_stale(void **state)
 }
 
 /* The folder is listed once for many outputs: what was in it then is removed all the same. */
-static void test_stale_once(void **state)
+TEST(test_stale_once)
 {
-	(void)state;
 	assert_int_equal(mkdir("elsewhere", 0777), 0);
 	write_text(".a.txt.0000000000000001.tmp", "left");
 	write_text(".b.txt.0000000000000002.tmp", "left");
@@ -71,12 +69,11 @@ static void test_stale_once(void **state)
 }
 
 /* In a folder that all can write to, a link of another user is not followed. */
-static void test_planted(void **state)
+TEST(test_planted)
 {
 	kh_err err = { 0, "" };
 	kh_out *o = NULL;
 
-	(void)state;
 	if (geteuid() != 0)
 		return;                 /* nobody else can make a link of another user */
 	assert_int_equal(mkdir("shared", 0777), 0);
@@ -99,13 +96,12 @@ static void test_planted(void **state)
 }
 
 /* Names up to the longest that a folder can have; one byte more is reported at once. */
-static void test_long_names(void **state)
+TEST(test_long_names)
 {
 	char name[NAME_MAX + 2];
 	kh_out *o = NULL;
 	kh_err err = { 0, "" };
 
-	(void)state;
 	for (int n = NAME_MAX; n > NAME_MAX - 30; n--) {
 		memset(name, 'x', sizeof name);
 		name[n] = 0;
@@ -125,14 +121,13 @@ static void test_long_names(void **state)
 }
 
 /* Writing waits for a pipe that does not block. */
-static void test_no_block(void **state)
+TEST(test_no_block)
 {
 	enum { N = 1 << 20 };
 	char *text = calloc(1, N), name[32];
 	int fd[2];
 	size_t got = 0;
 
-	(void)state;
 	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
 	snprintf(name, sizeof name, "/dev/fd/%d", fd[1]);
 	if (fork() == 0) {
@@ -153,16 +148,4 @@ static void test_no_block(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale),
-		cmocka_unit_test(test_stale_once),
-		cmocka_unit_test(test_planted),
-		cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_no_block),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("output_names", tests, setup, teardown);
-}
+int main(void) { return test_run(setup, teardown); }

@@ -87,7 +87,7 @@ static void check_samples(const json_t *samples)
 	assert_int_equal(json_object_size(v), 0);
 }
 
-static void test_data(void **state)
+TEST(test_data)
 {
 	const uint64_t direct[2][N] = { { 1, 0, 5, 0, 0, 2 }, { 0, 3, 0, 0, 0, 0 } };
 	const kh_page_value value[][2] = { { { .number = 0.5 }, { .text = "ye<s" } },
@@ -108,7 +108,6 @@ static void test_data(void **state)
 					    .sample = sample, .n_samples = 2, .column = column,
 					    .n_columns = 2, .fact = &fact, .n_facts = 1 }, &b);
 
-	(void)state;
 	check_taxa(root);
 	check_samples(json_object_get(root, "samples"));
 	const json_t *f = json_array_get(json_object_get(root, "facts"), 0);
@@ -118,7 +117,7 @@ static void test_data(void **state)
 	free(b.p);
 }
 /* A run without reads still has the root. */
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	const uint64_t direct[N] = { 0 };
 	const kh_page_sample sample = { .name = "", .direct = direct };
@@ -127,7 +126,6 @@ static void test_empty(void **state)
 					    .n_taxa = N, .sample = &sample, .n_samples = 1 }, &b);
 	const json_t *taxid = json_object_get(json_object_get(root, "taxa"), "taxid");
 
-	(void)state;
 	assert_int_equal(json_array_size(taxid), 1);
 	assert_string_equal(json_string_value(json_object_get(root, "title")), "T");
 	assert_int_equal(json_array_size(json_object_get(root, "columns")), 0);
@@ -141,12 +139,4 @@ static void test_empty(void **state)
 	free(b.p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_data),
-		cmocka_unit_test(test_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

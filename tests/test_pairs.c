@@ -151,11 +151,10 @@ static void fill(sample *s, uint64_t memory)
 	kh_monitor_free(s->m);
 }
 
-static void test_sorted(void **state)
+TEST(test_sorted)
 {
 	static const uint64_t memory[] = { 0, 1, 20000, UINT64_C(1) << 40 };
 
-	(void)state;
 	for (unsigned kind = 0; kind < 6; kind++) {
 		sample s;
 
@@ -169,11 +168,10 @@ static void test_sorted(void **state)
 	}
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	sample s = { .n = 0 };
 
-	(void)state;
 	fill(&s, 0);
 	check_ranges(&s);
 	kh_store_free(s.store);
@@ -181,28 +179,17 @@ static void test_empty(void **state)
 }
 
 /* The spill file has no name, and is made beside what is to be written. */
-static void test_spill_place(void **state)
+TEST(test_spill_place)
 {
 	kh_err err = { 0, "" };
 	uint64_t key = 1;
 	uint32_t bin = 2;
 	kh_store *s;
 
-	(void)state;
 	assert_int_equal(kh_store_new(&s, 1, "no-such-folder/x.khdb", &err), 0);
 	assert_int_equal(kh_store_add(s, 0, &key, &bin, 1, &err), KH_EIO);
 	assert_non_null(strstr(err.msg, "no-such-folder/"));
 	kh_store_free(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sorted),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_spill_place),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -147,11 +147,10 @@ static void assert_same(const struct together_text *a, const struct together_tex
 }
 
 /* --- every kind ------------------------------------------------------------------- */
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	size_t all_parts = 0;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct bytes gz = { NULL, 0 }, text = { NULL, 0 };
 		size_t members = test_rand() % 3 ? 1 : 1 + test_rand() % 8, parts = 0;
@@ -183,14 +182,13 @@ static void test_kinds(void **state)
 }
 
 /* Large enough for the sizes of chunks that are used in earnest. */
-static void test_large(void **state)
+TEST(test_large)
 {
 	struct bytes gz = { NULL, 0 }, d = make_data(FASTQ, 12000000);
 	const struct how h = { 6, 0, 15, 8, Z_NO_FLUSH, 0, 0 };
 	size_t parts;
 	char path[32];
 
-	(void)state;
 	add_member(&gz, d.p, d.n, &h);
 	int fd = bytes_file(path, &gz, gz.n);
 	for (unsigned threads = 1; threads <= 8; threads *= 2) {
@@ -244,21 +242,19 @@ static void compare(const struct bytes *b, size_t n)
 	close(fd);
 }
 
-static void test_every_cut(void **state)
+TEST(test_every_cut)
 {
 	struct bytes b = make_small();
 
-	(void)state;
 	for (size_t n = 0; n < b.n; n++)
 		compare(&b, n);
 	free(b.p);
 }
 
-static void test_every_byte(void **state)
+TEST(test_every_byte)
 {
 	struct bytes b = make_small();
 
-	(void)state;
 	for (size_t i = 0; i < b.n; i++) {
 		const unsigned char was = b.p[i];
 
@@ -271,7 +267,7 @@ static void test_every_byte(void **state)
 	free(b.p);
 }
 
-static void test_what_follows(void **state)
+TEST(test_what_follows)
 {
 	static const struct { const char *p; size_t n; } tail[] = {
 		{ "\0\0\0\0", 4 }, { "\0\0x", 3 }, { "garbage", 7 }, { "\x1f", 1 },
@@ -280,7 +276,6 @@ static void test_what_follows(void **state)
 		{ "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof tail / sizeof *tail; i++) {
 		struct bytes b = make_small();
 
@@ -292,11 +287,10 @@ static void test_what_follows(void **state)
 }
 
 /* A BGZF block among plain members: only the sequential reader knows its rules. */
-static void test_bgzf_follows(void **state)
+TEST(test_bgzf_follows)
 {
 	struct bytes b = make_small();
 
-	(void)state;
 	add_bgzf(&b, "some text", 9, 9);
 	for (int k = 0; k < 10; k++)
 		compare(&b, b.n);
@@ -327,13 +321,12 @@ static void *write_slowly(void *arg)
 	return NULL;
 }
 
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
 	struct bytes gz = { NULL, 0 }, d = make_data(FASTQ, 500000);
 	const struct how h = { 6, 0, 15, 5, Z_NO_FLUSH, 0, 0 };
 	size_t parts;
 
-	(void)state;
 	add_member(&gz, d.p, d.n / 2, &h);
 	add_member(&gz, d.p + d.n / 2, d.n - d.n / 2, &h);
 	for (int i = 0; i < 10; i++) {
@@ -360,15 +353,4 @@ static void test_pipe(void **state)
 	free(d.p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),	    cmocka_unit_test(test_large),
-		cmocka_unit_test(test_every_cut),   cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_what_follows), cmocka_unit_test(test_bgzf_follows),
-		cmocka_unit_test(test_pipe),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

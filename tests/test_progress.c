@@ -29,11 +29,10 @@ static const struct {
 	{ { "wrote", "ranges", 0, 64, 0 }, 4, "wrote 64 ranges, 16 a second" },
 };
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	char text[200];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		kh_step_text(&cases[i].step, cases[i].seconds, text, sizeof text);
 		assert_string_equal(text, cases[i].text);
@@ -41,11 +40,10 @@ static void test_lines(void **state)
 }
 
 /* A line that does not fit is cut off, with a NUL, and nothing behind it is touched. */
-static void test_short(void **state)
+TEST(test_short)
 {
 	char want[200], text[200];
 
-	(void)state;
 	kh_step_text(&cases[0].step, cases[0].seconds, want, sizeof want);
 	for (size_t size = 1; size <= strlen(want) + 2; size++) {
 		memset(text, '#', sizeof text);
@@ -56,12 +54,4 @@ static void test_short(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

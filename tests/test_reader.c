@@ -80,9 +80,8 @@ static void one_pack(const kh_scan *x, const kh_scan *y, const char *s, size_t n
 }
 
 /* Every class of byte, by the plain version, against the letters themselves. */
-static void test_classes(void **state)
+TEST(test_classes)
 {
-	(void)state;
 	for (int c = 0; c < 256; c++) {
 		char s[1 + KH_SCAN_PAD] = { (char)c };
 		struct packed p;
@@ -120,11 +119,7 @@ static void same_pack(const kh_scan *y)
 	}
 }
 
-static void test_pack(void **state)
-{
-	(void)state;
-	same_pack(kh_scan_avx2());
-}
+TEST(test_pack) { same_pack(kh_scan_avx2()); }
 
 static kh_parsed room_for(const char *text, size_t n_rec, size_t n_words)
 {
@@ -183,11 +178,7 @@ static void same_fastq(const kh_scan *y)
 	}
 }
 
-static void test_fastq(void **state)
-{
-	(void)state;
-	same_fastq(kh_scan_avx2());
-}
+TEST(test_fastq) { same_fastq(kh_scan_avx2()); }
 
 /* --- grammar --------------------------------------------------------------------- */
 struct vector {
@@ -252,13 +243,12 @@ static void one_vector(const struct vector *v, size_t step)
 	kh_parsed_free(&h);
 }
 
-static void test_vectors(void **state)
+TEST(test_vectors)
 {
 	char dir[2048], list[4096];
 	struct vector v;
 	int n = 0;
 
-	(void)state;
 	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", test_srcdir());
 	snprintf(list, sizeof list, "%s/EXPECT", dir);
 	FILE *f = fopen(list, "r");
@@ -276,9 +266,8 @@ static void test_vectors(void **state)
 }
 
 /* The rule for boundaries is never wrong in plain FASTQ, whatever the qualities. */
-static void test_boundary(void **state)
+TEST(test_boundary)
 {
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		char s[600];
 		bool start[600] = { false };
@@ -302,13 +291,12 @@ static void test_boundary(void **state)
 	}
 }
 
-static void test_long_header(void **state)
+TEST(test_long_header)
 {
 	size_t n = (size_t)KH_HEADER_MAX + 6;
 	char *s = malloc(n + 8 + KH_SCAN_PAD);
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_non_null(s);
 	memset(s, 'x', n);
 	memcpy(s, ">a\nA\n>", 6);
@@ -366,9 +354,8 @@ static uint32_t errors_told(size_t len, char a, char b, const char *end)
 }
 
 /* The qualities of long records tell errors: of every 16th base, 2^24 10^(-q / 10). */
-static void test_errors(void **state)
+TEST(test_errors)
 {
-	(void)state;
 	assert_int_equal(errors_told(KH_LONG_READ, 'I', '+', "\n"), 1 + 1677721);
 	assert_int_equal(errors_told(KH_LONG_READ, '+', 'I', "\r\n"), 1 + 1677);
 	assert_int_equal(errors_told(KH_LONG_READ, '+', '!', "\n"), 1 + (1 << 24));
@@ -418,12 +405,11 @@ static size_t four_line_text(char *s)
 	return n;
 }
 
-static void test_four_lines(void **state)
+TEST(test_four_lines)
 {
 	static char s[4096];
 	size_t plain = 0, n_plain, odd = 0;
 
-	(void)state;
 	for (int i = 0; i < 200000; i++) {
 		size_t n = four_line_text(s);
 
@@ -440,7 +426,7 @@ static void test_four_lines(void **state)
 }
 
 /* Names as mates have them, or not. */
-static void test_mates(void **state)
+TEST(test_mates)
 {
 	static const struct {
 		const char *a, *b;
@@ -451,7 +437,6 @@ static void test_mates(void **state)
 		  { "x 1:N:0", "x 1:Y:0", false }, { "x/1 a", "x/2\tb", true },
 		  { "xy/1", "x/2", false }, { "x_1", "x_3", false }, { "x", "x/2", true } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
 		char a[64], b[64];
 		kh_four_lines x, y;
@@ -463,20 +448,4 @@ static void test_mates(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_pack),
-		cmocka_unit_test(test_fastq),
-		cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_boundary),
-		cmocka_unit_test(test_long_header),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_four_lines),
-		cmocka_unit_test(test_mates),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -29,14 +29,13 @@ static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool
 	return t;
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	static const uint64_t none[N_TAXA] = { 0 };
 	const kh_report_options o = { false, false, false, false };
 	const kh_report_options mpa = { false, false, true, false };
 	kh_tally t = tally(0, none, false);
 
-	(void)state;
 	is_report(&t, &o, "  0.00\t0\t0\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n");
 	is_report(&t, &mpa, "");
 	t.unclassified = 7;
@@ -44,13 +43,12 @@ static void test_empty(void **state)
 	kh_tally_clear(&t);
 }
 
-static void test_zero_counts(void **state)
+TEST(test_zero_counts)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 0, 1 };
 	const kh_report_options o = { true, false, false, false };
 	kh_tally t = tally(0, direct, false);
 
-	(void)state;
 	is_report(&t, &o,
 		  "  0.00\t0\t0\tU\t0\tunclassified\n100.00\t1\t0\tR\t1\troot\n"
 		  "100.00\t1\t0\tG\t10\t  t1\n100.00\t1\t0\tS\t100\t    t2\n"
@@ -62,7 +60,7 @@ static void test_zero_counts(void **state)
 }
 
 /* A chain of taxa, each below the one before: linear in its length, and no row is cut. */
-static void test_deep(void **state)
+TEST(test_deep)
 {
 	enum { DEPTH = 70000, SHOWN = KH_REPORT_LEVELS };
 	const kh_report_options o = { false, false, false, false };
@@ -76,7 +74,6 @@ static void test_deep(void **state)
 	kh_tally t;
 	size_t level = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < DEPTH; i++) {
 		raw.taxid[i] = i + 1;
 		raw.parent[i] = i ? i - 1 : 0;
@@ -115,19 +112,18 @@ static void test_deep(void **state)
 	free(names);
 }
 
-static void test_mpa(void **state)
+TEST(test_mpa)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 0, 0, 3 };
 	const kh_report_options o = { false, false, true, false };
 	kh_tally t = tally(20, direct, false);
 
-	(void)state;
 	is_report(&t, &o, "g__t1\t24\ng__t1|s__t5\t12\ng__t1|s__t2\t10\ns__t10\t3\n");
 	kh_tally_clear(&t);
 }
 
 /* Features with repeats add up; different ones are joined over the clade. */
-static void test_minimizer_data(void **state)
+TEST(test_minimizer_data)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 1, 1 };
 	const kh_report_options o = { false, true, false, false };
@@ -135,7 +131,6 @@ static void test_minimizer_data(void **state)
 	uint64_t key[30];
 	kh_err err;
 
-	(void)state;
 	sum.direct[3] = sum.direct[4] = 0;
 	for (uint64_t i = 0; i < 30; i++)
 		key[i] = i * 3;
@@ -155,13 +150,12 @@ static void test_minimizer_data(void **state)
 }
 
 /* The estimate is within 5 % (3 standard errors) at any size. */
-static void test_distinct(void **state)
+TEST(test_distinct)
 {
 	kh_distinct s;
 	kh_err err;
 	uint64_t n = 0;
 
-	(void)state;
 	assert_int_equal(kh_distinct_init(&s, 1, &err), 0);
 	assert_int_equal(kh_distinct_count(&s, 0), 0);
 	for (uint64_t next = 1; next < 2000000; next *= 3) {
@@ -241,9 +235,8 @@ static void pack_into(kh_block *b, kh_record *r, const char *s)
 		b->amb[i / 32] |= (uint32_t)(s[i] == 'N') << i % 32;
 }
 
-static void test_tsv(void **state)
+TEST(test_tsv)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const line_case *c = &cases[i];
 		const kh_style style = { .tax = tree, .k = 8, .names = c->names,
@@ -272,7 +265,7 @@ static void test_tsv(void **state)
 	}
 }
 
-static void test_reads(void **state)
+TEST(test_reads)
 {
 	static const struct { const char *text; uint32_t name_len, taxid; const char *want;
 	} read[] = {
@@ -292,7 +285,6 @@ static void test_reads(void **state)
 	};
 	const kh_style style = { .tax = NULL };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof read / sizeof read[0]; i++) {
 		kh_block b = { .text = (char *)(uintptr_t)read[i].text };
 		kh_record r = { .name = 1,
@@ -307,19 +299,4 @@ static void test_reads(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_zero_counts),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_mpa),
-		cmocka_unit_test(test_minimizer_data),
-		cmocka_unit_test(test_distinct),
-		cmocka_unit_test(test_tsv),
-		cmocka_unit_test(test_reads),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("report", tests, make_tree, free_tree);
-}
+int main(void) { return test_run(make_tree, free_tree); }

@@ -14,9 +14,8 @@ static kh_shapes shapes;
 static const kh_sampling syncmer = { KH_SYNCMER, 18, 14, 112, 0, 0 };
 
 /* --- logarithms ------------------------------------------------------------------- */
-static void test_logs(void **state)
+TEST(test_logs)
 {
-	(void)state;
 	for (uint64_t x = 1; x < UINT64_C(1) << 62; x += x / 3 + 1) {
 		const double is = log2((double)x) * 65536;
 
@@ -28,9 +27,8 @@ static void test_logs(void **state)
 	assert_int_equal(KH_LOG2_E, lround(floor(65536 / log(2))));
 }
 
-static void test_powers(void **state)
+TEST(test_powers)
 {
-	(void)state;
 	assert_int_equal(kh_exp2q(0), KH_EXP2_ONE);
 	assert_int_equal(kh_exp2q(65536), KH_EXP2_ONE / 2);
 	assert_int_equal(kh_exp2q(24 << 16), 1);
@@ -76,9 +74,8 @@ static double mean_share(uint32_t x, uint32_t size)
 	return sum / all;
 }
 
-static void test_shapes(void **state)
+TEST(test_shapes)
 {
-	(void)state;
 	for (uint32_t n = KH_N_LEAST; n <= KH_N_MOST; n += 17) {
 		const uint32_t size = n < 16 ? 0 : n < 32 ? 1 : n < 64 ? 2 : 3;
 		double last = 1;
@@ -102,12 +99,11 @@ static void test_shapes(void **state)
 
 /* Of reads of 75 bases far from the reference, some have no seed, and those that have one are like
  * those that are nearer. */
-static void test_shapes_of_seeds(void **state)
+TEST(test_shapes_of_seeds)
 {
 	const uint32_t near = 0, far = 11;      /* .001, .085 */
 	double mean[2], seen[2];
 
-	(void)state;
 	make_shapes_of(13, NULL);
 	mean[0] = mean_share(near, 0);
 	mean[1] = mean_share(far, 0);
@@ -128,9 +124,8 @@ static void add_fragments(uint64_t many[KH_CELLS], uint32_t x, uint64_t n)
 		many[j] += n * 256 * shapes.f[x][j] / 65535;
 }
 
-static void test_fit_single(void **state)
+TEST(test_fit_single)
 {
-	(void)state;
 	make_shapes(40);
 	for (uint32_t x = 0; x < KH_JUNK; x++) {
 		uint64_t many[KH_CELLS] = { 0 };
@@ -148,12 +143,11 @@ static void test_fit_single(void **state)
 
 /* Of a strain 5 % from the reference many genes are farther: it is believed; but not where genes
  * are a strain's and a relative's. */
-static void test_fit_far(void **state)
+TEST(test_fit_far)
 {
 	uint64_t lone[KH_CELLS] = { 0 }, two[KH_CELLS] = { 0 };
 	kh_fit fit;
 
-	(void)state;
 	make_shapes(40);
 	add_fragments(lone, 8, 700);            /* 5 % */
 	add_fragments(lone, KH_JUNK, 300);
@@ -170,9 +164,8 @@ static void test_fit_far(void **state)
 }
 
 /* Alone, what is evenly far is one divergence, and not two. */
-static void test_fit_even(void **state)
+TEST(test_fit_even)
 {
-	(void)state;
 	make_shapes(54);
 	for (uint32_t x = KH_EVEN; x < KH_SHAPES; x++) {
 		uint64_t many[KH_CELLS] = { 0 };
@@ -186,12 +179,11 @@ static void test_fit_even(void **state)
 	}
 }
 
-static void test_fit_pair(void **state)
+TEST(test_fit_pair)
 {
 	uint64_t many[KH_CELLS] = { 0 };
 	kh_fit fit;
 
-	(void)state;
 	make_shapes(40);
 	add_fragments(many, 1, 2000);           /* .3 % */
 	add_fragments(many, 12, 6000);          /* a relative, 10 % */
@@ -203,9 +195,8 @@ static void test_fit_pair(void **state)
 }
 
 /* A strain beside a relative that is not much farther, and not as many. */
-static void test_fit_near_pair(void **state)
+TEST(test_fit_near_pair)
 {
-	(void)state;
 	make_shapes(54);
 	for (uint64_t own = 1000; own <= 4000; own += 1000) {
 		uint64_t many[KH_CELLS] = { 0 };
@@ -221,9 +212,8 @@ static void test_fit_near_pair(void **state)
 }
 
 /* A strain beside an even relative that is so near that one divergence fits both well. */
-static void test_fit_even_pair(void **state)
+TEST(test_fit_even_pair)
 {
-	(void)state;
 	make_shapes(54);
 	for (uint64_t own = 500; own <= 1000; own += 250) {
 		uint64_t many[KH_CELLS] = { 0 };
@@ -241,12 +231,11 @@ static void test_fit_even_pair(void **state)
 	}
 }
 
-static void test_fit_little(void **state)
+TEST(test_fit_little)
 {
 	uint64_t many[KH_CELLS] = { 0 };
 	kh_fit fit;
 
-	(void)state;
 	make_shapes(40);
 	kh_fit_make(&fit, &shapes, many);
 	assert_int_equal(fit.kind, KH_FIT_FEW);
@@ -267,13 +256,12 @@ static void test_fit_little(void **state)
 }
 
 /* What ties gave a species is no longer its own, but still fits it. */
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	uint64_t many[KH_CELLS] = { 0 };
 	kh_presence p = { .refuted = false };
 	kh_fit before;
 
-	(void)state;
 	make_shapes(40);
 	add_fragments(many, 0, 300);
 	add_fragments(many, KH_JUNK, 100);
@@ -294,7 +282,7 @@ static void test_limit(void **state)
 
 /* It is given back where another species bears out more, but not where one is a relative's, or a
  * species is alone in its family. */
-static void test_give_back(void **state)
+TEST(test_give_back)
 {
 	static const struct {
 		uint64_t borne;         /* of the other species, in halves of what it has */
@@ -317,7 +305,6 @@ static void test_give_back(void **state)
 	kh_fit before;
 	kh_err err;
 
-	(void)state;
 	make_shapes(40);
 	add_fragments(many, 0, 300);
 	add_fragments(many, KH_JUNK, 100);
@@ -336,7 +323,7 @@ static void test_give_back(void **state)
 }
 
 /* --- lengths ---------------------------------------------------------------------- */
-static void test_numbered_on(void **state)
+TEST(test_numbered_on)
 {
 	static const struct {
 		const char *a, *b;
@@ -355,7 +342,6 @@ static void test_numbered_on(void **state)
 		{ "a99999999999999999999", "a100000000000000000000", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_int_equal(kh_numbered_on(cases[i].a, cases[i].b), cases[i].is);
 }
@@ -431,7 +417,7 @@ static void wide_classes(kh_classes *c, const kh_db *db)
 	}
 }
 
-static void test_very_many_species(void **state)
+TEST(test_very_many_species)
 {
 	kh_db *db = wide_db();
 	kh_rule rule = { .sampling = syncmer };
@@ -441,7 +427,6 @@ static void test_very_many_species(void **state)
 	kh_monitor *m;
 	kh_err err;
 
-	(void)state;
 	wide_classes(&c, db);
 	assert_int_equal(kh_stretches(db, &first, &err), 0);
 	uint32_t *mask = calloc(first[SPECIES], sizeof *mask);
@@ -472,20 +457,4 @@ static void test_very_many_species(void **state)
 	wide_free(db);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_logs),	     cmocka_unit_test(test_powers),
-		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_shapes_of_seeds),
-		cmocka_unit_test(test_fit_single),   cmocka_unit_test(test_fit_far),
-		cmocka_unit_test(test_fit_even),     cmocka_unit_test(test_fit_pair),
-		cmocka_unit_test(test_fit_near_pair), cmocka_unit_test(test_fit_even_pair),
-		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_give_back),
-		cmocka_unit_test(test_numbered_on),
-		cmocka_unit_test(test_very_many_species),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("sample", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -152,13 +152,12 @@ static char *hard_bases(unsigned kind, size_t n)
 }
 enum { KINDS = 23 };
 
-static void test_definition(void **state)
+TEST(test_definition)
 {
 	static const size_t length[] = { 0, 1, 7, 8, 17, 18, 31, 32, 33, 63, 64, 65, 127, 129, 150,
 					 1023, 1024, 1055, 1056, 2100 };
 	feature *a = malloc(16384 * sizeof *a), *b = malloc(16384 * sizeof *b);
 
-	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned l = 0; l < sizeof length / sizeof length[0]; l++)
 			for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -182,14 +181,13 @@ static void test_definition(void **state)
 
 /* Of a read nearly all is looked up that was kept of its genome, wherever windows begin, and not
  * much more; on both strands the same. */
-static void test_asked(void **state)
+TEST(test_asked)
 {
 	enum { LEN = 20000 };
 	feature *kept = malloc(LEN * sizeof *kept), *back = malloc(LEN * sizeof *back);
 	uint64_t *key = malloc(LEN * sizeof *key);
 	uint32_t *pos = malloc(LEN * sizeof *pos);
 
-	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++) {
 		const kh_sampling *rule = &schemes[i];
 		char *s = random_bases(LEN, 0), *r = reversed(s);
@@ -229,11 +227,10 @@ static void test_asked(void **state)
 }
 
 /* A sequence in pieces gives what it gives in one; minhash if cut at windows. */
-static void test_pieces(void **state)
+TEST(test_pieces)
 {
 	feature *whole = malloc(16384 * sizeof *whole), *part = malloc(16384 * sizeof *part);
 
-	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned kind = 0; kind < 6; kind++) {
 			const kh_sampling *rule = &schemes[i];
@@ -265,7 +262,7 @@ static void test_pieces(void **state)
 	free(part);
 }
 
-static void test_parameters(void **state)
+TEST(test_parameters)
 {
 	static const struct { kh_sampling rule; const char *want;
 	} bad[] = {
@@ -287,7 +284,6 @@ static void test_parameters(void **state)
 	};
 	kh_err err;
 
-	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		assert_int_equal(kh_sampling_check(&schemes[i], &err), 0);
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -328,19 +324,17 @@ static void spread(const kh_sampling *rule, size_t want)
 	free(amb);
 }
 
-static void test_spread(void **state)
+TEST(test_spread)
 {
-	(void)state;
 	spread(&schemes[0], 10000000);
 	spread(&schemes[6], 10000000);
 }
 
 /* Every start of every s-mer length, odd places and ends: AVX2 as plain C. */
-static void test_simd(void **state)
+TEST(test_simd)
 {
 	uint32_t want[KH_SYNCMER_TILE + 16], got[KH_SYNCMER_TILE + 16];
 
-	(void)state;
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
 			kh_sampling rule = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0,
@@ -360,17 +354,4 @@ static void test_simd(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_simd),
-		cmocka_unit_test(test_definition),
-		cmocka_unit_test(test_asked),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_parameters),
-		cmocka_unit_test(test_spread),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("sampling", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

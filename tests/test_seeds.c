@@ -116,9 +116,8 @@ static uint64_t some_key(bool near)
 	return (uint64_t)RANGE << KH_RANGE_BIT | (near ? low >> 12 : low);
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
-	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
 		const unsigned n = 1u << test_rand() % 14;
 		struct index d;
@@ -135,7 +134,7 @@ static void test_random(void **state)
 }
 
 /* Of keys that are not there, about as many are found as tags of 8 bits and lines let through. */
-static void test_others(void **state)
+TEST(test_others)
 {
 	enum { ASKED = 20000 };
 	struct index d;
@@ -144,7 +143,6 @@ static void test_others(void **state)
 	kh_err err = { 0, "" };
 	uint64_t *key = malloc(ASKED * sizeof *key);
 
-	(void)state;
 	for (unsigned i = 0; i < MOST_KEYS; i++)
 		add_pair(&p, some_key(false), random_bin());
 	make_index(&d, &p);
@@ -159,13 +157,12 @@ static void test_others(void **state)
 }
 
 /* One bit of a range is another one: it is refused, or look-ups stay within the text. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
 	struct index d;
 	pairs p = { .v = NULL };
 	unsigned refused = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 300; i++)
 		add_list(&p, some_key(false), 1 + test_rand() % 20);
 	make_index(&d, &p);
@@ -218,7 +215,7 @@ static size_t model_of_joint(const struct index *d, const uint32_t *first, uint6
 }
 
 /* All keys looked up together in all indices; some have long lists in all. */
-static void test_joint(void **state)
+TEST(test_joint)
 {
 	static uint64_t want[KEYS * INDICES * 32];
 	static struct index d[INDICES];
@@ -230,7 +227,6 @@ static void test_joint(void **state)
 	kh_err err = { 0, "" };
 	size_t n = 0, many = 0;
 
-	(void)state;
 	for (int k = 0; k < KEYS; k++)
 		key[k] = some_key(false);
 	for (int i = 0; i < INDICES; i++) {
@@ -264,15 +260,4 @@ static void test_joint(void **state)
 		drop_index(&d[i]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_joint),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("seeds", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

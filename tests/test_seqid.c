@@ -10,7 +10,7 @@
 #include "taxonomy/seqid.h"
 
 /* --- headers -------------------------------------------------------------------- */
-static void test_header_taxid(void **state)
+TEST(test_header_taxid)
 {
 	static const struct { const char *header; uint32_t taxid; } want[] = {
 		{ "", 0 }, { "seq1", 0 }, { "|", 0 }, { "taxid|", 0 }, { "taxid|1", 1 },
@@ -25,7 +25,6 @@ static void test_header_taxid(void **state)
 		{ "taxid|4294967296", 0 }, { "Taxid|5", 0 }, { "taxid:5", 0 },
 		{ "gi|1|ref|NC_1.1| a|b|c", 0 }, { "kraken:taxid|", 0 }, { "axid|5", 0 },
 	};
-	(void)state;
 
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		size_t n = strlen(want[i].header);
@@ -62,11 +61,10 @@ static int parse(kh_idmap *m, const char *text, kh_err *err)
 	return rc;
 }
 
-static void test_want(void **state)
+TEST(test_want)
 {
 	kh_idmap *m;
 	kh_err err;
-	(void)state;
 
 	assert_int_equal(kh_idmap_new(&m, &err), 0);
 	assert_int_equal(kh_idmap_want(m, "", 0, &err), 1);
@@ -86,7 +84,7 @@ static void test_want(void **state)
 }
 
 /* One id, up to two files, the taxid it gets. */
-static void test_matches(void **state)
+TEST(test_matches)
 {
 	static const struct { const char *id, *file[2]; uint32_t taxid; } want[] = {
 		{ "A.1", { "A\tA.1\t5\t0\n" }, 5 },
@@ -132,7 +130,6 @@ static void test_matches(void **state)
 		{ "A.1", { "A\tA.1\t0\t0\n", "A\tA.1\t5\t0\n" }, 5 },
 		{ "taxid", { "accession.version\ttaxid\nA\t5\n" }, 0 },
 	};
-	(void)state;
 
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		kh_idmap *m = wanting((const char *[]) { want[i].id, NULL });
@@ -147,7 +144,7 @@ static void test_matches(void **state)
 	}
 }
 
-static void test_clashes(void **state)
+TEST(test_clashes)
 {
 	static const struct { const char *id, *file, *want;
 	} clash[] = {
@@ -167,7 +164,6 @@ static void test_clashes(void **state)
 	};
 	kh_idmap *m;
 	kh_err err;
-	(void)state;
 
 	for (size_t i = 0; i < sizeof clash / sizeof *clash; i++) {
 		m = wanting((const char *[]) { clash[i].id, NULL });
@@ -185,13 +181,12 @@ static void test_clashes(void **state)
 	kh_idmap_free(m);
 }
 
-static void test_read_error(void **state)
+TEST(test_read_error)
 {
 	kh_idmap *m = wanting((const char *[]) { "A.1", NULL });
 	given r = { "A.1\t5\nA.1\t5\n", 12, 3, 0, 3 };
 	kh_err err;
 	kh_tsv tsv;
-	(void)state;
 
 	kh_tsv_init(&tsv, "table", give, &r);
 	assert_int_equal(kh_idmap_parse(m, &tsv, &err), KH_EIO);
@@ -253,13 +248,12 @@ static void check_ids(const kh_idmap *m, const char *want)
 	assert_string_equal(got, want);
 }
 
-static void test_corpus(void **state)
+TEST(test_corpus)
 {
 	char path[4096];
 	struct dirent *e;
 	size_t n = 1;           /* "missing" */
 	DIR *dir;
-	(void)state;
 
 	for (size_t i = 0; i < N_CORPUS; i++) {
 		kh_idmap *m = wanting(ids);
@@ -284,14 +278,13 @@ static void test_corpus(void **state)
 	assert_int_equal(n, N_CORPUS);
 }
 
-static void test_gz(void **state)
+TEST(test_gz)
 {
 	static const char text[] = "NC_000913\tNC_000913.3\t511145\t0\nX\tX.1\t1\t0\n";
 	char path[] = "test_seqid.gz.XXXXXX";
 	int fd = mkstemp(path);
 	kh_idmap *m = wanting(ids);
 	kh_err err;
-	(void)state;
 
 	assert_true(fd >= 0);
 	gzFile z = gzdopen(fd, "wb");
@@ -397,10 +390,9 @@ static void print_table(const table *t, char *p)
 }
 
 /* Two files of random rows: each id gets what the definition says, or the file fails. */
-static void test_definition(void **state)
+TEST(test_definition)
 {
 	unsigned failed = 0;
-	(void)state;
 
 	for (int round = 0; round < 3000; round++) {
 		static char id[IDS][40], text[ROWS * 80];
@@ -435,13 +427,12 @@ static void test_definition(void **state)
 }
 
 /* A million ids that share a base cost no more than others. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	enum { N = 1000000 };
 	char id[32];
 	kh_idmap *m;
 	kh_err err;
-	(void)state;
 
 	assert_int_equal(kh_idmap_new(&m, &err), 0);
 	for (int i = 0; i < N; i++)
@@ -456,20 +447,4 @@ static void test_many(void **state)
 	kh_idmap_free(m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_header_taxid),
-		cmocka_unit_test(test_want),
-		cmocka_unit_test(test_matches),
-		cmocka_unit_test(test_clashes),
-		cmocka_unit_test(test_read_error),
-		cmocka_unit_test(test_corpus),
-		cmocka_unit_test(test_gz),
-		cmocka_unit_test(test_definition),
-		cmocka_unit_test(test_many),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("targets", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -288,11 +288,10 @@ static void two_texts(char *s[2])
 	close(in[1].fd);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	char *s[2] = { malloc(4 * TEXT), malloc(4 * TEXT) };
 
-	(void)state;
 	for (int i = 0; i < 400; i++)
 		one_text(s[0]);
 	printf("# %zu of %zu blocks in slices, %zu failed\n", n_sliced, n_blocks, n_failed);
@@ -307,7 +306,7 @@ static void test_texts(void **state)
 }
 
 /* A block was parsed, its file is cut off, and then a name is wanted. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	const struct style y = { .same_length = true };
 	char *s[2] = { malloc(2 * TEXT), malloc(2 * TEXT) };
@@ -321,7 +320,6 @@ static void test_cut(void **state)
 	char want[200];
 	int rc = 0;
 
-	(void)state;
 	for (int k = 0; k < 2; k++) {
 		in[k] = make_input(RANGES, s[k], make_text(s[k], &y, 1 + (uint64_t)k, 300));
 		path[k] = in[k].path;
@@ -350,7 +348,7 @@ static void test_cut(void **state)
 }
 
 /* A file is cut off inside a block that is read next: nothing of that block is taken. */
-static void test_cut_inside(void **state)
+TEST(test_cut_inside)
 {
 	const struct style y = { .same_length = true };
 	char *s = malloc(2 * TEXT);
@@ -365,7 +363,6 @@ static void test_cut_inside(void **state)
 	kh_err err = { 0, "" };
 	char want[200];
 
-	(void)state;
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
 	assert_int_equal(kh_feed_next(f, &b, &err), 1);
@@ -386,14 +383,4 @@ static void test_cut_inside(void **state)
 	free(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_cut_inside),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

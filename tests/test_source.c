@@ -99,13 +99,12 @@ static void one_file(const struct expected *e, bool runs, size_t step)
 	free(o.text.p);
 }
 
-static void test_corpus(void **state)
+TEST(test_corpus)
 {
 	char dir[2048], line[500], name[80];
 	struct expected e;
 	int n = 0;
 
-	(void)state;
 	snprintf(dir, sizeof dir, "%s/tests/corpus/source", test_srcdir());
 	snprintf(e.path, sizeof e.path, "%s/EXPECT", dir);
 	FILE *list = fopen(e.path, "r");
@@ -158,9 +157,8 @@ static struct bytes make(int kind)
 	return b;
 }
 
-static void test_every_cut(void **state)
+TEST(test_every_cut)
 {
-	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
 		struct bytes b = make(kind);
 
@@ -191,9 +189,8 @@ static void test_every_cut(void **state)
 }
 
 /* A flipped bit is found, or in a place that does not matter (time, system, level). */
-static void test_every_bit(void **state)
+TEST(test_every_bit)
 {
-	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
 		struct bytes b = make(kind);
 
@@ -223,13 +220,12 @@ static void test_every_bit(void **state)
 }
 
 /* --- the rest -------------------------------------------------------------------- */
-static void test_large(void **state)
+TEST(test_large)
 {
 	enum { N = 3000000 };
 	struct bytes b = { NULL, 0 };
 	char *s = malloc(N), path[32];
 
-	(void)state;
 	for (size_t i = 0; i < N; i++)
 		s[i] = "ACGT\nIF#"[test_rand() % 8];
 	for (int kind = 0; kind < 2; kind++) {
@@ -258,14 +254,13 @@ static void test_large(void **state)
 	free(s);
 }
 
-static void test_no_eof(void **state)
+TEST(test_no_eof)
 {
 	struct bytes b = { NULL, 0 };
 	kh_source *s = NULL;
 	kh_err err;
 	char path[32], buf[200];
 
-	(void)state;
 	add_bgzf(&b, text, sizeof text - 1, 1000);
 	int fd = bytes_file(path, b.p, b.n);
 	assert_int_equal(kh_source_open(&s, path, &err), 0);
@@ -279,16 +274,4 @@ static void test_no_eof(void **state)
 	free(b.p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_corpus),
-		cmocka_unit_test(test_every_cut),
-		cmocka_unit_test(test_every_bit),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_no_eof),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

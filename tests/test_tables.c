@@ -2,13 +2,12 @@
  * limits */
 #include "tables_harness.h"
 
-static void test_usage(void **state)
+TEST(test_usage)
 {
 	kht_table_config c = { .capacity = 10, .key_bits = 32, .value_bits = 32 };
 	kht_table *t = NULL;
 	kh_err err;
 
-	(void)state;
 	assert_int_equal(kht_table_open("nothing", &c, NULL, &t, &err), KH_EUSAGE);
 	assert_string_equal(err.msg, "no table is called 'nothing'");
 	c.key_bits = 16;
@@ -45,11 +44,7 @@ static void sizes(struct job *j)
 	}
 }
 
-static void test_sizes(void **state)
-{
-	(void)state;
-	each_system(0, sizes);
-}
+TEST(test_sizes) { each_system(0, sizes); }
 
 static void equal_keys(struct job *j)
 {
@@ -64,11 +59,7 @@ static void equal_keys(struct job *j)
 	}
 }
 
-static void test_equal_keys(void **state)
-{
-	(void)state;
-	each_system(0, equal_keys);
-}
+TEST(test_equal_keys) { each_system(0, equal_keys); }
 
 /* Marks among other keys; each with a few values, those of all bits set among them. */
 static void marks(struct job *j)
@@ -86,11 +77,7 @@ static void marks(struct job *j)
 	free(p);
 }
 
-static void test_marks(void **state)
-{
-	(void)state;
-	each_system(0, marks);
-}
+TEST(test_marks) { each_system(0, marks); }
 
 static void groups(struct job *j)
 {
@@ -114,11 +101,7 @@ static void groups(struct job *j)
 		}
 }
 
-static void test_groups(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_DYNAMIC, groups);
-}
+TEST(test_groups) { each_system(KHT_TABLE_DYNAMIC, groups); }
 
 /* The papers' parameters, away from their defaults. */
 static void parameters(struct job *j)
@@ -167,11 +150,7 @@ static void parameters(struct job *j)
 	}
 }
 
-static void test_parameters(void **state)
-{
-	(void)state;
-	each_system(0, parameters);
-}
+TEST(test_parameters) { each_system(0, parameters); }
 
 /* Several inserts, the last of them with known keys. */
 static void batches(struct job *j)
@@ -188,11 +167,7 @@ static void batches(struct job *j)
 	free(p);
 }
 
-static void test_batches(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_DYNAMIC, batches);
-}
+TEST(test_batches) { each_system(KHT_TABLE_DYNAMIC, batches); }
 
 /* Twice as many keys as slots: those that fail are counted, the others are there. */
 static void full(struct job *j)
@@ -220,11 +195,7 @@ static void full(struct job *j)
 	free(p);
 }
 
-static void test_full(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_DYNAMIC, full);
-}
+TEST(test_full) { each_system(KHT_TABLE_DYNAMIC, full); }
 
 /* Less room than values: reported, nothing written beyond. */
 static void truncated(struct job *j)
@@ -247,21 +218,6 @@ static void truncated(struct job *j)
 	free(p);
 }
 
-static void test_truncated(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_MULTI, truncated);
-}
+TEST(test_truncated) { each_system(KHT_TABLE_MULTI, truncated); }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usage),      cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_equal_keys), cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_groups),     cmocka_unit_test(test_parameters),
-		cmocka_unit_test(test_batches),    cmocka_unit_test(test_full),
-		cmocka_unit_test(test_truncated),
-	};
-
-	return RUN_ON_GPU(tests);
-}
+int main(void) { return run_on_gpu(); }

@@ -332,11 +332,7 @@ static void hashgraphs(struct world *w)
 		each_width(w, &heavy, "hashgraph", false);
 }
 
-static void test_hashgraph(void **state)
-{
-	(void)state;
-	each_world(hashgraphs);
-}
+TEST(test_hashgraph) { each_world(hashgraphs); }
 
 static void keys_alone(struct world *w)
 {
@@ -349,11 +345,7 @@ static void keys_alone(struct world *w)
 		}
 }
 
-static void test_keys_alone(void **state)
-{
-	(void)state;
-	each_world(keys_alone);
-}
+TEST(test_keys_alone) { each_world(keys_alone); }
 
 /* Few bins, each as large as a block takes, and rows away from one a pair. */
 static void sizes_of_bins(struct world *w)
@@ -376,9 +368,8 @@ static void sizes_of_bins(struct world *w)
 		}
 }
 
-static void test_sizes_of_bins(void **state)
+TEST(test_sizes_of_bins)
 {
-	(void)state;
 	if (!small())
 		each_world(sizes_of_bins);
 }
@@ -405,11 +396,7 @@ static void warpcores(struct world *w)
 	}
 }
 
-static void test_warpcore(void **state)
-{
-	(void)state;
-	each_world(warpcores);
-}
+TEST(test_warpcore) { each_world(warpcores); }
 
 /* --- refusals --------------------------------------------------------------------- */
 static void refusals(struct world *w)
@@ -456,20 +443,15 @@ static void refusals(struct world *w)
 	free(w->model);
 }
 
-static void test_refusals(void **state)
-{
-	(void)state;
-	each_world(refusals);
-}
+TEST(test_refusals) { each_world(refusals); }
 
 /* A bin's rows and pairs fit into what a block may have: 99, 163 and 227 KiB are what devices of
  * compute capability 8.6, 8.0 and 9.0 allow; this device says what it allows. */
-static void test_memory_of_bins(void **state)
+TEST(test_memory_of_bins)
 {
 	uint32_t memory[] = { 96 << 10, 160 << 10, 224 << 10, 0 };
 	kh_err err;
 
-	(void)state;
 	assert_int_equal(kht_hashgraph_bin_memory(0, &memory[3], &err), KH_OK);
 	assert_in_range(memory[3], 32 << 10, 1 << 20);
 	for (size_t i = 0; i < 4; i++)
@@ -484,13 +466,4 @@ static void test_memory_of_bins(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hashgraph),     cmocka_unit_test(test_keys_alone),
-		cmocka_unit_test(test_sizes_of_bins), cmocka_unit_test(test_warpcore),
-		cmocka_unit_test(test_refusals),      cmocka_unit_test(test_memory_of_bins),
-	};
-
-	return RUN_ON_GPU(tests);
-}
+int main(void) { return run_on_gpu(); }

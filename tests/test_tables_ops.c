@@ -47,11 +47,7 @@ static void erased(struct job *j)
 	free(more);
 }
 
-static void test_erased(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_ERASE, erased);
-}
+TEST(test_erased) { each_system(KHT_TABLE_ERASE, erased); }
 
 /* Ageing: all keys are erased and others inserted, a quarter at a time, twenty times over, at a
  * load of .85. */
@@ -91,11 +87,7 @@ static void aged(struct job *j)
 	free(m);
 }
 
-static void test_aged(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE, aged);
-}
+TEST(test_aged) { each_system(KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE, aged); }
 
 /* Operations on distinct keys, in one batch; then what they left. */
 static void mixed_once(struct job *j)
@@ -155,11 +147,7 @@ static void mixed(struct job *j)
 		}
 }
 
-static void test_mixed(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_MIXED, mixed);
-}
+TEST(test_mixed) { each_system(KHT_TABLE_MIXED, mixed); }
 
 /* Values i < n belong to key i % d; `heavy` more, from n on, to one key. */
 struct load {
@@ -250,11 +238,7 @@ static void large(struct job *j)
 	kht_table_close(j->t);
 }
 
-static void test_large(void **state)
-{
-	(void)state;
-	each_system(0, large);
-}
+TEST(test_large) { each_system(0, large); }
 
 /* Inserts on four streams at once, then look-ups on four. */
 static void streams(struct job *j)
@@ -305,20 +289,15 @@ static void streams(struct job *j)
 	free(p);
 }
 
-static void test_streams(void **state)
-{
-	(void)state;
-	each_system(KHT_TABLE_DYNAMIC, streams);
-}
+TEST(test_streams) { each_system(KHT_TABLE_DYNAMIC, streams); }
 
 /* No false negatives; false positives near what the sizes promise. */
-static void test_bloom(void **state)
+TEST(test_bloom)
 {
 	struct job j = { .sys = kht_table_system_find("bloom"), .what = "bloom" };
 	const size_t n = 20000;
 	kh_err err;
 
-	(void)state;
 	j.cfg = (kht_table_config) {
 		.capacity = n, .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6
 	};
@@ -423,14 +402,13 @@ static size_t ask_text(kht_filter *f, const struct text *t, unsigned k, bool all
 	return n;
 }
 
-static void test_filter(void **state)
+TEST(test_filter)
 {
 	static const struct {
 		unsigned k, m;
 	} with[] = { { 31, 0 }, { 31, 31 }, { 31, 8 }, { 24, 16 }, { 17, 0 }, { 8, 0 } };
 	const size_t words = small() ? 400 : 5000;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
 		struct text t = random_text(words, 20), r = reverse_text(&t);
 		struct text other = random_text(words, 0);
@@ -463,13 +441,12 @@ static void test_filter(void **state)
 
 /* A cuckoo table too full for its functions starts again, and says so when it gives up.
  */
-static void test_cuckoo_fails(void **state)
+TEST(test_cuckoo_fails)
 {
 	struct job j = { .sys = kht_table_system_find("cuckoo"), .what = "cuckoo too full" };
 	struct pair *p;
 	kh_err err;
 
-	(void)state;
 	j.cfg = (kht_table_config) {
 		.capacity = 5000, .key_bits = 32, .value_bits = 32, .subtables = 2, .load = 0.95
 	};
@@ -483,14 +460,4 @@ static void test_cuckoo_fails(void **state)
 	free(p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_erased),       cmocka_unit_test(test_aged),
-		cmocka_unit_test(test_mixed),        cmocka_unit_test(test_large),
-		cmocka_unit_test(test_streams),      cmocka_unit_test(test_bloom),
-		cmocka_unit_test(test_filter),       cmocka_unit_test(test_cuckoo_fails),
-	};
-
-	return RUN_ON_GPU(tests);
-}
+int main(void) { return run_on_gpu(); }

@@ -46,14 +46,13 @@ static int done(void *arg, kh_task *t, kh_err *e)
 	return ++s->n == s->refused ? kh_fail(e, KH_EIO, "refused") : KH_OK;
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	kh_task task[TASKS];
 	kh_task_queue q = { .bad = 0 };
 	struct seen seen = { .first = task };
 	kh_tasks s = { .be = &be, .queue = &q, .done = done, .arg = &seen };
 
-	(void)state;
 	for (unsigned i = 0; i < TASKS; i++) {
 		assert_int_equal(kh_tasks_submit(&s, &task[i], NULL), KH_OK);
 		assert_int_equal(s.under_way, i < DEPTH ? i + 1 : DEPTH);
@@ -68,9 +67,8 @@ static void test_order(void **state)
 }
 
 /* What fails is told, is not done, and is not under way any more; the rest can be taken back. */
-static void test_failure(void **state)
+TEST(test_failure)
 {
-	(void)state;
 	for (unsigned bad = 1; bad <= DEPTH; bad++)
 		for (int by_queue = 0; by_queue < 2; by_queue++) {
 			kh_task task[DEPTH];
@@ -95,25 +93,17 @@ static void test_failure(void **state)
 }
 
 /* Also one that fails while it is taken back is given back, so all are. */
-static void test_drop(void **state)
+TEST(test_drop)
 {
 	kh_task task[DEPTH];
 	kh_task_queue q = { .bad = 2 };
 	struct seen seen = { .first = task };
 	kh_tasks s = { .be = &be, .queue = &q, .done = done, .arg = &seen };
 
-	(void)state;
 	for (unsigned i = 0; i < DEPTH; i++)
 		assert_int_equal(kh_tasks_submit(&s, &task[i], NULL), KH_OK);
 	kh_tasks_drop(&s);
 	assert_int_equal(s.under_way + q.n + seen.n, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order),
-					    cmocka_unit_test(test_failure),
-					    cmocka_unit_test(test_drop) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

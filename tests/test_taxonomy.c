@@ -35,14 +35,13 @@ static const char *const ranks[] = { "no rank",        "clade",
 				     "biotype",        "genotype",
 				     "morph",          "pathogroup" };
 
-static void test_ranks(void **state)
+TEST(test_ranks)
 {
 	static const struct { const char *name; char letter; } lettered[] = {
 		{ "superkingdom", 'D' }, { "domain", 'D' }, { "kingdom", 'K' },
 		{ "phylum", 'P' }, { "class", 'C' }, { "order", 'O' }, { "family", 'F' },
 		{ "genus", 'G' }, { "species", 'S' }
 	};
-	(void)state;
 
 	assert_int_equal(sizeof ranks / sizeof *ranks, KH_RANKS);
 	for (unsigned r = 0; r < KH_RANKS; r++) {
@@ -149,9 +148,8 @@ static kh_taxonomy *whole(const kh_taxdump *d)
 	return t;
 }
 
-static void test_corpus(void **state)
+TEST(test_corpus)
 {
-	(void)state;
 	for (size_t i = 0; i < N_CORPUS; i++) {
 		kh_taxdump *d = NULL;
 		kh_err err = { 0 };
@@ -176,12 +174,11 @@ static void test_corpus(void **state)
 	}
 }
 
-static void test_corpus_is_listed(void **state)
+TEST(test_corpus_is_listed)
 {
 	DIR *dir = opendir(corpus_path(""));
 	struct dirent *e;
 	size_t n = 0;
-	(void)state;
 
 	assert_non_null(dir);
 	while ((e = readdir(dir)))
@@ -204,7 +201,7 @@ static const char *name_of(const kh_taxonomy *t, uint32_t taxid)
 	return t->names + t->name[kh_taxonomy_find(t, taxid)];
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const struct {
 		const char *dir;
@@ -220,7 +217,6 @@ static void test_names(void **state)
 		{ "good-bar-in-name", 83333, "Escherichia coli K|12" },
 		{ "good-utf8-name", 83333, "Escherichia coli \303\251\346\274\242" },
 	};
-	(void)state;
 
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		kh_taxdump *d = open_good(want[i].dir);
@@ -232,13 +228,12 @@ static void test_names(void **state)
 	}
 }
 
-static void test_merged(void **state)
+TEST(test_merged)
 {
 	kh_taxdump *d = open_good("good-merged-into-nothing");
 	const uint32_t old[] = { 29, 662104 };
 	kh_taxonomy *t;
 	kh_err err;
-	(void)state;
 
 	assert_int_equal(kh_taxdump_find(d, 562), 562);
 	assert_int_equal(kh_taxdump_find(d, 29), 562);
@@ -267,7 +262,7 @@ static void test_merged(void **state)
 }
 
 /* --- derived: codes, species, genus ------------------------------------------- */
-static void test_derived(void **state)
+TEST(test_derived)
 {
 	static const struct {
 		uint32_t taxid;
@@ -288,7 +283,6 @@ static void test_derived(void **state)
 		     { 38019, "S1", 38018, 196894 } };
 	kh_taxdump *d = open_good("good-virus-without-genus");
 	kh_taxonomy *t = whole(d);
-	(void)state;
 
 	assert_int_equal(t->n, sizeof want / sizeof *want);
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
@@ -337,7 +331,7 @@ static kh_taxonomy *lineage(const char *const *rank, uint32_t n)
 	return t;
 }
 
-static void test_genus(void **state)
+TEST(test_genus)
 {
 	/* Of the last taxon: the place of its genus and of its species, 0: none. */
 	static const struct { const char *rank[6]; uint32_t genus, species;
@@ -358,7 +352,6 @@ static void test_genus(void **state)
 		{ { "no rank", "isolate", "species", "serotype" }, 1, 3 },
 	};
 	kh_taxonomy *t = lineage(NULL, 0);
-	(void)state;
 
 	assert_int_equal(t->genus[0], KH_NO_TAXON);
 	assert_int_equal(t->species[0], KH_NO_TAXON);
@@ -380,7 +373,7 @@ static void test_genus(void **state)
 }
 
 /* 12 characters hold the code of a taxon a million steps below the root. */
-static void test_deep(void **state)
+TEST(test_deep)
 {
 	enum { N = 1000000 };
 	char *nodes = malloc((size_t)N * 40), *names = malloc((size_t)N * 40);
@@ -389,7 +382,6 @@ static void test_deep(void **state)
 	kh_taxonomy *t, *again;
 	kh_err err = { 0 };
 	uint32_t leaf = N;
-	(void)state;
 
 	for (int i = 1; i <= N; i++) {
 		p += sprintf(p, "%d\t|\t%d\t|\tno rank\t|\n", i, i > 1 ? i - 1 : 1);
@@ -435,7 +427,7 @@ static kh_taxonomy *chain(const uint32_t taxid[3], const char *const name[3], kh
 	return t;
 }
 
-static void test_join_refuses(void **state)
+TEST(test_join_refuses)
 {
 	/* 2 + FNV-1a("Bacteria") mod (2^31 - 2), by another program */
 	enum { BY_LINEAGE = 1925872162 };
@@ -461,7 +453,6 @@ static void test_join_refuses(void **state)
 	static const uint32_t ids[3] = { 5, 7, 9 };
 	static const char *const names[3] = { "F", "G", "G s" };
 	kh_taxonomy *a = chain(ids, names, KH_RANK_SPECIES);
-	(void)state;
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		kh_taxonomy *b = chain(row[i].taxid, row[i].name, row[i].rank), *t = NULL;
@@ -479,19 +470,4 @@ static void test_join_refuses(void **state)
 	kh_taxonomy_free(a);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_corpus),
-		cmocka_unit_test(test_corpus_is_listed),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_derived),
-		cmocka_unit_test(test_genus),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_join_refuses),
-	};
-
-	return cmocka_run_group_tests_name("taxonomy", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -190,9 +190,8 @@ static bool same(const kh_taxonomy *a, const kh_taxonomy *b)
 }
 
 /* Any order of rows and of taxids, any subset: what the definition says. */
-static void test_prune(void **state)
+TEST(test_prune)
 {
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		static tree x;
 		uint32_t taxid[2 * MAX];
@@ -239,9 +238,8 @@ static kh_taxonomy *random_taxonomy(void)
 }
 
 /* Of sets of taxa: the naive LCA, member by member, is that of the least and greatest. */
-static void test_lca(void **state)
+TEST(test_lca)
 {
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		kh_taxonomy *t = random_taxonomy();
 		const kh_tree made = kh_taxonomy_tree(t);
@@ -264,13 +262,4 @@ static void test_lca(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prune),
-		cmocka_unit_test(test_lca),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("taxtree", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -137,12 +137,11 @@ static void check_digest(const kh_text *t, const char *path)
 	free(got);
 }
 
-static void test_sequence(void **state)
+TEST(test_sequence)
 {
 	static struct run r;
 	kh_err err = { 0, "" };
 
-	(void)state;
 	for (int way = 0; way < 4; way++) {
 		char path[64];
 		kh_text_options o = { .path = path, .bgzf = way < 2, .digest = true,
@@ -174,12 +173,4 @@ static void test_sequence(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequence)
-	};
-
-	test_seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

@@ -21,27 +21,24 @@ struct work {
 
 static struct work w;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
 	kh_err err;
 
-	(void)state;
 	memset(&w, 0, sizeof w);
 	return kh_monitor_new(&w.m, &err) || kh_queue_new(&w.queue, w.m, PLACES, &err);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-	(void)state;
 	kh_queue_free(w.queue);
 	kh_monitor_free(w.m);
 	return 0;
 }
 
 /* --- queues ----------------------------------------------------------------------- */
-static void test_queue(void **state)
+TEST(test_queue)
 {
-	(void)state;
 	assert_null(kh_queue_try(w.queue));
 	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < PLACES; i++)
@@ -64,11 +61,10 @@ static void test_queue(void **state)
 }
 
 /* To push more than a queue has room for is our own mistake: it ends the program. */
-static void test_queue_full(void **state)
+TEST(test_queue_full)
 {
 	int status;
 
-	(void)state;
 #ifdef NDEBUG
 	return;
 #endif
@@ -102,12 +98,11 @@ static int token_worker(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void test_queue_threads(void **state)
+TEST(test_queue_threads)
 {
 	uint64_t token[2] = { 0, 0 };
 	kh_err err = { 0, "" };
 
-	(void)state;
 	kh_queue_push(w.queue, &token[0]);
 	kh_queue_push(w.queue, &token[1]);
 	assert_int_equal(kh_threads_run(w.m, 6, token_worker, NULL, &err), 0);
@@ -115,11 +110,10 @@ static void test_queue_threads(void **state)
 }
 
 /* --- the monitor ------------------------------------------------------------------ */
-static void test_first_error(void **state)
+TEST(test_first_error)
 {
 	kh_err a = { 0, "" }, b = { 0, "" }, c = { 0, "" }, got = { 0, "" };
 
-	(void)state;
 	kh_fail(&a, KH_EIO, "first");
 	kh_fail(&b, KH_EFORMAT, "second");
 	kh_fail(&c, KH_ECANCEL, "stopped");
@@ -165,12 +159,11 @@ static int ring_worker(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void test_event(void **state)
+TEST(test_event)
 {
 	struct ringing r = { .set = { false } };
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_event_new(&r.b, w.m, &err), 0);
 	assert_int_equal(kh_threads_run(w.m, 4, ring_worker, &r, &err), KH_ECANCEL);
 	assert_int_equal(atomic_load(&r.woken), 0x1110);
@@ -185,12 +178,11 @@ static int count_worker(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	atomic_uint seen = 0;
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_threads_run(w.m, 7, count_worker, &seen, &err), 0);
 	assert_int_equal(atomic_load(&seen), 0x1111111);
 	assert_int_equal(kh_threads_run(w.m, 1, count_worker, &seen, &err), 0);
@@ -205,13 +197,12 @@ static int fail_in_third(void *arg, unsigned id, kh_err *err)
 	return id == 2 ? kh_fail(err, KH_EIO, "the third failed") : KH_OK;
 }
 
-static void test_team(void **state)
+TEST(test_team)
 {
 	atomic_uint seen = 0;
 	kh_team *t;
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_team_run(NULL, count_worker, &seen, &err), 0);
 	assert_int_equal(atomic_load(&seen), 1);
 	assert_int_equal(kh_team_size(NULL), 1);
@@ -238,13 +229,12 @@ static int take_one(void *arg, unsigned id, kh_err *err)
 }
 
 /* Beside the caller: it can give them what they wait for, or stop them. */
-static void test_threads_beside(void **state)
+TEST(test_threads_beside)
 {
 	kh_queue *q;
 	kh_threads *c;
 	kh_err err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(kh_queue_new(&q, w.m, 3, &err), 0);
 	assert_int_equal(kh_threads_start(&c, w.m, 3, take_one, q, &err), 0);
 	for (int i = 0; i < 3; i++)
@@ -258,13 +248,12 @@ static void test_threads_beside(void **state)
 }
 
 /* As many waiters as there is room for, and one more; freed ones make room. */
-static void test_many_queues(void **state)
+TEST(test_many_queues)
 {
 	kh_queue *q[100];
 	kh_err err = { 0, "" };
 	int n = 0;
 
-	(void)state;
 	for (; n < 100; n++)
 		assert_int_equal(kh_queue_new(&q[n], w.m, 1, &err), 0);
 	kh_monitor_stop(w.m, NULL);
@@ -274,16 +263,4 @@ static void test_many_queues(void **state)
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_queue),          TEST(test_queue_full), TEST(test_queue_threads),
-		TEST(test_first_error),    TEST(test_event),      TEST(test_threads),
-		TEST(test_threads_beside), TEST(test_many_queues), TEST(test_team),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
-}
+int main(void) { return test_run_each(setup, teardown); }

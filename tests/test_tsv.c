@@ -24,9 +24,8 @@ static void check_rows(const char *text, size_t n, const char *const *want)
 	}
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-	(void)state;
 	check_rows("", 0, (const char *[]) { NULL });
 	check_rows("\n", 1, (const char *[]) { "", NULL });
 	check_rows("a", 1, (const char *[]) { "a", NULL });
@@ -36,7 +35,7 @@ static void test_rows(void **state)
 }
 
 /* Rows around the size of the buffer and over it, up to the longest allowed. */
-static void test_long_rows(void **state)
+TEST(test_long_rows)
 {
 	static const size_t sizes[] = { 1, 262142, 262143, 262144, 262145, 524287, 524288,
 					1000000, KH_LINE_MAX - 1, 5 };
@@ -45,7 +44,6 @@ static void test_long_rows(void **state)
 	kh_tsv tsv;
 	kh_span row;
 	kh_err err;
-	(void)state;
 
 	for (size_t i = 0; i < N; i++) {
 		memset(p, 'a' + (int)i, sizes[i]);
@@ -74,7 +72,7 @@ static void test_long_rows(void **state)
 	free(text);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	static const struct { const char *text; bool ok; uint32_t x; } want[] = {
 		{ "0", true, 0 }, { "9", true, 9 }, { "007", true, 7 },
@@ -84,7 +82,6 @@ static void test_numbers(void **state)
 		{ "1 ", false, 0 }, { "1.0", false, 0 }, { "0x1", false, 0 },
 		{ "/", false, 0 }, { ":", false, 0 }, { "\2601", false, 0 },
 	};
-	(void)state;
 
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		uint32_t x = 0;
@@ -101,13 +98,4 @@ static void test_numbers(void **state)
 			    "01234567890123456789012345678901234567890123456");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_long_rows),
-		cmocka_unit_test(test_numbers),
-	};
-
-	return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }

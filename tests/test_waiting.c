@@ -50,9 +50,8 @@ static void frames(bool pack)
 	free(want.p);
 }
 
-static void test_frames(void **state)
+TEST(test_frames)
 {
-	(void)state;
 	frames(true);
 	frames(false);
 }
@@ -90,7 +89,7 @@ static void made_waiting(kh_waiting *k, const kh_waiting *last, char *id)
 		id[i] = (char)('a' + test_rand() % 2);
 }
 
-static void test_waiting(void **state)
+TEST(test_waiting)
 {
 	static char id[WAITING][ID];
 	static kh_waiting want[WAITING];
@@ -98,7 +97,6 @@ static void test_waiting(void **state)
 	kh_buf f = { .n = 0 }, room = { .n = 0 };
 	const char *at;
 
-	(void)state;
 	for (int i = 0; i < WAITING; i++) {
 		const kh_waiting *last = i ? &want[i - 1] : &none;
 
@@ -123,12 +121,4 @@ static void test_waiting(void **state)
 	free(room.p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames), cmocka_unit_test(test_waiting),
-	};
-
-	test_seed();
-	return cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
-}
+int main(void) { return test_run(NULL, NULL); }
