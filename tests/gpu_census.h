@@ -57,15 +57,15 @@ static void count_features(struct sample *s)
 	kh_candidates *cand = s->a.candidates;
 	kh_call *call = s->a.call;
 
-	ok(kh_distinct_init(&s->distinct, s->db->tax->n, err));
-	ok(be->engine_open(&e, s->db, &eo, err));
-	ok(be->queue_open(&q, e, 0, 0, err));
+	OK(kh_distinct_init(&s->distinct, s->db->tax->n, err));
+	OK(be->engine_open(&e, s->db, &eo, err));
+	OK(be->queue_open(&q, e, 0, 0, err));
 	for (int i = 0; i < JOBS; cand += s->job[i].n, call += s->job[i++].n) {
 		kh_task task = { .job = &s->job[i], .call = call, .candidates = cand,
 				 .distinct = wants_features(i) ? &s->distinct : NULL }, *t;
 
-		ok(be->submit(q, &task, err));
-		ok(be->collect(q, &t, err));
+		OK(be->submit(q, &task, err));
+		OK(be->collect(q, &t, err));
 	}
 	be->queue_close(q);
 	be->engine_close(e);
@@ -80,10 +80,10 @@ static void count_on_host(struct sample *s)
 	s->of = calloc(FRAGMENTS, sizeof *s->of);
 	run_jobs(&cpu, s->db, s->rule.rule, s->job, JOBS, &s->a);
 	count_features(s);
-	ok(kh_stretches(s->db, &s->stretch, err));
+	OK(kh_stretches(s->db, &s->stretch, err));
 	s->mask = calloc(s->stretch[s->db->h->n_targets], sizeof *s->mask);
-	ok(kh_classes_init(&s->classes, err));
-	ok(kh_classes_add(&s->classes, &s->rule, s->a.call, s->a.candidates, FRAGMENTS, s->of,
+	OK(kh_classes_init(&s->classes, err));
+	OK(kh_classes_add(&s->classes, &s->rule, s->a.call, s->a.candidates, FRAGMENTS, s->of,
 			  err));
 	for (size_t i = 0; i < FRAGMENTS; i++)
 		mark(s, &s->of[i], &s->classes, i, s->mask);
@@ -109,7 +109,7 @@ static void count_left(const struct sample *s, struct counted *c, size_t from, s
 			continue;
 		assert_memory_equal(&c->candidates[i], &s->a.candidates[i],
 				    sizeof *c->candidates);
-		ok(kh_classes_add(&c->left, &s->rule, &c->call[i], &c->candidates[i], 1, &of,
+		OK(kh_classes_add(&c->left, &s->rule, &c->call[i], &c->candidates[i], 1, &of,
 				  err));
 		assert_int_not_equal(of.index, KH_NO_CLASS);
 		mark(s, &of, &c->left, i, c->mask);
@@ -135,9 +135,9 @@ static void run(const struct sample *s, const struct way *w, kh_engine *e, kh_ce
 				 .classes_wanted = true },
 			*t;
 
-		ok(w->be->queue_open(&q, e, i, 0, err));
-		ok(w->be->submit(q, &task, err));
-		ok(w->be->collect(q, &t, err));
+		OK(w->be->queue_open(&q, e, i, 0, err));
+		OK(w->be->submit(q, &task, err));
+		OK(w->be->collect(q, &t, err));
 		assert_ptr_equal(t, &task);
 		if (t->left)
 			count_left(s, c, at, s->job[i].n);
@@ -162,10 +162,10 @@ static void compare_classes(const struct sample *s, const struct way *w, struct 
 		memcpy(part[i].many, c->part[i].many, sizeof part[i].many);
 	}
 	part[n] = c->left;
-	ok(kh_classes_init(&sum, err));
-	ok(kh_classes_init(&want, err));
-	ok(kh_classes_join(&sum, part, n + 1, to, NULL, err));
-	ok(kh_classes_join(&want, &s->classes, 1, &to_want, NULL, err));
+	OK(kh_classes_init(&sum, err));
+	OK(kh_classes_init(&want, err));
+	OK(kh_classes_join(&sum, part, n + 1, to, NULL, err));
+	OK(kh_classes_join(&want, &s->classes, 1, &to_want, NULL, err));
 	assert_int_equal(sum.n, want.n);
 	assert_memory_equal(sum.at, want.at, sum.n * sizeof *sum.at);
 	assert_memory_equal(sum.many, want.many, sizeof sum.many);
@@ -218,7 +218,7 @@ static void compare_stretches(const struct sample *s, kh_census *census, const s
 		own[t] = t % 5 ? (uint32_t)(test_rand() & test_rand()) : UINT32_MAX;
 		shift[t] = (uint8_t)(t % 4);
 	}
-	ok(w->be->census.search(census, &q, err));
+	OK(w->be->census.search(census, &q, err));
 	for (uint32_t t = 0; t < n; t++) {
 		const uint64_t end = s->stretch[t + 1], block = UINT64_C(1) << shift[t];
 		uint32_t want = 0;
@@ -253,22 +253,22 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	kh_counters *counters = NULL;
 
 	c->mask = calloc(s->stretch[co.n_targets], sizeof *c->mask);
-	ok(kh_classes_init(&c->left, err));
-	ok(w->be->engine_open(&e, s->db, &eo, err));
-	ok(w->be->census.open(&census, e, &co, err));
+	OK(kh_classes_init(&c->left, err));
+	OK(w->be->engine_open(&e, s->db, &eo, err));
+	OK(w->be->census.open(&census, e, &co, err));
 	assert_non_null(census);
 	assert_int_equal(census->parts, w->n_devices);
-	ok(kh_distinct_init(&c->distinct, s->db->tax->n, err));
-	ok(w->be->counters.open(&counters, e, room ? FEW_TAXA : 0, err));
+	OK(kh_distinct_init(&c->distinct, s->db->tax->n, err));
+	OK(w->be->counters.open(&counters, e, room ? FEW_TAXA : 0, err));
 	assert_non_null(counters);
 	run(s, w, e, census, counters, c);
 	/* the host has counted what there was no room for */
 	assert_int_equal(any_registers(&c->distinct), room > 0);
-	ok(w->be->counters.read(counters, &c->distinct, err));
+	OK(w->be->counters.read(counters, &c->distinct, err));
 	compare_features(s, c);
 	w->be->counters.close(counters);
 	for (unsigned i = 0; i < census->parts; i++) {
-		ok(w->be->census.read(census, i, NULL, &c->part[i], err));
+		OK(w->be->census.read(census, i, NULL, &c->part[i], err));
 		assert_true(room == 0 || c->part[i].n == room);
 		/* none stands twice */
 		assert_true(room > 0 || w->n_devices > 1 || c->part[i].n == s->classes.n);
@@ -323,7 +323,7 @@ static void check_census(const struct way *w, size_t n)
 	kh_db *db = NULL;
 
 	build_census_db();
-	ok(kh_db_open(&db, path[DB], &o, err));
+	OK(kh_db_open(&db, path[DB], &o, err));
 	kh_rule_init(&rule, db->h);
 	rule.candidates = KH_WANT_CANDIDATES;
 	for (int i = 0; i < 2; i++)

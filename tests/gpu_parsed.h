@@ -113,7 +113,7 @@ static void check_there(const struct way *cpu, const struct way *device)
 
 	make_references(refs);
 	build(&o);
-	ok(kh_db_open(&db, path[DB], &no, err));
+	OK(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(&rule, db->h);
 	same_calls_there(cpu, device, db, &rule, 4, 0);
 	kh_db_close(db);

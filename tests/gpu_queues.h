@@ -61,7 +61,7 @@ static inline void run_queues(const struct way *w, kh_task_queue *const *queue, 
 		kh_task_queue *l = queue[i % w->n_devices];
 
 		if (i >= ahead && i - ahead < n) {
-			ok(w->be->collect(l, &t, err));
+			OK(w->be->collect(l, &t, err));
 			assert_ptr_equal(t, &task[i - ahead]);
 		}
 		if (i >= n)
@@ -74,10 +74,10 @@ static inline void run_queues(const struct way *w, kh_task_queue *const *queue, 
 		if (a->candidates)
 			memset(a->candidates + at, 0xa5, job[i].n * sizeof *a->candidates);
 		at += job[i].n;
-		ok(w->be->submit(l, &task[i], err));
+		OK(w->be->submit(l, &task[i], err));
 	}
 	for (size_t i = 0; i < w->n_devices; i++) {
-		ok(w->be->collect(queue[i], &t, err));
+		OK(w->be->collect(queue[i], &t, err));
 		assert_null(t);
 	}
 }
@@ -96,10 +96,10 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 		eo.queues = 64;
 		eo.on.memory = tight_memory(w, db, &eo);
 	}
-	ok(kh_distinct_init(&a->distinct, db->tax->n, err));
-	ok(w->be->engine_open(&e, db, &eo, err));
+	OK(kh_distinct_init(&a->distinct, db->tax->n, err));
+	OK(w->be->engine_open(&e, db, &eo, err));
 	for (unsigned i = 0; i < w->n_devices; i++)
-		ok(w->be->queue_open(&queue[i], e, i, submit_size, err));
+		OK(w->be->queue_open(&queue[i], e, i, submit_size, err));
 	run_queues(w, queue, job, n, a);
 	for (unsigned i = 0; i < w->n_devices; i++)
 		w->be->queue_close(queue[i]);

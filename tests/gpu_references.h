@@ -47,7 +47,7 @@ static inline void build_as(int which, const kh_build_options *like)
 	o.db = path[which];
 	o.taxonomy = dir;
 	o.max_unmapped = 1;
-	ok(kh_build(&o, &sum, err));
+	OK(kh_build(&o, &sum, err));
 }
 
 static inline void build(const kh_build_options *like)

@@ -68,7 +68,7 @@ static void check_text(const struct way *cpu, const struct way *device)
 
 		make_references(refs);
 		build(&o);
-		ok(kh_db_open(&db, path[DB], &later, err));
+		OK(kh_db_open(&db, path[DB], &later, err));
 		kh_rule_init(&rule, db->h);
 		snprintf(what, sizeof what, "text, k %u, stride %u", sampling[i].k,
 			 sampling[i].stride);

@@ -67,8 +67,8 @@ static uint32_t genus_by_cpu(kh_translator *r, const kh_job *job, size_t i)
 	kh_job_records(job, i, b, rec);
 	for (int m = 0; m < 2 && rec[m]; m++)
 		mate[m] = (kh_translated_read) { b[m]->bases, b[m]->amb, rec[m]->seq, rec[m]->len };
-	ok(kh_translator_add(r, mate, i, err));
-	ok(kh_translator_settle(r, &call, &n, err));
+	OK(kh_translator_add(r, mate, i, err));
+	OK(kh_translator_settle(r, &call, &n, err));
 	return n > 0 ? call[0].like.said : KH_NO_TAXON;
 }
 
@@ -110,14 +110,14 @@ static size_t ask_genera(const struct way *w, const kh_db *db, const kh_rule *ru
 	kh_translator *r = NULL;
 	size_t genera = 0;
 
-	ok(kh_translator_new(&r, &db->translated, err));
-	ok(w->be->engine_open(&e, db, &eo, err));
-	ok(w->be->queue_open(&queue, e, 0, 1 << 16, err));
+	OK(kh_translator_new(&r, &db->translated, err));
+	OK(w->be->engine_open(&e, db, &eo, err));
+	OK(w->be->queue_open(&queue, e, 0, 1 << 16, err));
 	for (size_t i = 0; i < n; i++) {
 		kh_task task = { .job = &job[i], .call = call }, *t;
 
-		ok(w->be->submit(queue, &task, err));
-		ok(w->be->collect(queue, &t, err));
+		OK(w->be->submit(queue, &task, err));
+		OK(w->be->collect(queue, &t, err));
 		assert_ptr_equal(t, &task);
 		genera += same_genera(t, r, what);
 	}
@@ -160,7 +160,7 @@ static void check_translated(const struct way *w)
 
 		make_genes(refs);
 		build(&o);
-		ok(kh_db_open(&db, path[DB], &two, err));
+		OK(kh_db_open(&db, path[DB], &two, err));
 		kh_rule_init(&rule, db->h);
 		for (int i = 0; i < 3; i++)
 			make_block(&block[i], GENE_READS, i);

@@ -19,9 +19,8 @@ static bool two_devices;                /* files go to them in turn */
 static void open_inflater(size_t slot)
 {
 	const kh_devices on = { .choice = { .n = 1 + two_devices, .device = { 0, two_devices } } };
-	kh_err err = { 0, "" };
 
-	assert_int_equal(kh_cuda_inflater_open_with(&inflater, &on, slot, &err), 0);
+	OK(kh_cuda_inflater_open_with(&inflater, &on, slot, err));
 }
 
 /* --- text -------------------------------------------------------------------------------- */

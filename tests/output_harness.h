@@ -65,9 +65,7 @@ static kh_out *open_out(const char *path)
 
 static void put(kh_out *o, const char *text)
 {
-	kh_err err = { 0, "" };
-
-	assert_int_equal(kh_out_write(o, text, strlen(text), &err), 0);
+	OK(kh_out_write(o, text, strlen(text), err));
 }
 
 static void commit(kh_out *o)

@@ -97,7 +97,7 @@ TEST(test_too_large)
 	kh_db *db = NULL;
 
 	build(&usual);
-	ok(kh_db_open(&db, path[DB], &no, err));
+	OK(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(&rule, db->h);
 	for (eo.on.choice.n = 1; eo.on.choice.n <= 2; eo.on.choice.n++) {
 		kh_engine *e = NULL;
@@ -130,7 +130,7 @@ TEST(test_damage)
 		kh_err why = { 0, "" };
 		size_t at;
 
-		ok(kh_db_open_bytes(&db, map, bytes, &later, err));
+		OK(kh_db_open_bytes(&db, map, bytes, &later, err));
 		const kh_db_extent *x = &db->h->section[i % 2 ? KH_SEC_TEXT : KH_SEC_INDEX];
 
 		at = x->at + test_rand() % x->bytes;

@@ -29,7 +29,7 @@ TEST(test_batches)
 	kh_batches *b = NULL;
 
 	fake_reset(UINT64_C(1) << 20);
-	ok(kh_batches_open(&b, 0, 0, err));
+	OK(kh_batches_open(&b, 0, 0, err));
 	make_tasks(task, counts, results);
 	fake.busy = true;
 	for (uint32_t i = 0; i < TASKS; i++) {
@@ -39,15 +39,15 @@ TEST(test_batches)
 	kh_batches_drop(b, &task[KH_BATCHES + 2]);
 	kh_batches_drop(b, &task[KH_BATCHES + 4]);
 	kh_batches_put(b, &task[KH_BATCHES + 4]);
-	ok(kh_batches_wait(b, &task[0], err));
+	OK(kh_batches_wait(b, &task[0], err));
 	assert_int_equal(results[0], 100);
 	fake.busy = true;
 	assert_int_equal(fake.together, 1);
-	ok(kh_batches_wait(b, &task[KH_BATCHES], err));
+	OK(kh_batches_wait(b, &task[KH_BATCHES], err));
 	assert_int_equal(fake.together, 4);
 	for (uint32_t i = 1; i < TASKS; i++)
 		if (i != KH_BATCHES + 2)
-			ok(kh_batches_wait(b, &task[i], err));
+			OK(kh_batches_wait(b, &task[i], err));
 	for (uint32_t i = 0; i < TASKS; i++)
 		assert_int_equal(results[i], i == KH_BATCHES + 2 ? 0 : 100 + i);
 	kh_batches_close(b);
@@ -67,7 +67,7 @@ TEST(test_failing_batches)
 		int failed = 0;
 
 		fake_reset(UINT64_C(1) << 20);
-		ok(kh_batches_open(&b, 0, 0, err));
+		OK(kh_batches_open(&b, 0, 0, err));
 		make_tasks(task, counts, results);
 		fake.busy = true;
 		fake.fails_at = n > 0 ? fake_calls() + n : 0;

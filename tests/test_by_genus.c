@@ -11,10 +11,9 @@ static kh_by_genus opened(kh_db *db)
 {
 	static const kh_translated_head head;
 	kh_by_genus g;
-	kh_err err;
 
 	*db = (kh_db) { .tax = tree, .translated = { .head = &head } };
-	assert_int_equal(kh_by_genus_init(&g, db, THREADS, &err), 0);
+	OK(kh_by_genus_init(&g, db, THREADS, err));
 	return g;
 }
 
@@ -31,14 +30,12 @@ static void add(kh_by_genus *g, unsigned worker, uint32_t taxon, uint32_t hits, 
 	kh_call call[64];
 	kh_class_of of[64];
 	const kh_job job = { .n = n };
-	kh_err err;
 
 	for (size_t i = 0; i < n; i++) {
 		call[i] = (kh_call) { .taxon = taxon, .features = 9, .hits = hits };
 		of[i] = (kh_class_of) { KH_NO_CLASS, 0 };
 	}
-	assert_int_equal(kh_by_genus_add(g, worker, &(kh_task) { .job = &job, .call = call }, of,
-					 &err), 0);
+	OK(kh_by_genus_add(g, worker, &(kh_task) { .job = &job, .call = call }, of, err));
 }
 
 /* A call of a genus that no features agree with is one.  One of a species or a strain is not: where
@@ -134,7 +131,6 @@ static void add_said(kh_by_genus *g, const struct sample *x)
 	kh_call call[64];
 	kh_likeness like[64];
 	kh_class_of of[64];
-	kh_err err;
 
 	for (uint32_t i = 0; i < n; i++) {
 		call[i] = (kh_call) { .taxon = KH_NO_TAXON };
@@ -144,8 +140,7 @@ static void add_said(kh_by_genus *g, const struct sample *x)
 					  .codons = 10, .same = 8 };
 		of[i] = (kh_class_of) { i < x->classed ? 7 : KH_NO_CLASS, 0 };
 	}
-	assert_int_equal(kh_by_genus_add(g, 1, &(kh_task) { .job = &job, .call = call,
-							    .like = like }, of, &err), 0);
+	OK(kh_by_genus_add(g, 1, &(kh_task) { .job = &job, .call = call, .like = like }, of, err));
 }
 
 static void check_sample(const struct sample *x)
@@ -162,9 +157,8 @@ static void check_sample(const struct sample *x)
 	kh_moves moves = { .tally = &tally, .direct = direct };
 	kh_by_genus g;
 	kh_unknown u;
-	kh_err err;
 
-	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
+	OK(kh_by_genus_init(&g, &db, THREADS, err));
 	add_said(&g, x);
 	kh_by_genus_agree(&g);
 	assert_int_equal(g.agrees[GENUS], x->agrees);
@@ -260,9 +254,8 @@ TEST(test_no_section)
 	const kh_db db = { .tax = tree };
 	kh_moves moves = { .tally = &tally, .direct = direct };
 	kh_by_genus g;
-	kh_err err;
 
-	assert_int_equal(kh_by_genus_init(&g, &db, THREADS, &err), 0);
+	OK(kh_by_genus_init(&g, &db, THREADS, err));
 	add(&g, 0, GENUS, 0, 4);
 	kh_by_genus_agree(&g);
 	kh_by_genus_judge(&g, &m, none, NULL, &moves);

@@ -75,19 +75,17 @@ static void count(struct counted *s)
 	const kh_rule rule = { .confidence = 0 };
 	const kh_class_rule r = { &rule, &bins, &tree };
 	kh_class_of at;
-	kh_err err;
 
 	for (int i = 0; i < N_FRAGMENTS; i++)
 		made_fragment(&s->call[i], &s->cand[i]);
-	assert_int_equal(kh_classes_init(&s->one, &err), 0);
+	OK(kh_classes_init(&s->one, err));
 	for (int i = 0; i < N_WORKERS; i++)
-		assert_int_equal(kh_classes_init(&s->some[i], &err), 0);
-	assert_int_equal(kh_classes_add(&s->one, &r, s->call, s->cand, N_FRAGMENTS, s->of, &err),
-			 0);
+		OK(kh_classes_init(&s->some[i], err));
+	OK(kh_classes_add(&s->one, &r, s->call, s->cand, N_FRAGMENTS, s->of, err));
 	for (int i = 0; i < N_FRAGMENTS; i++) {
 		kh_classes *c = &s->some[i % N_WORKERS];
 
-		assert_int_equal(kh_classes_add(c, &r, &s->call[i], &s->cand[i], 1, &at, &err), 0);
+		OK(kh_classes_add(c, &r, &s->call[i], &s->cand[i], 1, &at, err));
 		assert_int_equal(at.index == KH_NO_CLASS, s->of[i].index == KH_NO_CLASS);
 		assert_place(&at, &s->call[i], &s->cand[i]);
 		if (at.index == KH_NO_CLASS)
@@ -112,13 +110,12 @@ static kh_classes joined(const kh_classes *c, unsigned n, unsigned threads)
 	kh_team *team = NULL;
 	kh_monitor *m;
 	kh_classes sum;
-	kh_err err;
 
-	assert_int_equal(kh_classes_init(&sum, &err), 0);
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	OK(kh_classes_init(&sum, err));
+	OK(kh_monitor_new(&m, err));
 	if (threads > 1)
-		assert_int_equal(kh_team_new(&team, m, threads, &err), 0);
-	assert_int_equal(kh_classes_join(&sum, c, n, to, team, &err), 0);
+		OK(kh_team_new(&team, m, threads, err));
+	OK(kh_classes_join(&sum, c, n, to, team, err));
 	kh_team_free(team);
 	kh_monitor_free(m);
 	for (unsigned i = 0; i < n; i++) {

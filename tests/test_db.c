@@ -105,30 +105,28 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 {
 	kh_db_header h = *db->h;
 	kh_db_writer *w = NULL;
-	kh_err err = { 0, "" };
 	char *more = malloc(extra + 1);
 
 	for (size_t i = 0; i < extra; i++)
 		more[i] = i % 1000 == 999 || i + 1 == extra ? 0 : 'x';
 	h.unmapped += (extra + 999) / 1000;
 	h.sequences += (extra + 999) / 1000;
-	assert_int_equal(kh_db_create(&w, path, &err), 0);
+	OK(kh_db_create(&w, path, err));
 	for (int s = KH_SEC_INDEX; s < KH_SEC_SUMS; s++) {
 		const char *from = (const char *)db->map + h.section[s].at;
 		size_t n = (size_t)h.section[s].bytes, step = 4093;
 
 		if (h.section[s].at == 0)
 			continue;
-		assert_int_equal(kh_db_begin(w, (enum kh_section)s, &err), 0);
+		OK(kh_db_begin(w, (enum kh_section)s, err));
 		for (size_t at = 0; at < n; at += step)
-			assert_int_equal(
-				kh_db_append(w, from + at, n - at < step ? n - at : step, &err), 0);
+			OK(kh_db_append(w, from + at, n - at < step ? n - at : step, err));
 		if (s == KH_SEC_UNMAPPED)
-			assert_int_equal(kh_db_append(w, more, extra, &err), 0);
+			OK(kh_db_append(w, more, extra, err));
 	}
 	assert_false(there(path));
 	const uint64_t length = kh_db_length(w);
-	assert_int_equal(kh_db_commit(w, &h, &err), 0);
+	OK(kh_db_commit(w, &h, err));
 	assert_int_equal(h.file_bytes, length);
 	kh_db_abandon(w);
 	free(more);

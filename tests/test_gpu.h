@@ -17,11 +17,4 @@ static inline bool gpu_there(int *status)
 	return there;
 }
 
-#define ok(call) do { \
-	kh_err e_ = { 0, "" }; \
-	kh_err *err = &e_; \
-	if (call) \
-		fail_msg("%s: %s", #call, e_.msg); \
-} while (0)
-
 #endif

@@ -61,22 +61,22 @@ static void put_side(struct side *s, size_t i, unsigned round)
 	for (size_t j = 0; j < n; j++)
 		for (size_t k = 0; k < s->bytes[j]; k++)
 			h[s->at[j] + k] = made(i, j, k, round);
-	ok(kh_gpu_use(device[i], err));
-	ok(kh_gpu_room(&s->send, s->out, err));
-	ok(kh_gpu_room(&s->recv, s->in, err));
-	ok(kh_gpu_room(&s->seen, s->in, err));
-	ok(KH_GPU(cudaMemcpy(s->send.p, h, s->out, cudaMemcpyHostToDevice), err));
-	ok(KH_GPU(cudaDeviceSynchronize(), err));       /* the streams do not wait for it */
+	OK(kh_gpu_use(device[i], err));
+	OK(kh_gpu_room(&s->send, s->out, err));
+	OK(kh_gpu_room(&s->recv, s->in, err));
+	OK(kh_gpu_room(&s->seen, s->in, err));
+	OK(KH_GPU(cudaMemcpy(s->send.p, h, s->out, cudaMemcpyHostToDevice), err));
+	OK(KH_GPU(cudaDeviceSynchronize(), err));       /* the streams do not wait for it */
 	/* no member may write there before this */
-	ok(KH_GPU(cudaMemsetAsync(s->recv.p, 0xa5, s->in, stream[i]), err));
+	OK(KH_GPU(cudaMemsetAsync(s->recv.p, 0xa5, s->in, stream[i]), err));
 	free(h);
 }
 
 /* In the stream, behind what comes. */
 static void see_side(struct side *s, size_t i)
 {
-	ok(kh_gpu_use(device[i], err));
-	ok(KH_GPU(cudaMemcpyAsync(s->seen.p, s->recv.p, s->in, cudaMemcpyDeviceToDevice,
+	OK(kh_gpu_use(device[i], err));
+	OK(KH_GPU(cudaMemcpyAsync(s->seen.p, s->recv.p, s->in, cudaMemcpyDeviceToDevice,
 				  stream[i]),
 		  err));
 }
@@ -93,8 +93,8 @@ static void check_side(struct side *s, size_t i, unsigned round)
 	uint8_t *h = malloc(s->in);
 	size_t guards = 0;
 
-	ok(kh_gpu_use(device[i], err));
-	ok(KH_GPU(cudaMemcpy(h, s->seen.p, s->in, cudaMemcpyDeviceToHost), err));
+	OK(kh_gpu_use(device[i], err));
+	OK(KH_GPU(cudaMemcpy(h, s->seen.p, s->in, cudaMemcpyDeviceToHost), err));
 	for (size_t j = 0; j < n; j++) {
 		for (size_t k = 0; k < s->got[j]; k++)
 			if (h[s->from[j] + k] != made(j, i, k, round))
@@ -113,7 +113,7 @@ TEST(test_all_to_all)
 	kh_gpu_message p[2][MOST];
 	kh_gpu_comm *c = NULL;
 
-	ok(kh_gpu_comm_open(&c, device, n, err));
+	OK(kh_gpu_comm_open(&c, device, n, err));
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		const unsigned times = 1 + round % 2;
 
@@ -131,11 +131,11 @@ TEST(test_all_to_all)
 				};
 			}
 		}
-		ok(kh_gpu_comm_all_to_all(c, p[0], err));
+		OK(kh_gpu_comm_all_to_all(c, p[0], err));
 		for (unsigned k = 0; k < times; k++)
 			for (size_t i = 0; i < n; i++)
 				see_side(&s[k][i], i);
-		ok(kh_gpu_comm_wait(c, stream, err));
+		OK(kh_gpu_comm_wait(c, stream, err));
 		for (unsigned k = 0; k < times; k++)
 			for (size_t i = 0; i < n; i++)
 				check_side(&s[k][i], i, 2 * round + k);
@@ -151,21 +151,21 @@ TEST(test_sum)
 	uint64_t h[NUMBERS], *p[MOST];
 	kh_gpu_comm *c = NULL;
 
-	ok(kh_gpu_comm_open(&c, device, n, err));
+	OK(kh_gpu_comm_open(&c, device, n, err));
 	for (size_t i = 0; i < n; i++) {
-		ok(kh_gpu_use(device[i], err));
-		ok(KH_GPU(cudaMalloc((void **)&p[i], sizeof h), err));
+		OK(kh_gpu_use(device[i], err));
+		OK(KH_GPU(cudaMalloc((void **)&p[i], sizeof h), err));
 		for (size_t k = 0; k < NUMBERS; k++)
 			h[k] = kh_fmix64(i * NUMBERS + k);
-		ok(KH_GPU(cudaMemcpy(p[i], h, sizeof h, cudaMemcpyHostToDevice), err));
-		ok(KH_GPU(cudaDeviceSynchronize(), err));
+		OK(KH_GPU(cudaMemcpy(p[i], h, sizeof h, cudaMemcpyHostToDevice), err));
+		OK(KH_GPU(cudaDeviceSynchronize(), err));
 	}
-	ok(kh_gpu_comm_sum(c, p, NUMBERS, stream, err));
-	ok(kh_gpu_comm_sum(c, p, 0, stream, err));
-	ok(kh_gpu_comm_wait(c, stream, err));
+	OK(kh_gpu_comm_sum(c, p, NUMBERS, stream, err));
+	OK(kh_gpu_comm_sum(c, p, 0, stream, err));
+	OK(kh_gpu_comm_wait(c, stream, err));
 	for (size_t i = 0; i < n; i++) {
-		ok(kh_gpu_use(device[i], err));
-		ok(KH_GPU(cudaMemcpy(h, p[i], sizeof h, cudaMemcpyDeviceToHost), err));
+		OK(kh_gpu_use(device[i], err));
+		OK(KH_GPU(cudaMemcpy(h, p[i], sizeof h, cudaMemcpyDeviceToHost), err));
 		for (size_t k = 0; k < NUMBERS; k++) {
 			uint64_t sum = 0;
 
@@ -173,7 +173,7 @@ TEST(test_sum)
 				sum += kh_fmix64(j * NUMBERS + k);
 			assert_int_equal(h[k], sum);
 		}
-		ok(KH_GPU(cudaFree(p[i]), err));
+		OK(KH_GPU(cudaFree(p[i]), err));
 	}
 	kh_gpu_comm_close(c);
 }
@@ -191,7 +191,7 @@ TEST(test_silence)
 	if (!nccl || n < 2)
 		return;                 /* a member alone waits for no other */
 	setenv("KH_GPU_COMM_TIMEOUT", "15", 1);    /* the first exchange makes connections */
-	ok(kh_gpu_comm_open(&c, device, n, err));
+	OK(kh_gpu_comm_open(&c, device, n, err));
 	for (size_t i = 0; i < n; i++) {
 		memset(&s[i].at, 0, sizeof s[i].at);
 		for (size_t j = 0; j < n; j++)
@@ -201,8 +201,8 @@ TEST(test_silence)
 		p[i] = (kh_gpu_message) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
 					 s[i].at, s[i].got, stream[i], NULL };
 	}
-	ok(kh_gpu_comm_all_to_all(c, p, err));
-	ok(kh_gpu_comm_wait(c, stream, err));
+	OK(kh_gpu_comm_all_to_all(c, p, err));
+	OK(kh_gpu_comm_wait(c, stream, err));
 	s[1].bytes[0] = 0;              /* 0 does not know */
 	rc = kh_gpu_comm_all_to_all(c, p, &e);
 	if (!rc)
@@ -238,21 +238,21 @@ TEST(test_stuck)
 	if (nccl)
 		return;
 	setenv("KH_GPU_COMM_TIMEOUT", "1", 1);
-	ok(kh_gpu_use(device[0], err));
-	ok(KH_GPU(cudaStreamCreateWithFlags(&both[1], cudaStreamNonBlocking), err));
-	ok(kh_gpu_comm_open(&c, twice, 2, err));
-	ok(kh_gpu_comm_wait(c, both, err));
+	OK(kh_gpu_use(device[0], err));
+	OK(KH_GPU(cudaStreamCreateWithFlags(&both[1], cudaStreamNonBlocking), err));
+	OK(kh_gpu_comm_open(&c, twice, 2, err));
+	OK(kh_gpu_comm_wait(c, both, err));
 	let_go = 0;
-	ok(KH_GPU(cudaLaunchHostFunc(both[1], hold_on, NULL), err));
+	OK(KH_GPU(cudaLaunchHostFunc(both[1], hold_on, NULL), err));
 	began = kh_seconds();
 	assert_int_equal(kh_gpu_comm_wait(c, both, &e), KH_EDEVICE);
 	assert_true(kh_seconds() - began >= 1 && kh_seconds() - began < 10);
 	assert_non_null(strstr(e.msg, "cuda:0 is not done after 1 s (KH_GPU_COMM_TIMEOUT)"));
 	let_go = 1;
-	ok(KH_GPU(cudaStreamSynchronize(both[1]), err));
+	OK(KH_GPU(cudaStreamSynchronize(both[1]), err));
 	assert_int_equal(kh_gpu_comm_wait(c, both, &e), KH_EIO);
 	kh_gpu_comm_close(c);
-	ok(KH_GPU(cudaStreamDestroy(both[1]), err));
+	OK(KH_GPU(cudaStreamDestroy(both[1]), err));
 	unsetenv("KH_GPU_COMM_TIMEOUT");
 }
 

@@ -28,7 +28,7 @@ static kh_db *open_built(const kh_build_options *o, kh_rule *rule)
 	kh_db *db = NULL;
 
 	build(o);
-	ok(kh_db_open(&db, path[DB], &no, err));
+	OK(kh_db_open(&db, path[DB], &no, err));
 	kh_rule_init(rule, db->h);
 	return db;
 }
@@ -75,9 +75,9 @@ static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
 
 		put_copies(refs, n);
 		build_as(file[i], o);
-		ok(kh_db_open(&part[i], path[file[i]], &how, err));
+		OK(kh_db_open(&part[i], path[file[i]], &how, err));
 	}
-	ok(kh_db_join(&db, part, 2, false, err));
+	OK(kh_db_join(&db, part, 2, false, err));
 	kh_rule_init(rule, db->h);
 	free(refs);
 	return db;
@@ -386,20 +386,20 @@ TEST(test_failing_queue)
 	add_record(&reads, random_text, CROWD_LEN);
 	const kh_job job = { .n = 1, .block = { &reads.b } };
 
-	ok(kh_backend_cuda.engine_open(&e, db, &eo, err));
+	OK(kh_backend_cuda.engine_open(&e, db, &eo, err));
 	for (unsigned i = 0; i < QUEUES; i++) {
-		ok(kh_backend_cuda.queue_open(&queue[i], e, i, 0, err));
+		OK(kh_backend_cuda.queue_open(&queue[i], e, i, 0, err));
 		task[i] = (kh_task) { .job = &job, .call = call[i] };
 	}
 	fake.busy = true;
 	for (unsigned i = 0; i < QUEUES; i++)
-		ok(kh_backend_cuda.submit(queue[i], &task[i], err));
+		OK(kh_backend_cuda.submit(queue[i], &task[i], err));
 	fake.fails_at = fake_calls() + 1;
 	assert_int_equal(kh_backend_cuda.collect(queue[LAST], &t, &why), KH_EDEVICE);
 	assert_ptr_equal(t, &task[LAST]);
 	kh_backend_cuda.queue_close(queue[LAST]);
 	for (unsigned i = 0; i < LAST; i++) {
-		ok(kh_backend_cuda.collect(queue[i], &t, err));
+		OK(kh_backend_cuda.collect(queue[i], &t, err));
 		assert_ptr_equal(t, &task[i]);
 		assert_int_equal(db->tax->taxid[call[i]->taxon], 11);
 		kh_backend_cuda.queue_close(queue[i]);

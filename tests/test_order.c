@@ -126,9 +126,7 @@ static int served_worker(void *arg, unsigned id, kh_err *err)
 
 TEST(test_order_served)
 {
-	kh_err err = { 0, "" };
-
-	assert_int_equal(kh_threads_run(w.m, 5, served_worker, NULL, &err), 0);
+	OK(kh_threads_run(w.m, 5, served_worker, NULL, err));
 	check_seen(TICKETS);
 }
 
@@ -178,11 +176,9 @@ static int late_worker(void *arg, unsigned id, kh_err *err)
 
 TEST(test_order_served_late)
 {
-	kh_err err = { 0, "" };
-
 	atomic_store(&begun, false);
 	atomic_store(&brought, false);
-	assert_int_equal(kh_threads_run(w.m, 3, late_worker, NULL, &err), 0);
+	OK(kh_threads_run(w.m, 3, late_worker, NULL, err));
 	check_seen(2);
 }
 

@@ -13,13 +13,12 @@
 TEST(test_commit)
 {
 	kh_out *o = open_out("a.txt");
-	kh_err err = { 0, "" };
 
 	assert_true(kh_out_whole(o));
 	put(o, "0123");
 	put(o, "4567");
-	assert_int_equal(kh_out_pwrite(o, "xy", 2, 3, &err), 0);
-	assert_int_equal(kh_out_sync(o, &err), 0);
+	OK(kh_out_pwrite(o, "xy", 2, 3, err));
+	OK(kh_out_sync(o, err));
 	assert_false(there("a.txt"));
 	assert_int_equal(entries(), 1);                 /* the temporary file */
 	commit(o);
@@ -112,10 +111,8 @@ static kh_out *both[2];
 
 static void *commit_both(void *arg)
 {
-	kh_err err = { 0, "" };
-
 	(void)arg;
-	assert_int_equal(kh_out_commit(both, 2, &err), 0);
+	OK(kh_out_commit(both, 2, err));
 	kh_out_close(both[0]);
 	kh_out_close(both[1]);
 	return NULL;

@@ -20,10 +20,9 @@ enum { N = sizeof taxon / sizeof *taxon };
 static json_t *page_of(const kh_page *p, kh_buf *b)
 {
 	const char begin[] = "id=\"data\">";
-	kh_err err;
 	json_error_t wrong;
 
-	assert_int_equal(kh_page_write(b, p, &err), KH_OK);
+	OK(kh_page_write(b, p, err));
 	kh_buf_add(b, "", 1);
 	const char *data = strstr(b->p, begin), *end;
 	assert_non_null(data);

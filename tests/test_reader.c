@@ -332,7 +332,6 @@ static uint32_t errors_told(size_t len, char a, char b, const char *end)
 	kh_parsed h = { .text = s };
 	kh_text_range r = { .final = true };
 	size_t stop, n = 3;
-	kh_err err;
 	uint32_t told;
 
 	memcpy(s, "@r\n", n);
@@ -346,7 +345,7 @@ static uint32_t errors_told(size_t len, char a, char b, const char *end)
 			n += (size_t)snprintf(s + n, 4, "+%s", end);
 	}
 	r.to = n;
-	assert_int_equal(kh_reader_walk(&at, &h, &r, &stop, &err), KH_OK);
+	OK(kh_reader_walk(&at, &h, &r, &stop, err));
 	assert_int_equal(h.n_rec, 1);
 	told = h.rec[0].errors;
 	kh_parsed_free(&h);

@@ -9,9 +9,8 @@
 static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
 {
 	kh_buf b = { .n = 0 };
-	kh_err err = { 0, "" };
 
-	assert_int_equal(kh_report(&b, tree, t, o, &err), 0);
+	OK(kh_report(&b, tree, t, o, err));
 	kh_buf_add(&b, "", 1);
 	assert_string_equal(b.p, want);
 	free(b.p);
@@ -20,9 +19,8 @@ static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
 static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool distinct)
 {
 	kh_tally t;
-	kh_err err;
 
-	assert_int_equal(kh_tally_init(&t, N_TAXA, distinct, &err), 0);
+	OK(kh_tally_init(&t, N_TAXA, distinct, err));
 	t.unclassified = unclassified;
 	for (int i = 0; i < N_TAXA; i++)
 		t.direct[i] = direct[i];
@@ -129,15 +127,14 @@ TEST(test_minimizer_data)
 	const kh_report_options o = { false, true, false, false };
 	kh_tally a = tally(0, direct, true), sum = tally(1, direct, true);
 	uint64_t key[30];
-	kh_err err;
 
 	sum.direct[3] = sum.direct[4] = 0;
 	for (uint64_t i = 0; i < 30; i++)
 		key[i] = i * 3;
-	assert_int_equal(kh_distinct_add(&a.distinct, 3, key, 20, &err), 0);
-	assert_int_equal(kh_distinct_add(&a.distinct, 3, key, 20, &err), 0);
-	assert_int_equal(kh_distinct_add(&sum.distinct, 4, key + 10, 20, &err), 0);
-	assert_int_equal(kh_tally_add(&sum, &a, &err), 0);
+	OK(kh_distinct_add(&a.distinct, 3, key, 20, err));
+	OK(kh_distinct_add(&a.distinct, 3, key, 20, err));
+	OK(kh_distinct_add(&sum.distinct, 4, key + 10, 20, err));
+	OK(kh_tally_add(&sum, &a, err));
 	is_report(&sum, &o,
 		  " 33.33\t1\t1\t0\t0\tU\t0\tunclassified\n"
 		  " 66.67\t2\t0\t60\t30\tR\t1\troot\n"
@@ -153,16 +150,15 @@ TEST(test_minimizer_data)
 TEST(test_distinct)
 {
 	kh_distinct s;
-	kh_err err;
 	uint64_t n = 0;
 
-	assert_int_equal(kh_distinct_init(&s, 1, &err), 0);
+	OK(kh_distinct_init(&s, 1, err));
 	assert_int_equal(kh_distinct_count(&s, 0), 0);
 	for (uint64_t next = 1; next < 2000000; next *= 3) {
 		for (; n < next; n++) {
 			uint64_t key = n * 12345;
 
-			assert_int_equal(kh_distinct_add(&s, 0, &key, 1, &err), 0);
+			OK(kh_distinct_add(&s, 0, &key, 1, err));
 		}
 		double got = (double)kh_distinct_count(&s, 0), want = (double)n;
 		assert_true(got > 0.95 * want - 1 && got < 1.05 * want + 1);

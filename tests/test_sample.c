@@ -49,10 +49,9 @@ static const kh_sampling seeds = { KH_SYNCMER, 18, 10, 16, 0, 1 };
 static void make_shapes_of(uint32_t n, const kh_sampling *sought)
 {
 	uint64_t many[KH_N_MOST + 1] = { 0 };
-	kh_err err;
 
 	many[n] = 1000;
-	assert_int_equal(kh_shapes_make(&shapes, &counted, sought, many, NULL, &err), 0);
+	OK(kh_shapes_make(&shapes, &counted, sought, many, NULL, err));
 }
 
 static void make_shapes(uint32_t n)
@@ -303,7 +302,6 @@ TEST(test_give_back)
 	kh_model m = { .at = p, .n = 2 };
 	const kh_work w = { .in = &in, .m = &m, .family = family };
 	kh_fit before;
-	kh_err err;
 
 	make_shapes(40);
 	add_fragments(many, 0, 300);
@@ -316,7 +314,7 @@ TEST(test_give_back)
 		p[1].fit.own = cases[i].own;
 		family[1] = cases[i].family;
 		kh_cover_limit(&p[0]);
-		assert_int_equal(kh_cover_give_back(&w, &err), 0);
+		OK(kh_cover_give_back(&w, err));
 		assert_int_equal(p[0].fit.weight[0] == before.weight[0], cases[i].given);
 		assert_int_equal(p[0].fit.n, cases[i].given ? before.n : 3);
 	}
@@ -398,9 +396,7 @@ static void wide_free(kh_db *db)
 /* Each species has fragments of its own at one share, and half of them share with the next. */
 static void wide_classes(kh_classes *c, const kh_db *db)
 {
-	kh_err err;
-
-	assert_int_equal(kh_classes_init(c, &err), 0);
+	OK(kh_classes_init(c, err));
 	c->cap = c->n = (size_t)2 * SPECIES;
 	c->at = calloc(c->n, sizeof *c->at);
 	for (uint32_t s = 0; s < SPECIES; s++) {
@@ -425,18 +421,17 @@ TEST(test_very_many_species)
 	kh_model one, four;
 	uint64_t *first;
 	kh_monitor *m;
-	kh_err err;
 
 	wide_classes(&c, db);
-	assert_int_equal(kh_stretches(db, &first, &err), 0);
+	OK(kh_stretches(db, &first, err));
 	uint32_t *mask = calloc(first[SPECIES], sizeof *mask);
 	kh_model_input in = { .db = db, .rule = &rule, .classes = &c, .mask = mask,
 			      .fragments = 1 << 20, .change = true };
-	assert_int_equal(kh_model_make(&one, &in, &err), 0);
+	OK(kh_model_make(&one, &in, err));
 	assert_int_equal(one.n, SPECIES);
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_team_new(&in.team, m, 4, &err), 0);
-	assert_int_equal(kh_model_make(&four, &in, &err), 0);
+	OK(kh_monitor_new(&m, err));
+	OK(kh_team_new(&in.team, m, 4, err));
+	OK(kh_model_make(&four, &in, err));
 	kh_team_free(in.team);
 	assert_memory_equal(one.decision, four.decision, c.n * sizeof *one.decision);
 	for (uint32_t s = 0; s < SPECIES; s++) {

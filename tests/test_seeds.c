@@ -76,9 +76,8 @@ static size_t model_of(const pair *p, size_t n, uint32_t *bin)
 static void is_found(const struct index *d, uint64_t key, const uint32_t *bin, size_t n)
 {
 	kh_seeds_found found = { .bin = NULL };
-	kh_err err = { 0, "" };
 
-	assert_int_equal(kh_seeds_find(&d->x, &key, 1, &found, &err), 0);
+	OK(kh_seeds_find(&d->x, &key, 1, &found, err));
 	for (size_t i = 0, j = 0; i < n; i++) {
 		for (j = 0; j < found.n && found.bin[j] >> 32 != bin[i]; j++)
 			;
@@ -140,7 +139,6 @@ TEST(test_others)
 	struct index d;
 	pairs p = { .v = NULL };
 	kh_seeds_found found = { .bin = NULL };
-	kh_err err = { 0, "" };
 	uint64_t *key = malloc(ASKED * sizeof *key);
 
 	for (unsigned i = 0; i < MOST_KEYS; i++)
@@ -148,7 +146,7 @@ TEST(test_others)
 	make_index(&d, &p);
 	for (unsigned i = 0; i < ASKED; i++)
 		key[i] = some_key(false);
-	assert_int_equal(kh_seeds_find(&d.x, key, ASKED, &found, &err), 0);
+	OK(kh_seeds_find(&d.x, key, ASKED, &found, err));
 	assert_in_range(found.n, 1, 2 * ASKED * kh_seed_slots(d.x.bits) / 256);
 	kh_seeds_found_clear(&found);
 	drop_index(&d);
@@ -198,11 +196,10 @@ static size_t model_of_joint(const struct index *d, const uint32_t *first, uint6
 			     uint32_t seed, uint64_t *to)
 {
 	kh_seeds_found found = { .bin = NULL };
-	kh_err err = { 0, "" };
 	size_t n = 0;
 
 	for (int i = 0; i < INDICES; i++) {
-		assert_int_equal(kh_seeds_find(&d[i].x, &key, 1, &found, &err), 0);
+		OK(kh_seeds_find(&d[i].x, &key, 1, &found, err));
 		for (size_t k = 0; k < found.n; k++)
 			to[n++] = ((found.bin[k] >> 32) + first[i]) << 32 | seed;
 	}
@@ -224,7 +221,6 @@ TEST(test_joint)
 	kh_seed_index index[INDICES];
 	kh_joint_found scratch = { .of = NULL };
 	kh_seeds_found found = { .bin = NULL };
-	kh_err err = { 0, "" };
 	size_t n = 0, many = 0;
 
 	for (int k = 0; k < KEYS; k++)
@@ -248,11 +244,11 @@ TEST(test_joint)
 	}
 	const kh_seed_joint all = { index, first, INDICES };
 
-	assert_int_equal(kh_joint_find(&all, key, KEYS, &scratch, &found, &err), 0);
+	OK(kh_joint_find(&all, key, KEYS, &scratch, &found, err));
 	assert_int_equal(found.n, n);
 	assert_memory_equal(found.bin, want, n * sizeof *want);
 	assert_true(many >= KEYS / 10 && many < KEYS / 5);   /* a few by equal tags */
-	assert_int_equal(kh_joint_find(&all, key, 0, &scratch, &found, &err), 0);
+	OK(kh_joint_find(&all, key, 0, &scratch, &found, err));
 	assert_int_equal(found.n, 0);
 	kh_joint_found_clear(&scratch);
 	kh_seeds_found_clear(&found);

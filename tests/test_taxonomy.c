@@ -138,13 +138,12 @@ static kh_taxonomy *whole(const kh_taxdump *d)
 					  2,          1,      2,     562 };
 	uint32_t taxid[16];
 	kh_taxonomy *t;
-	kh_err err;
 	size_t n = 0;
 
 	for (size_t i = 0; i < 16; i++)
 		if (kh_taxdump_find(d, known[i]))
 			taxid[n++] = known[i];
-	assert_int_equal(kh_taxonomy_prune(&t, d, taxid, n, &err), 0);
+	OK(kh_taxonomy_prune(&t, d, taxid, n, err));
 	return t;
 }
 
@@ -190,9 +189,8 @@ TEST(test_corpus_is_listed)
 static kh_taxdump *open_good(const char *dir)
 {
 	kh_taxdump *d;
-	kh_err err;
 
-	assert_int_equal(kh_taxdump_open(&d, corpus_path(dir), &err), 0);
+	OK(kh_taxdump_open(&d, corpus_path(dir), err));
 	return d;
 }
 
@@ -297,11 +295,10 @@ TEST(test_derived)
 	/* a database of Kraken 2 keeps its codes, and other results have the letter */
 	const uint32_t viruses = kh_taxonomy_find(t, 10239);
 	char code[KH_CODE_SIZE];
-	kh_err err = { 0 };
 
 	assert_int_equal(t->letter[viruses], 'D');
 	t->kraken = true;
-	assert_int_equal(kh_taxonomy_derive(t, &err), KH_OK);
+	OK(kh_taxonomy_derive(t, err));
 	kh_taxonomy_code(t, viruses, code);
 	assert_string_equal(code, "R1");
 	assert_int_equal(t->letter[viruses], 'D');

@@ -227,11 +227,10 @@ static kh_taxonomy *random_taxonomy(void)
 {
 	static tree x;
 	kh_taxonomy *t;
-	kh_err err;
 
 	make_tree(&x);
 	kh_taxdump *d = dump(&x);
-	assert_int_equal(kh_taxonomy_prune(&t, d, x.taxid, x.n, &err), 0);
+	OK(kh_taxonomy_prune(&t, d, x.taxid, x.n, err));
 	assert_int_equal(t->n, x.n);
 	kh_taxdump_close(d);
 	return t;

@@ -140,7 +140,6 @@ static void check_digest(const kh_text *t, const char *path)
 TEST(test_sequence)
 {
 	static struct run r;
-	kh_err err = { 0, "" };
 
 	for (int way = 0; way < 4; way++) {
 		char path[64];
@@ -151,16 +150,16 @@ TEST(test_sequence)
 			 way < 2 ? ".gz" : "");
 		memset(&r, 0, sizeof r);
 		r.lend = way % 2 == 0;
-		assert_int_equal(kh_monitor_new(&r.m, &err), 0);
-		assert_int_equal(kh_text_open(&r.text, &o, r.m, &err), 0);
-		assert_int_equal(kh_queue_new(&r.idle, r.m, WORKS, &err), 0);
-		assert_int_equal(kh_order_new(&r.order, r.m, WORKS, &err), 0);
+		OK(kh_monitor_new(&r.m, err));
+		OK(kh_text_open(&r.text, &o, r.m, err));
+		OK(kh_queue_new(&r.idle, r.m, WORKS, err));
+		OK(kh_order_new(&r.order, r.m, WORKS, err));
 		for (int i = 0; i < WORKS; i++) {
 			r.all[i].run = &r;
 			kh_queue_push(r.idle, &r.all[i]);
 		}
-		assert_int_equal(kh_threads_run(r.m, THREADS, worker, &r, &err), 0);
-		assert_int_equal(kh_text_commit(&r.text, 1, &err), 0);
+		OK(kh_threads_run(r.m, THREADS, worker, &r, err));
+		OK(kh_text_commit(&r.text, 1, err));
 		for (int i = 0; i < WORKS; i++)         /* all have come back */
 			assert_non_null(kh_queue_try(r.idle));
 		check_digest(r.text, path);

@@ -101,11 +101,10 @@ static int token_worker(void *arg, unsigned id, kh_err *err)
 TEST(test_queue_threads)
 {
 	uint64_t token[2] = { 0, 0 };
-	kh_err err = { 0, "" };
 
 	kh_queue_push(w.queue, &token[0]);
 	kh_queue_push(w.queue, &token[1]);
-	assert_int_equal(kh_threads_run(w.m, 6, token_worker, NULL, &err), 0);
+	OK(kh_threads_run(w.m, 6, token_worker, NULL, err));
 	assert_int_equal(token[0] + token[1], TURNS);
 }
 
@@ -181,11 +180,10 @@ static int count_worker(void *arg, unsigned id, kh_err *err)
 TEST(test_threads)
 {
 	atomic_uint seen = 0;
-	kh_err err = { 0, "" };
 
-	assert_int_equal(kh_threads_run(w.m, 7, count_worker, &seen, &err), 0);
+	OK(kh_threads_run(w.m, 7, count_worker, &seen, err));
 	assert_int_equal(atomic_load(&seen), 0x1111111);
-	assert_int_equal(kh_threads_run(w.m, 1, count_worker, &seen, &err), 0);
+	OK(kh_threads_run(w.m, 1, count_worker, &seen, err));
 	assert_int_equal(atomic_load(&seen), 0x1111112);
 	assert_true(kh_cpus() >= 1);
 }
@@ -251,11 +249,10 @@ TEST(test_threads_beside)
 TEST(test_many_queues)
 {
 	kh_queue *q[100];
-	kh_err err = { 0, "" };
 	int n = 0;
 
 	for (; n < 100; n++)
-		assert_int_equal(kh_queue_new(&q[n], w.m, 1, &err), 0);
+		OK(kh_queue_new(&q[n], w.m, 1, err));
 	kh_monitor_stop(w.m, NULL);
 	while (n > 0) {
 		assert_null(kh_queue_pop(q[--n]));
