@@ -1,4 +1,5 @@
 """Builds and classifies with kraken2 and with kmerhash, and says what it cost."""
+import argparse
 import importlib.machinery
 import importlib.util
 import os
@@ -19,6 +20,32 @@ def load_bench(name):
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
     return module
+
+
+PATHS = {"data": "folder of the reference set", "work": "folder for all files made", "kmerhash": "the program",
+         "kraken2_cache": "folder for what Kraken 2 makes", "simgen": "the program", "ties": "the program that makes worlds"}
+
+
+def command_line(doc, *needed, **others):
+    """The command line.  `needed` are paths.  Each other option has its default, or that and a help: False makes it
+    a flag, [] lets it be given more than once, None makes it a path, and a type says that it must be given."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def path(text):
+        return pathlib.Path(text).resolve()
+    for name, of in ({name: path for name in needed} | others).items():
+        default, text = of if isinstance(of, tuple) else (of, PATHS.get(name))
+        how = {"default": default, "type": path if default is None else type(default), "help": text}
+        if default is False:
+            how = {"action": "store_true", "help": text}
+        elif default == []:
+            how = {"action": "append", "default": [], "help": text}
+        elif callable(default):
+            how = {"type": default, "required": True, "help": text}
+        elif default:
+            how["help"] = (text or "") + " [%(default)s]"
+        parser.add_argument("--" + name.replace("_", "-"), **how)
+    return parser.parse_args()
 
 
 class Cost(typing.NamedTuple):
