@@ -2,11 +2,7 @@
 #ifndef KH_FEED_HARNESS_H
 #define KH_FEED_HARNESS_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "gz_make.h"
 #include "seqio/feed.h"
 #include "base/order.h"
 #include "kmer/kmer.h"
@@ -32,23 +28,6 @@ struct got {
 	struct got_block *block;        /* one for each worker */
 	bool late;              /* which reads on rather than wait until its block is committed */
 };
-
-/* A file that has these bytes and no name; "/proc/self/fd/N". */
-static inline int bytes_file(char path[32], const void *data, size_t n)
-{
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	for (size_t i = 0; i < n;) {
-		ssize_t w = write(fd, (const char *)data + i, n - i);
-
-		if (w <= 0)
-			abort();
-		i += (size_t)w;
-	}
-	lseek(fd, 0, SEEK_SET);
-	snprintf(path, 32, "/proc/self/fd/%d", fd);
-	return fd;
-}
 
 static inline char *copy_bytes(const char *s, size_t n)
 {

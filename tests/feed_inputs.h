@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "feed_harness.h"
-#include "gz_make.h"
 
 /* A record for tests that look at names only. */
 #define R(name) "@" name "\nACGT\n+\nIIII\n"

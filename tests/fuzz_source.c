@@ -8,71 +8,21 @@
  */
 #define _GNU_SOURCE
 #include <config.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zlib.h>
 #include "fuzz.h"
-#include "gz_make.h"
-#include "io/source.h"
+#include "gz_together.h"
 
 enum { TEXT_MAX = 1 << 20 };
-
-struct out {
-	struct bytes text;
-	int rc;
-	kh_err err;
-};
-
-static struct out read_all(const char *path, bool runs)
-{
-	struct out o = { { NULL, 0 }, 0, { 0, "" } };
-	static char buf[1 << 16];
-	kh_source *s = NULL;
-	kh_bgzf_run run = { 0 };
-	int64_t n = 0;
-
-	o.rc = kh_source_open(&s, path, &o.err);
-	if (o.rc)
-		return o;
-	for (bool more = runs; more && kh_source_kind(s) == KH_SOURCE_BGZF;) {
-		size_t got = 0;
-
-		o.rc = kh_source_bgzf_run(s, &run, 1000, &o.err);
-		char *p = malloc(run.n_out + 1);
-		if (!o.rc)
-			o.rc = kh_bgzf_run_inflate(&run, "", p, &got, &o.err);
-		bytes_add(&o.text, p, got);
-		free(p);
-		more = !o.rc && run.n_out > 0 && o.text.n < TEXT_MAX;
-	}
-	kh_bgzf_run_free(&run);
-	if (!o.rc && !(runs && kh_source_kind(s) == KH_SOURCE_BGZF)) {
-		while (o.text.n < TEXT_MAX
-		       && (n = kh_source_read(s, buf, sizeof buf, &o.err)) > 0)
-			bytes_add(&o.text, buf, (size_t)n);
-		o.rc = n < 0 ? (int)n : 0;
-	}
-	kh_source_close(s);
-	return o;
-}
 
 static void check(const struct bytes *file, const struct bytes *text)
 {
 	static const char *const library[] = { "zlib", "" };
-	struct out first = { { NULL, 0 }, 0, { 0, "" } };
+	struct together_text first = { { NULL, 0 }, 0, { 0, "" } };
 	char path[32];
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	const int fd = bytes_file(path, file->p, file->n);
 
-	if (write(fd, file->p, file->n) != (ssize_t)file->n)
-		abort();
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	for (int how = 0; how < 4; how++) {
 		setenv("KH_GZ", library[how / 2], 1);
-		struct out o = read_all(path, how % 2);
+		struct together_text o = read_source(path, how % 2, 1 << 16, TEXT_MAX);
 
 		if (how == 0) {
 			first = o;

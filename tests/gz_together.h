@@ -135,4 +135,74 @@ static inline struct together_text read_together(const char *path, const kh_toge
 	return o;
 }
 
+/* Are two readings of a file alike? */
+static inline bool same_text(const struct together_text *a, const struct together_text *b)
+{
+	return a->rc == b->rc && (a->rc == 0 || strcmp(a->err.msg, b->err.msg) == 0) &&
+	       a->text.n == b->text.n &&
+	       (a->text.n == 0 || memcmp(a->text.p, b->text.p, a->text.n) == 0);
+}
+
+/* Is a file read by these what it is read by the sequential reader? */
+static inline bool same_as_alone(const struct bytes *file, const kh_together *with)
+{
+	const kh_together alone = { .part = with->part };
+	char path[32];
+	const int fd = bytes_file(path, file->p, file->n);
+	struct together_text a = read_together(path, with, NULL);
+	struct together_text b = read_together(path, &alone, NULL);
+	const bool same = same_text(&a, &b);
+
+	free(a.text.p);
+	free(b.text.p);
+	close(fd);
+	return same;
+}
+
+static inline void source_runs(kh_source *s, const char *path, struct together_text *o, size_t step,
+			       size_t most)
+{
+	kh_bgzf_run run = { 0 };
+	size_t n = 1;
+
+	while (n > 0 && o->text.n < most && kh_source_kind(s) == KH_SOURCE_BGZF) {
+		if ((o->rc = kh_source_bgzf_run(s, &run, step, &o->err)))
+			break;
+		char *buf = malloc(run.n_out + 1);
+		o->rc = kh_bgzf_run_inflate(&run, path, buf, &n, &o->err);
+		bytes_add(&o->text, buf, n);
+		free(buf);
+		if (o->rc)
+			break;
+		if (n != run.n_out)
+			abort();
+	}
+	kh_bgzf_run_free(&run);
+}
+
+/* All of a file, or about `most` bytes, by reads of so many, and BGZF in runs of blocks if
+ * wanted. */
+static inline struct together_text read_source(const char *path, bool runs, size_t step,
+					       size_t most)
+{
+	struct together_text o = { { NULL, 0 }, 0, { 0, "" } };
+	kh_source *s = NULL;
+	char *buf = malloc(step);
+	int64_t n = 1;
+
+	o.rc = kh_source_open(&s, path, &o.err);
+	if (!o.rc && runs)
+		source_runs(s, path, &o, step, most);
+	if (!o.rc && !(runs && kh_source_kind(s) == KH_SOURCE_BGZF)) {
+		while (o.text.n < most && (n = kh_source_read(s, buf, step, &o.err)) > 0)
+			bytes_add(&o.text, buf, (size_t)n);
+		if (n <= 0 && kh_source_read(s, buf, step, NULL) != n)
+			abort();                /* it ends once more, or fails */
+		o.rc = n < 0 ? (int)n : 0;
+	}
+	kh_source_close(s);
+	free(buf);
+	return o;
+}
+
 #endif

@@ -5,9 +5,6 @@
 
 #include "test.h"
 
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "cuda/inflate/inflater.h"
 #include "gz_together.h"
 
@@ -61,42 +58,7 @@ static struct bytes reads(size_t n)
 	return b;
 }
 
-struct how {
-	int level, strategy, memory;
-};
-
-static void deflate_with(struct bytes *to, const void *data, size_t n, const struct how *h)
-{
-	z_stream z = { .next_in = (unsigned char *)(uintptr_t)data, .avail_in = (unsigned)n };
-	const size_t room = 2 * n + 1000;
-	unsigned char *out = malloc(room);
-
-	deflateInit2(&z, h->level, Z_DEFLATED, -15, h->memory, h->strategy);
-	z.next_out = out;
-	z.avail_out = (unsigned)room;
-	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-	bytes_add(to, out, room - z.avail_out);
-	deflateEnd(&z);
-	free(out);
-}
-
-static void add_member(struct bytes *to, const void *data, size_t n, const struct how *h)
-{
-	bytes_add(to, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
-	deflate_with(to, data, n, h);
-	add_trailer(to, data, n);
-}
-
 /* --- comparison ---------------------------------------------------------------------------- */
-static int file_of(const struct bytes *b, char *path)
-{
-	const int fd = memfd_create("inflater", MFD_CLOEXEC);
-
-	assert_int_equal(write(fd, b->p, b->n), b->n);
-	snprintf(path, 32, "/proc/self/fd/%d", fd);
-	return fd;
-}
-
 static kh_together by_device(unsigned threads)
 {
 	return (kh_together) { .threads = threads, .part = PART, .least = 1,
@@ -108,7 +70,7 @@ static size_t compare(const struct bytes *file, unsigned threads)
 {
 	const kh_together with = by_device(threads), alone = { .part = PART };
 	char path[32];
-	const int fd = file_of(file, path);
+	const int fd = bytes_file(path, file->p, file->n);
 	size_t parts = 0;
 	struct together_text a = read_together(path, &with, &parts);
 	struct together_text b = read_together(path, &alone, NULL);
@@ -153,7 +115,8 @@ TEST(levels)
 		for (int i = 0; i < (level == 6 ? 5 : 1); i++) {
 			struct bytes file = { NULL, 0 };
 
-			add_member(&file, text.p, text.n, &(struct how) { level, strategy[i], 8 });
+			add_member(&file, text.p, text.n,
+				   &(struct how) { level, strategy[i], .memory = 8 });
 			compare_all(&file);
 			free(file.p);
 		}
@@ -167,11 +130,11 @@ TEST(short_codes)
 
 	for (size_t i = 0; i < text.n; i++)
 		text.p[i] = (unsigned char)"AAAAAAAAC"[dice(9)];
-	add_member(&file, text.p, text.n, &(struct how) { 6, Z_HUFFMAN_ONLY, 9 });
+	add_member(&file, text.p, text.n, &(struct how) { 6, Z_HUFFMAN_ONLY, .memory = 9 });
 	compare_all(&file);
 	memset(text.p, 'A', text.n);
-	add_member(&file, text.p, text.n, &(struct how) { 9, Z_DEFAULT_STRATEGY, 9 });
-	add_member(&file, text.p, text.n, &(struct how) { 1, Z_FIXED, 9 });
+	add_member(&file, text.p, text.n, &(struct how) { 9, Z_DEFAULT_STRATEGY, .memory = 9 });
+	add_member(&file, text.p, text.n, &(struct how) { 1, Z_FIXED, .memory = 9 });
 	compare_all(&file);
 	free(file.p);
 	free(text.p);
@@ -183,7 +146,7 @@ TEST(random_bytes)
 
 	for (size_t i = 0; i < text.n; i++)
 		text.p[i] = (unsigned char)dice(256);
-	add_member(&file, text.p, text.n, &(struct how) { 6, Z_DEFAULT_STRATEGY, 8 });
+	add_member(&file, text.p, text.n, &(struct how) { 6, Z_DEFAULT_STRATEGY, .memory = 8 });
 	compare_all(&file);
 	free(file.p);
 	free(text.p);
@@ -194,7 +157,7 @@ static void add_pieces(struct bytes *to, const struct bytes *text, size_t most)
 	for (size_t i = 0, n; i < text->n; i += n) {
 		n = dice((unsigned)most);
 		n = n < text->n - i ? n : text->n - i;
-		add_member(to, text->p + i, n, &(struct how) { 1 + (int)dice(9), 0, 8 });
+		add_member(to, text->p + i, n, &(struct how) { 1 + (int)dice(9), 0, .memory = 8 });
 	}
 }
 
@@ -239,7 +202,7 @@ TEST(headers)
 			if (!first)
 				add_gz(&file, text.p, text.n);
 			bytes_add(&file, head[i].p, head[i].n);
-			add_deflated(&file, text.p, text.n);
+			add_deflated(&file, text.p, text.n, &level_6);
 			add_trailer(&file, text.p, text.n);
 			add_gz(&file, text.p, text.n);
 			for (int k = 0; k < N_SLOTS; k++) {
@@ -281,24 +244,13 @@ TEST(from_before)
 	struct bytes text = reads(40000);
 
 	for (size_t first = 1; first < 20000; first = 3 * first) {
-		const size_t n = text.n - first;
+		const struct how how = { 6, 0, 8, .before = text.p, .n_before = first };
 		struct bytes file = { NULL, 0 };
-		z_stream z = { .next_in = text.p + first, .avail_in = (unsigned)n };
-		unsigned char *out = malloc(2 * n);
 
 		memcpy(text.p + first + 10, text.p, first < 90 ? first : 90);
 		add_gz(&file, text.p, first);
-		deflateInit2(&z, 6, Z_DEFLATED, -15, 8, 0);
-		deflateSetDictionary(&z, text.p, (unsigned)first);
-		z.next_out = out;
-		z.avail_out = (unsigned)(2 * n);
-		deflate(&z, Z_FINISH);
-		bytes_add(&file, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
-		bytes_add(&file, out, 2 * n - z.avail_out);
-		add_trailer(&file, text.p + first, n);
-		deflateEnd(&z);
+		add_member(&file, text.p + first, text.n - first, &how);
 		compare_all(&file);
-		free(out);
 		free(file.p);
 	}
 	free(text.p);
@@ -318,7 +270,7 @@ static struct bytes small(int kind)
 		add_bgzf_eof(&file);
 	}
 	if (kind == 3)
-		add_member(&file, text.p, text.n, &(struct how) { 0, 0, 8 });
+		add_member(&file, text.p, text.n, &(struct how) { 0, 0, .memory = 8 });
 	free(text.p);
 	return file;
 }

@@ -165,7 +165,7 @@ static struct parsed_got parsed_by(const struct bytes file[2], unsigned threads,
 			      .mask.u = ambiguous_u, .parse = true };
 
 	for (int i = 0; i < n; i++)
-		fd[i] = file_of(&file[i], path[i]);
+		fd[i] = bytes_file(path[i], file[i].p, file[i].n);
 	if (device)
 		o.inflate = (kh_inflate_by) { &kh_cuda_inflater, inflater };
 	struct parsed_got g = parsed_text(&o);
@@ -327,7 +327,7 @@ TEST(parsed_many)
 
 	while (text.n <= KH_PARSER_WINDOW)
 		bytes_add(&text, once.p, once.n);
-	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, 8 });
+	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, .memory = 8 });
 	open_inflater(16 << 20);
 	assert_int_equal(compare_parsed(file, 2), 20000 * (text.n / once.n));
 	kh_cuda_inflater_close(inflater);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,40 @@ static inline void ref_parse(struct ref *r, const char *s, size_t n)
 			rec.id_len++;
 		i = format == '@' ? ref_fastq(r, &rec, i) : ref_fasta(r, &rec, i);
 	}
+}
+
+/* A text of tests/corpus/reader with what EXPECT says of it. */
+struct ref_case {
+	char name[80], message[300];
+	char text[4096];
+	size_t n;
+	unsigned n_rec;
+};
+
+/* Calls f of each. */
+static inline unsigned ref_corpus(const char *srcdir, void (*f)(const struct ref_case *))
+{
+	char path[4096], line[500];
+	unsigned n = 0;
+
+	snprintf(path, sizeof path, "%s/tests/corpus/reader/EXPECT", srcdir);
+	FILE *list = fopen(path, "r");
+	for (; list && fgets(line, sizeof line, list); n++) {
+		struct ref_case c = { .n = 0 };
+
+		if (sscanf(line, "%79[^\t]\t%u\t%299[^\n]", c.name, &c.n_rec, c.message) < 2)
+			abort();
+		snprintf(path, sizeof path, "%s/tests/corpus/reader/%s", srcdir, c.name);
+		FILE *text = fopen(path, "rb");
+		if (!text)
+			abort();
+		c.n = fread(c.text, 1, sizeof c.text - 64, text);
+		fclose(text);
+		f(&c);
+	}
+	if (list)
+		fclose(list);
+	return n;
 }
 
 static inline void ref_free(struct ref *r)

@@ -21,7 +21,7 @@ static void assert_alike(const struct got *g, const struct ref *r, const char *p
 /* --- the corpus ------------------------------------------------------------------ */
 struct text {
 	const char *name, *message;
-	char *s;
+	const char *s;
 	size_t n;
 	struct ref ref;
 };
@@ -90,34 +90,16 @@ static void one_text(const struct text *t)
 		}
 }
 
-TEST(test_corpus)
+static void one_case(const struct ref_case *c)
 {
-	char dir[2048], path[4096], line[500];
-	int n = 0;
+	struct text t = { .name = c->name, .message = c->message, .s = c->text, .n = c->n };
 
-	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", test_srcdir());
-	snprintf(path, sizeof path, "%s/EXPECT", dir);
-	FILE *list = fopen(path, "r");
-	assert_non_null(list);
-	for (; fgets(line, sizeof line, list); n++) {
-		char name[80], message[300] = "", s[4096];
-		unsigned n_rec;
-
-		assert_true(sscanf(line, "%79[^\t]\t%u\t%299[^\n]", name, &n_rec, message)
-			    >= 2);
-		snprintf(path, sizeof path, "%s/%s", dir, name);
-		FILE *f = fopen(path, "rb");
-		assert_non_null(f);
-		struct text t = { .name = name, .message = message, .s = s };
-		t.n = fread(s, 1, sizeof s, f);
-		fclose(f);
-		ref_parse(&t.ref, s, t.n);
-		one_text(&t);
-		ref_free(&t.ref);
-	}
-	fclose(list);
-	assert_true(n > 70);
+	ref_parse(&t.ref, t.s, t.n);
+	one_text(&t);
+	ref_free(&t.ref);
 }
+
+TEST(test_corpus) { assert_true(ref_corpus(test_srcdir(), one_case) > 70); }
 
 /* --- made-up text ---------------------------------------------------------------- */
 static size_t made_fasta(char *s, size_t room)
@@ -258,21 +240,21 @@ TEST(test_names_only)
 TEST(test_long_header)
 {
 	enum { LEN = 10000000 };
-	struct text t = { .name = "", .message = "" };
+	char *s = malloc(LEN + 100);
+	struct text t = { .name = "", .message = "", .s = s };
 
-	t.s = malloc(LEN + 100);
 	for (int pieces = 0; pieces < 2; pieces++) {
 		kh_feed_options o = { .block_size = 5000, .pieces = pieces };
 
-		t.n = (size_t)sprintf(t.s, ">a\nACGT\n>");
-		memset(t.s + t.n, 'x', LEN);
+		t.n = (size_t)sprintf(s, ">a\nACGT\n>");
+		memset(s + t.n, 'x', LEN);
 		t.n += LEN;
-		t.n += (size_t)sprintf(t.s + t.n, "\nACGT\n>c\nGG\n");
+		t.n += (size_t)sprintf(s + t.n, "\nACGT\n>c\nGG\n");
 		ref_parse(&t.ref, t.s, t.n);
 		run_text(&t, RANGES, o, 1);
 		ref_free(&t.ref);
 	}
-	free(t.s);
+	free(s);
 }
 
 /* --- several files --------------------------------------------------------------- */

@@ -16,7 +16,7 @@ TEST(large)
 	struct bytes text = reads((size_t)1 << 28), file = { NULL, 0 };
 
 	open_inflater(0);
-	add_member(&file, text.p, text.n, &(struct how) { 1, 0, 8 });
+	add_member(&file, text.p, text.n, &(struct how) { 1, 0, .memory = 8 });
 	assert_true(compare(&file, 4) > 0);
 	file.n = 0;
 	add_bgzf(&file, text.p, text.n, 65280);

@@ -21,7 +21,7 @@ TEST(faults)
 	char path[32];
 
 	add_pieces(&file, &text, 30000);
-	const int fd = file_of(&file, path);
+	const int fd = bytes_file(path, file.p, file.n);
 	struct together_text want = read_together(path, &alone, NULL);
 	long calls = 1, gone = 0;
 	for (long n = 0; n <= calls; n++)
@@ -164,7 +164,7 @@ TEST(feed)
 	do              /* whole records */
 		text.n--;
 	while (memcmp(text.p + text.n - 1, "\n@A00123", 8) != 0);
-	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, 8 });
+	add_member(&file[0], text.p, text.n, &(struct how) { 1, 0, .memory = 8 });
 	for (size_t i = 0; i + 4 <= text.n; i++)        /* the second mates */
 		if (!memcmp(text.p + i, " 1:N", 4))
 			text.p[i + 1] = '2';
@@ -172,7 +172,7 @@ TEST(feed)
 	add_bgzf_eof(&file[1]);
 	for (int i = 0; i < 2; i++) {
 		assert_true(file[i].n > 9 << 20);
-		fd[i] = file_of(&file[i], path[i]);
+		fd[i] = bytes_file(path[i], file[i].p, file[i].n);
 	}
 	open_inflater(1 << 20);
 	kh_feed_options o = { .path = { (const char *[]) { path[0] },

@@ -8,6 +8,9 @@
 /* The same of FASTA, in two lines. */
 #define F(name) ">" name "\nACGT\nAC\n"
 
+#define NAMES(pair, a, b) ": pair " pair ": the mates have different names, '" a "' and '" b \
+	"' (--set no-mate-check takes them as they are)"
+
 struct pair_case {
 	const char *file[2][2];                 /* mates 1, mates 2: two files at most */
 	size_t n;                               /* records, both mates */
@@ -18,96 +21,55 @@ static const struct pair_case pair_cases[] = {
 	{ { { R("a") R("b") }, { R("a") R("b") } }, 4, NULL },
 	{ { { "" }, { "" } }, 0, NULL },
 	{ { { R("a/1") R("b/1 x") R("c.1") R("d_1") R("e 1:N:0") R("/1") },
-	    { R("a/2") R("b/2\ty") R("c.2") R("d_2") R("e 2:N:0") R("/2") } },
-	  12,
-	  NULL },
+	    { R("a/2") R("b/2\ty") R("c.2") R("d_2") R("e 2:N:0") R("/2") } }, 12, NULL },
 	{ { { R("a/1") R("b"), R("c") }, { R("a/2") R("b"), R("c") } }, 6, NULL },
 	{ { { R("a"), "" }, { R("a"), "" } }, 2, NULL },
-	{ { { R("a") R("b") R("c") }, { R("a") } },
-	  2,
+	{ { { R("a") R("b") R("c") }, { R("a") } }, 2,
 	  "1a has 3 records, 2a has 1: 'b', record 2, is the first without a mate" },
-	{ { { R("a") }, { R("a") R("b") R("c") R("d") } },
-	  2,
+	{ { { R("a") }, { R("a") R("b") R("c") R("d") } }, 2,
 	  "2a has 4 records, 1a has 1: 'b', record 2, is the first without a mate" },
-	{ { { "" }, { R("a") } },
-	  0,
+	{ { { "" }, { R("a") } }, 0,
 	  "2a has 1 records, 1a has 0: 'a', record 1, is the first without a mate" },
-	{ { { R("a") R("b"), R("c") }, { R("a"), R("b") R("c") } },
-	  2,
+	{ { { R("a") R("b"), R("c") }, { R("a"), R("b") R("c") } }, 2,
 	  "1a has 2 records, 2a has 1: 'b', record 2, is the first without a mate" },
-	{ { { R("a") R("b"), R("c") }, { R("a") R("b"), R("c") R("d") } },
-	  6,
+	{ { { R("a") R("b"), R("c") }, { R("a") R("b"), R("c") R("d") } }, 6,
 	  "2b has 2 records, 1b has 1: 'd', record 2, is the first without a mate" },
-	{ { { R("a") R("b") R("c") }, { R("a") R("x") R("c") } },
-	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
-	  "takes "
-	  "them as they are)" },
-	{ { { R("a/1") R("b/1") }, { R("a/3") R("b/2") } },
-	  0,
-	  "1a, 2a: pair 1: the mates have different names, 'a/1' and 'a/3' "
-	  "(--set no-mate-check takes "
-	  "them as they are)" },
-	{ { { R("a") "@b\nAC\n+\nI\n" R("c") }, { R("a") R("b") "@c\n!\n+\nI\n" } },
-	  2,
+	{ { { R("a") R("b") R("c") }, { R("a") R("x") R("c") } }, 2,
+	  "1a, 2a" NAMES("2", "b", "x") },
+	{ { { R("a/1") R("b/1") }, { R("a/3") R("b/2") } }, 0, "1a, 2a" NAMES("1", "a/1", "a/3") },
+	{ { { R("a") "@b\nAC\n+\nI\n" R("c") }, { R("a") R("b") "@c\n!\n+\nI\n" } }, 2,
 	  "1a:8: record 2: quality has 1 characters, sequence 2" },
-	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") "@b\nAC\n+\nI\n" R("c") } },
-	  2,
+	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") "@b\nAC\n+\nI\n" R("c") } }, 2,
 	  "2a:8: record 2: quality has 1 characters, sequence 2" },
-	{ { { R("a") "@b\n!\n+\nI\n" }, { R("a") "@b\n?\n+\nI\n" } },
-	  2,
+	{ { { R("a") "@b\n!\n+\nI\n" }, { R("a") "@b\n?\n+\nI\n" } }, 2,
 	  "1a:6: record 2: expected a nucleotide, found '!', column 1" },
-	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") R("x") } },
-	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
-	  "takes "
-	  "them as they are)" },
-	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") } },
-	  2,
+	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") R("x") } }, 2,
+	  "1a, 2a" NAMES("2", "b", "x") },
+	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") } }, 2,
 	  "1a:10: record 3: expected a nucleotide, found '!', column 1" },
-	{ { { R("a") }, { R("a") "@c\n!\n+\nI\n" } },
-	  2,
+	{ { { R("a") }, { R("a") "@c\n!\n+\nI\n" } }, 2,
 	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
-	{ { { R("a"), R("b") }, { R("a") "@c\n!\n+\nI\n", R("b") } },
-	  2,
+	{ { { R("a"), R("b") }, { R("a") "@c\n!\n+\nI\n", R("b") } }, 2,
 	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
 	{ { { F("a/1") F("b/1"), F("c") }, { R("a/2") R("b/2"), F("c") } }, 6, NULL },
-	{ { { F("a") F("b") F("c") }, { F("a") } },
-	  2,
+	{ { { F("a") F("b") F("c") }, { F("a") } }, 2,
 	  "1a has 3 records, 2a has 1: 'b', record 2, is the first without a mate" },
-	{ { { F("a") F("b") F("c") }, { F("a") F("x") F("c") } },
-	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
-	  "takes "
-	  "them as they are)" },
-	{ { { F("a") ">b\nA!\n" F("c") }, { F("a") F("b") ">c\n!\n" } },
-	  2,
+	{ { { F("a") F("b") F("c") }, { F("a") F("x") F("c") } }, 2,
+	  "1a, 2a" NAMES("2", "b", "x") },
+	{ { { F("a") ">b\nA!\n" F("c") }, { F("a") F("b") ">c\n!\n" } }, 2,
 	  "1a:5: record 2: expected a nucleotide, found '!', column 2" },
 	/* the records before one that is bad are compared first: it is bad in a line of bases, in
 	 * its header line, or in the start of a line */
-	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("x") } },
-	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
-	  "takes "
-	  "them as they are)" },
-	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("x") } },
-	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
-	  "takes "
-	  "them as they are)" },
-	{ { { F("a") F("x") ">c\nA\n@d\n" }, { F("a") F("b") } },
-	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'x' and 'b' (--set no-mate-check "
-	  "takes "
-	  "them as they are)" },
-	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("b") F("x") } },
-	  4,
+	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("x") } }, 2,
+	  "1a, 2a" NAMES("2", "b", "x") },
+	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("x") } }, 2, "1a, 2a" NAMES("2", "b", "x") },
+	{ { { F("a") F("x") ">c\nA\n@d\n" }, { F("a") F("b") } }, 2,
+	  "1a, 2a" NAMES("2", "x", "b") },
+	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("b") F("x") } }, 4,
 	  "1a:9: record 3: expected a nucleotide, found '!', column 2" },
-	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("b") } },
-	  4,
+	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("b") } }, 4,
 	  "1a:7: record 3: a carriage return inside the header line (lines end in LF or CR LF)" },
-	{ { { F("a") F("b") }, { F("a") F("b") ">c\nA\n@d\n" } },
-	  4,
+	{ { { F("a") F("b") }, { F("a") F("b") ">c\nA\n@d\n" } }, 4,
 	  "2a:9: record 3: expected '>' or a sequence, found '@': FASTA and FASTQ mixed in one "
 	  "file, or a FASTQ file where FASTA is wanted" },
 };
@@ -246,19 +208,15 @@ TEST(test_interleaved)
 	interleaved(R("a/1") R("a/2") R("b"), true,
 		    ": 3 records: interleaved mates, but the number is odd");
 	interleaved(R("a/1") R("c/2") R("b") R("b"), true,
-		    ": pair 1: the mates have different names, 'a/1' and 'c/2' "
-		    "(--set no-mate-check "
-		    "takes them as they are)");
+		    NAMES("1", "a/1", "c/2"));
 	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
 	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
 		    ":16: record 4: quality has 2 characters, sequence 1");
 	/* a mate that is missing makes the names disagree first, whatever comes behind */
 	interleaved(R("a") R("a") R("b") R("c") R("c"), true,
-		    ": pair 2: the mates have different names, 'b' and 'c' "
-		    "(--set no-mate-check takes them as they are)");
+		    NAMES("2", "b", "c"));
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true,
-		    ": pair 1: the mates have different names, 'a' and 'b' "
-		    "(--set no-mate-check takes them as they are)");
+		    NAMES("1", "a", "b"));
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", false,
 		    ":12: record 3: quality has 2 characters, sequence 1");
 }

@@ -3,8 +3,6 @@
  * sequential reader, whatever the data, the compression, the threads and the places of the cuts
  */
 #include "test.h"
-#include <sys/mman.h>
-#include <unistd.h>
 #include "gz_together.h"
 
 /* --- data ------------------------------------------------------------------------- */
@@ -43,48 +41,6 @@ static struct bytes make_data(enum data kind, size_t n)
 }
 
 /* --- compression ------------------------------------------------------------------ */
-struct how {
-	int level, strategy, window_bits, mem_level, flush;
-	size_t flush_every;     /* as pigz does; 0: never */
-	int header;             /* 0: plain; 1: with all fields */
-};
-
-static void add_header(struct bytes *b, int full)
-{
-	if (full) {
-		size_t at = b->n;
-
-		bytes_add(b, "\x1f\x8b\x08\x1e\0\0\0\0\0\3\5\0XY\1\0z", 17);
-		bytes_add(b, "name\0a comment", 15);
-		bytes_le(b, crc32(0, b->p + at, (unsigned)(b->n - at)) & 0xffff, 2);
-	} else {
-		bytes_add(b, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
-	}
-}
-
-static void add_member(struct bytes *b, const unsigned char *data, size_t n, const struct how *h)
-{
-	const size_t room = n + n / 8 + 1000 + (h->flush_every ? n / h->flush_every * 32 : 0);
-	unsigned char *out = malloc(room);
-	z_stream z = { .next_out = out, .avail_out = (unsigned)room };
-	size_t step = h->flush_every ? h->flush_every : n;
-
-	add_header(b, h->header);
-	assert_int_equal(deflateInit2(&z, h->level, Z_DEFLATED, -h->window_bits, h->mem_level,
-				      h->strategy), Z_OK);
-	for (size_t i = 0; i < n; i += step) {
-		z.next_in = (unsigned char *)(uintptr_t)data + i;
-		z.avail_in = (unsigned)(n - i < step ? n - i : step);
-		deflate(&z, h->flush);
-	}
-	z.avail_in = 0;
-	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-	bytes_add(b, out, room - z.avail_out);
-	deflateEnd(&z);
-	free(out);
-	add_trailer(b, data, n);
-}
-
 static struct how random_how(void)
 {
 	static const int level[] = { 0, 1, 6, 9 };
@@ -94,25 +50,15 @@ static struct how random_how(void)
 
 	return (struct how) {
 		.level = level[test_rand() % 4], .strategy = strategy[test_rand() % 6],
-		.window_bits = test_rand() % 2 ? 15 : 9 + (int)(test_rand() % 7),
-		.mem_level = test_rand() % 2 ? 8 : 1 + (int)(test_rand() % 9),
+		.window = test_rand() % 2 ? 15 : 9 + (int)(test_rand() % 7),
+		.memory = test_rand() % 2 ? 8 : 1 + (int)(test_rand() % 9),
 		.flush = flush[test_rand() % 4],
 		.flush_every = test_rand() % 3 ? 0 : 100 + test_rand() % 20000,
-		.header = (int)(test_rand() % 2),
+		.dressed = test_rand() % 2,
 	};
 }
 
 /* --- reading ------------------------------------------------------------------------- */
-static int bytes_file(char path[32], const struct bytes *b, size_t n)
-{
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, b->p, n), n);
-	snprintf(path, 32, "/proc/self/fd/%d", fd);
-	return fd;
-}
-
 static size_t pick(const size_t *v, size_t n)
 {
 	return v[test_rand() % n];
@@ -165,7 +111,7 @@ TEST(test_kinds)
 			bytes_add(&text, d.p, d.n);
 			free(d.p);
 		}
-		int fd = bytes_file(path, &gz, gz.n);
+		int fd = bytes_file(path, gz.p, gz.n);
 		const kh_together w = random_together(gz.n);
 		struct together_text o = read_together(path, &w, &parts);
 		const struct together_text want = { text, 0, { 0, "" } };
@@ -185,12 +131,11 @@ TEST(test_kinds)
 TEST(test_large)
 {
 	struct bytes gz = { NULL, 0 }, d = make_data(FASTQ, 12000000);
-	const struct how h = { 6, 0, 15, 8, Z_NO_FLUSH, 0, 0 };
-	size_t parts;
+		size_t parts;
 	char path[32];
 
-	add_member(&gz, d.p, d.n, &h);
-	int fd = bytes_file(path, &gz, gz.n);
+	add_gz(&gz, d.p, d.n);
+	int fd = bytes_file(path, gz.p, gz.n);
 	for (unsigned threads = 1; threads <= 8; threads *= 2) {
 		const kh_together w = { .threads = threads, .part = 1 << 20 };
 		struct together_text o = read_together(path, &w, &parts);
@@ -211,7 +156,7 @@ TEST(test_large)
 static struct bytes make_small(void)
 {
 	struct bytes gz = { NULL, 0 }, d = make_data(FASTQ, 5000);
-	const struct how h = { 6, 0, 10, 1, Z_NO_FLUSH, 0, 0 }, full = { 9, 0, 15, 2, 0, 0, 1 };
+	const struct how h = { 6, 0, 1, .window = 10 }, full = { 9, 0, 2, .dressed = true };
 
 	add_member(&gz, d.p, 2500, &h);
 	add_member(&gz, d.p + 2500, 2400, &full);
@@ -224,7 +169,7 @@ static void compare(const struct bytes *b, size_t n)
 {
 	const kh_together alone = { .part = 1 << 16 };
 	char path[32];
-	int fd = bytes_file(path, b, n);
+	int fd = bytes_file(path, b->p, n);
 	for (int i = 0; i < 2; i++) {
 		static const size_t chunk[] = { 50, 200, 700 }, ahead[] = { 300, 1000 };
 		const kh_together w = { .threads = 1 + (unsigned)(test_rand() % 8),
@@ -324,7 +269,7 @@ static void *write_slowly(void *arg)
 TEST(test_pipe)
 {
 	struct bytes gz = { NULL, 0 }, d = make_data(FASTQ, 500000);
-	const struct how h = { 6, 0, 15, 5, Z_NO_FLUSH, 0, 0 };
+	const struct how h = { 6, 0, .memory = 5 };
 	size_t parts;
 
 	add_member(&gz, d.p, d.n / 2, &h);

@@ -3,7 +3,6 @@
  * corpus, in one go and cut anywhere
  */
 #include "test.h"
-#include <dirent.h>
 #include <string.h>
 #include "four_lines.h"
 #include "seqio/feed.h"
@@ -181,34 +180,8 @@ static void same_fastq(const kh_scan *y)
 TEST(test_fastq) { same_fastq(kh_scan_avx2()); }
 
 /* --- grammar --------------------------------------------------------------------- */
-struct vector {
-	char name[80], message[300];
-	char *text;
-	size_t n;
-	unsigned n_rec;
-};
-
-static bool next_vector(FILE *list, const char *dir, struct vector *v)
-{
-	char line[500], path[4096];
-
-	if (!fgets(line, sizeof line, list))
-		return false;
-	v->message[0] = 0;
-	assert_true(
-		sscanf(line, "%79[^\t]\t%u\t%299[^\n]", v->name, &v->n_rec, v->message)
-		>= 2);
-	snprintf(path, sizeof path, "%s/%s", dir, v->name);
-	FILE *f = fopen(path, "rb");
-	assert_non_null(f);
-	v->text = calloc(1, 4096);
-	v->n = fread(v->text, 1, 4096 - KH_SCAN_PAD, f);
-	fclose(f);
-	return true;
-}
-
 /* Walks as the feed would: what is left is given again, with `step` bytes more. */
-static int walk_in_steps(const struct vector *v, kh_parsed *h, size_t step, kh_err *err)
+static int walk_in_steps(const struct ref_case *v, kh_parsed *h, size_t step, kh_err *err)
 {
 	kh_place at = { .name = v->name, .line = 1 };
 	size_t from = 0, to = 0;
@@ -223,7 +196,7 @@ static int walk_in_steps(const struct vector *v, kh_parsed *h, size_t step, kh_e
 	return rc;
 }
 
-static void one_vector(const struct vector *v, size_t step)
+static void one_vector(const struct ref_case *v, size_t step)
 {
 	kh_parsed h = { .text = v->text };
 	kh_err err = { 0, "" };
@@ -243,27 +216,16 @@ static void one_vector(const struct vector *v, size_t step)
 	kh_parsed_free(&h);
 }
 
-TEST(test_vectors)
+static void every_step(const struct ref_case *v)
 {
-	char dir[2048], list[4096];
-	struct vector v;
-	int n = 0;
-
-	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", test_srcdir());
-	snprintf(list, sizeof list, "%s/EXPECT", dir);
-	FILE *f = fopen(list, "r");
-	assert_non_null(f);
-	for (; next_vector(f, dir, &v); n++) {
-		for (size_t step = 1; step <= v.n + 1; step++)
-			one_vector(&v, step);
-		kh_scan_choose(kh_scan_plain());
-		one_vector(&v, v.n + 1);
-		kh_scan_choose(NULL);
-		free(v.text);
-	}
-	fclose(f);
-	assert_true(n > 70);
+	for (size_t step = 1; step <= v->n + 1; step++)
+		one_vector(v, step);
+	kh_scan_choose(kh_scan_plain());
+	one_vector(v, v->n + 1);
+	kh_scan_choose(NULL);
 }
+
+TEST(test_vectors) { assert_true(ref_corpus(test_srcdir(), every_step) > 70); }
 
 /* The rule for boundaries is never wrong in plain FASTQ, whatever the qualities. */
 TEST(test_boundary)

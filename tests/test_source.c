@@ -3,73 +3,10 @@
  * every cut, every flipped bit
  */
 #include "test.h"
-#include <sys/mman.h>
-#include <unistd.h>
-#include <string.h>
-#include "gz_make.h"
-#include "io/source.h"
+#include "gz_together.h"
 
 static const char *const library[] = { "zlib", "" };
 enum { N_LIBRARIES = sizeof library / sizeof *library };
-
-struct out {
-	struct bytes text;
-	int rc;
-	kh_err err;
-};
-
-static void read_stream(kh_source *s, struct out *o, size_t step)
-{
-	char *buf = malloc(step);
-	int64_t n;
-
-	while ((n = kh_source_read(s, buf, step, &o->err)) > 0)
-		bytes_add(&o->text, buf, (size_t)n);
-	o->rc = (int)n;
-	if (n == 0)
-		assert_int_equal(kh_source_read(s, buf, step, NULL), 0);
-	else
-		assert_int_equal(kh_source_read(s, buf, step, NULL), n);
-	free(buf);
-}
-
-static void read_runs(kh_source *s, const char *path, struct out *o, size_t step)
-{
-	kh_bgzf_run run = { 0 };
-	int rc = 0;
-
-	while (kh_source_kind(s) == KH_SOURCE_BGZF) {
-		rc = kh_source_bgzf_run(s, &run, step, &o->err);
-		if (rc)
-			break;
-		char *buf = malloc(run.n_out + 1);
-		size_t n;
-		rc = kh_bgzf_run_inflate(&run, path, buf, &n, &o->err);
-		bytes_add(&o->text, buf, n);
-		free(buf);
-		if (rc || run.n_out == 0)
-			break;
-		assert_int_equal(n, run.n_out);
-	}
-	kh_bgzf_run_free(&run);
-	o->rc = rc;
-	if (!rc && kh_source_kind(s) != KH_SOURCE_BGZF)
-		read_stream(s, o, step);
-}
-
-static struct out read_all(const char *path, bool runs, size_t step)
-{
-	struct out o = { { NULL, 0 }, 0, { 0, "" } };
-	kh_source *s = NULL;
-
-	o.rc = kh_source_open(&s, path, &o.err);
-	if (!o.rc && runs)
-		read_runs(s, path, &o, step);
-	else if (!o.rc)
-		read_stream(s, &o, step);
-	kh_source_close(s);
-	return o;
-}
 
 /* --- corpus ---------------------------------------------------------------------- */
 struct expected {
@@ -80,7 +17,7 @@ struct expected {
 
 static void one_file(const struct expected *e, bool runs, size_t step)
 {
-	struct out o = read_all(e->path, runs, step);
+	struct together_text o = read_source(e->path, runs, step, SIZE_MAX);
 	size_t n = strlen(e->path);
 
 	if (e->message[0]) {
@@ -128,16 +65,6 @@ TEST(test_corpus)
 }
 
 /* --- every cut, every bit -------------------------------------------------------- */
-static int bytes_file(char path[32], const void *p, size_t n)
-{
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, p, n), n);
-	snprintf(path, 32, "/proc/self/fd/%d", fd);
-	return fd;
-}
-
 static const char text[] = "@r1 some words\nACGTTGCATTGAC\n+\nIIIIFFFF#,:II\n"
 			   "@r2 some words\nACGTAGCATTGAC\n+\nIIIIFFFF#::II\n";
 
@@ -168,7 +95,7 @@ TEST(test_every_cut)
 				int fd = bytes_file(path, b.p, n);
 
 				setenv("KH_GZ", library[how / 2], 1);
-				struct out o = read_all(path, how % 2, 1000);
+				struct together_text o = read_source(path, how % 2, 1000, SIZE_MAX);
 				size_t gz1 = 0;
 				if (kind == 1) {        /* whole after its first member */
 					struct bytes one = { NULL, 0 };
@@ -202,7 +129,7 @@ TEST(test_every_bit)
 			int fd = bytes_file(path, b.p, b.n);
 			for (int how = 0; how < 2 * N_LIBRARIES; how++) {
 				setenv("KH_GZ", library[how / 2], 1);
-				struct out o = read_all(path, how % 2, 1000);
+				struct together_text o = read_source(path, how % 2, 1000, SIZE_MAX);
 
 				verdict[how] = o.rc;
 				if (!o.rc && bit >= 16) {       /* else plain text now */
@@ -240,8 +167,9 @@ TEST(test_large)
 		int fd = bytes_file(path, b.p, b.n);
 		for (int how = 0; how < 2 * N_LIBRARIES; how++) {
 			setenv("KH_GZ", library[how / 2], 1);
-			struct out o =
-				read_all(path, how % 2, how % 3 ? 100000 : 1 << 20);
+			const size_t step = how % 3 ? 100000 : 1 << 20;
+			struct together_text o = read_source(path, how % 2, step, SIZE_MAX);
+
 
 			assert_int_equal(o.rc, 0);
 			assert_int_equal(o.text.n, N);
