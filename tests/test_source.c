@@ -170,7 +170,6 @@ TEST(test_large)
 			const size_t step = how % 3 ? 100000 : 1 << 20;
 			struct together_text o = read_source(path, how % 2, step, SIZE_MAX);
 
-
 			assert_int_equal(o.rc, 0);
 			assert_int_equal(o.text.n, N);
 			assert_memory_equal(o.text.p, s, N);
