@@ -61,8 +61,7 @@ static inline void got_bases(struct got *g, struct got_record *q, const kh_block
 static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 {
 	if (r->flags & KH_REC_CONTINUES) {
-		g->n_bad +=
-			g->n == 0 || r != b->rec || r->seq != g->o.front || r->len == 0;
+		g->n_bad += g->n == 0 || r != b->rec || r->seq != g->o.front || r->len == 0;
 		if (g->n > 0)
 			got_bases(g, &g->rec[g->n - 1], b, r);
 		return;
@@ -166,6 +165,25 @@ static inline int got_work(void *arg, unsigned worker, kh_err *err)
 			return rc;
 	}
 	return rc;
+}
+
+/* A feed by itself, whose blocks the test takes. */
+static inline kh_feed *open_feed(const kh_feed_options *o, kh_monitor **m)
+{
+	kh_feed *f = NULL;
+	kh_err err = { 0, "" };
+
+	if (kh_monitor_new(m, &err) || kh_feed_open(&f, o, *m, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		abort();
+	}
+	return f;
+}
+
+static inline void close_feed(kh_feed *f, kh_monitor *m)
+{
+	kh_feed_close(f);
+	kh_monitor_free(m);
 }
 
 static inline int got_open(struct got *g, const kh_feed_options *o, unsigned threads)

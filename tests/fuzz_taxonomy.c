@@ -114,8 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kh_err err = { 0 };
 
 	for (int i = 0; i < 3; i++) {
-		const char *stop =
-			i < 2 && p < end ? memchr(p, '\f', (size_t)(end - p)) : NULL;
+		const char *stop = i < 2 && p < end ? memchr(p, '\f', (size_t)(end - p)) : NULL;
 		in[i] = (kh_bytes) { p, (size_t)((stop ? stop : end) - p), name[i] };
 		p = stop ? stop + 1 : end;
 	}

@@ -42,10 +42,7 @@ static void mark(const struct sample *s, const kh_class_of *of, const kh_classes
 }
 
 /* The first job has no long fragment: what those find is counted by the host. */
-static bool wants_features(int job)
-{
-	return job == 0;
-}
+static bool wants_features(int job) { return job == 0; }
 
 /* Counts features; the calls are the same again. */
 static void count_features(struct sample *s)
@@ -107,10 +104,8 @@ static void count_left(const struct sample *s, struct counted *c, size_t from, s
 
 		if (c->class_of[i] != KH_UNCOUNTED)
 			continue;
-		assert_memory_equal(&c->candidates[i], &s->a.candidates[i],
-				    sizeof *c->candidates);
-		OK(kh_classes_add(&c->left, &s->rule, &c->call[i], &c->candidates[i], 1, &of,
-				  err));
+		assert_memory_equal(&c->candidates[i], &s->a.candidates[i], sizeof *c->candidates);
+		OK(kh_classes_add(&c->left, &s->rule, &c->call[i], &c->candidates[i], 1, &of, err));
 		assert_int_not_equal(of.index, KH_NO_CLASS);
 		mark(s, &of, &c->left, i, c->mask);
 		c->n_left++;

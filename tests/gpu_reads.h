@@ -19,8 +19,7 @@ static void random_bases(char *p, size_t n)
 
 static void make_read(char *p, size_t len)
 {
-	const size_t from =
-		len + 1000 < sizeof genome ? test_rand() % (sizeof genome - len) : 0;
+	const size_t from = len + 1000 < sizeof genome ? test_rand() % (sizeof genome - len) : 0;
 
 	memcpy(p, genome + from, len);
 	memset(p + len, 0, 256);

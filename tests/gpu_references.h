@@ -50,10 +50,7 @@ static inline void build_as(int which, const kh_build_options *like)
 	OK(kh_build(&o, &sum, err));
 }
 
-static inline void build(const kh_build_options *like)
-{
-	build_as(DB, like);
-}
+static inline void build(const kh_build_options *like) { build_as(DB, like); }
 
 static void put_file(int which, const char *p, size_t n)
 {
@@ -131,8 +128,7 @@ static size_t make_references(char *text)
 	for (int k = 0; k < 300; k++) {
 		size_t len = test_rand() % 100;
 
-		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k,
-				     k % 2 ? 22 : 31);
+		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k, k % 2 ? 22 : 31);
 		random_bases(text + n, len);
 		memcpy(text + n + len, crowd, k < 250 ? sizeof crowd : sizeof crowd / 2);
 		n += len + (k < 250 ? sizeof crowd : sizeof crowd / 2);

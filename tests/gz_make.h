@@ -128,9 +128,6 @@ static inline void add_bgzf(struct bytes *b, const void *data, size_t n, size_t 
 		add_bgzf_block(b, (const char *)data + i, n - i < step ? n - i : step);
 }
 
-static inline void add_bgzf_eof(struct bytes *b)
-{
-	add_bgzf_block(b, NULL, 0);
-}
+static inline void add_bgzf_eof(struct bytes *b) { add_bgzf_block(b, NULL, 0); }
 
 #endif

@@ -131,8 +131,7 @@ static void check_opening(const char *path)
 		"the message is not wanted");
 	verdict(kmerhash_open(&none, path, &odd, &e) == KMERHASH_EUSAGE, "a device that is none");
 	verdict(kmerhash_open(&none, path, &wide, &e) == KMERHASH_EUSAGE, "a confidence over 1");
-	verdict(kmerhash_open(&none, path, &old, &e) == KMERHASH_EUSAGE,
-		"`want` is 1");
+	verdict(kmerhash_open(&none, path, &old, &e) == KMERHASH_EUSAGE, "`want` is 1");
 	kmerhash_close(NULL);
 }
 

@@ -8,10 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *path(const char *word)
-{
-	return strcmp(word, "none") ? word : NULL;
-}
+static const char *path(const char *word) { return strcmp(word, "none") ? word : NULL; }
 
 static int fail(const kmerhash_error *e)
 {

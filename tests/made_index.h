@@ -26,7 +26,6 @@ static inline kh_taxonomy *small_tree(void)
 	uint8_t ranks[N_TAXA];
 	char names[N_TAXA * 8];
 	kh_taxonomy raw = { .n = N_TAXA, .names = names }, *t = NULL;
-	kh_err err = { 0, "" };
 
 	for (int i = 0; i < N_TAXA; i++) {
 		name[i] = (uint32_t)raw.names_len;
@@ -39,8 +38,7 @@ static inline kh_taxonomy *small_tree(void)
 	raw.end = (uint32_t *)(uintptr_t)tree_end;
 	raw.name = name;
 	raw.rank = ranks;
-	if (load_tree(&t, &raw, &err))
-		fail_msg("%s", err.msg);
+	OK(load_tree(&t, &raw, err));
 	return t;
 }
 

@@ -56,35 +56,21 @@ static int entries(void)
 static kh_out *open_out(const char *path)
 {
 	kh_out *o = NULL;
-	kh_err err = { 0, "" };
 
-	if (kh_out_open(&o, path, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_out_open(&o, path, err));
 	return o;
 }
 
-static void put(kh_out *o, const char *text)
-{
-	OK(kh_out_write(o, text, strlen(text), err));
-}
+static void put(kh_out *o, const char *text) { OK(kh_out_write(o, text, strlen(text), err)); }
 
 static void commit(kh_out *o)
 {
-	kh_err err = { 0, "" };
-
-	if (kh_out_commit(&o, 1, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_out_commit(&o, 1, err));
 	kh_out_close(o);
 }
 
-FIXTURE(setup)
-{
-	return mkdtemp(folder) == NULL || chdir(folder) != 0;
-}
+FIXTURE(setup) { return mkdtemp(folder) == NULL || chdir(folder) != 0; }
 
-FIXTURE(teardown)
-{
-	return chdir("..") != 0 || rmdir(folder) != 0;
-}
+FIXTURE(teardown) { return chdir("..") != 0 || rmdir(folder) != 0; }
 
 #endif

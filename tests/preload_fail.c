@@ -123,55 +123,26 @@ static size_t less(enum kind k, size_t n, int *failed)
 	return 0;
 }
 
-void *malloc(size_t n)
-{
-	return hit(ALLOC) ? (errno = ENOMEM, NULL) : __libc_malloc(n);
-}
+static void *no_memory(void) { return errno = ENOMEM, NULL; }
+void *malloc(size_t n) { return hit(ALLOC) ? no_memory() : __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return hit(ALLOC) ? no_memory() : __libc_calloc(n, size); }
+void *realloc(void *p, size_t n) { return hit(ALLOC) ? no_memory() : __libc_realloc(p, n); }
 
-void *calloc(size_t n, size_t size)
-{
-	return hit(ALLOC) ? (errno = ENOMEM, NULL) : __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t n)
-{
-	return hit(ALLOC) ? (errno = ENOMEM, NULL) : __libc_realloc(p, n);
-}
-
-ssize_t read(int fd, void *p, size_t n)
-{
-	int failed;
-	size_t m = less(READ, n, &failed);
-
-	return failed ? -1 : syscall(SYS_read, fd, p, m);
-}
-
-ssize_t pread(int fd, void *p, size_t n, off_t off)
-{
-	int failed;
-	size_t m = less(READ, n, &failed);
-
-	return failed ? -1 : syscall(SYS_pread64, fd, p, m, off);
-}
-
+/* A call that reads or writes so many bytes, of a file at a place or not. */
+#define BYTES(name, kind, number, POINTER, PLACE, ...) \
+	ssize_t name(int fd, POINTER p, size_t n PLACE) \
+	{ \
+		int failed; \
+		size_t m = less(kind, n, &failed); \
+\
+		return failed ? -1 : syscall(number, fd, p, m __VA_ARGS__); \
+	}
+#define AT , off_t off
+BYTES(read, READ, SYS_read, void *, )
+BYTES(pread, READ, SYS_pread64, void *, AT, , off)
+BYTES(write, WRITE, SYS_write, const void *, )
+BYTES(pwrite, WRITE, SYS_pwrite64, const void *, AT, , off)
 ssize_t pread64(int fd, void *p, size_t n, off_t off) __attribute__((alias("pread")));
-
-ssize_t write(int fd, const void *p, size_t n)
-{
-	int failed;
-	size_t m = less(WRITE, n, &failed);
-
-	return failed ? -1 : syscall(SYS_write, fd, p, m);
-}
-
-ssize_t pwrite(int fd, const void *p, size_t n, off_t off)
-{
-	int failed;
-	size_t m = less(WRITE, n, &failed);
-
-	return failed ? -1 : syscall(SYS_pwrite64, fd, p, m, off);
-}
-
 ssize_t pwrite64(int fd, const void *p, size_t n, off_t off) __attribute__((alias("pwrite")));
 
 int fstatfs(int fd, struct statfs *s)
@@ -203,22 +174,28 @@ int stat(const char *path, struct stat *st)
 	return told((int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0), st);
 }
 
+/* Runs a command without this library, once: `of` says when. */
+static void run_once(const char *of, const char *command)
+{
+	char text[4096];
+
+	snprintf(text, sizeof text, "%s", command);
+	unsetenv(of);
+	unsetenv("LD_PRELOAD");
+	if (system(text) != 0)
+		abort();
+}
+
 static void when_opened(const char *path)
 {
 	static atomic_long opened;
 	const char *when = getenv("KH_WHEN_OPENED");
 	const char *name = when ? strchr(when, ':') + 1 : "", *command = strchr(name, ':');
-	char text[4096];
 
-	if (!command || strlen(path) != (size_t)(command - name) ||
-	    strncmp(path, name, strlen(path)) != 0 ||
-	    atomic_fetch_add(&opened, 1) + 1 != atol(when))
-		return;
-	snprintf(text, sizeof text, "%s", command + 1);
-	unsetenv("KH_WHEN_OPENED");
-	unsetenv("LD_PRELOAD");
-	if (system(text) != 0)
-		abort();
+	if (command && strlen(path) == (size_t)(command - name) &&
+	    strncmp(path, name, strlen(path)) == 0 &&
+	    atomic_fetch_add(&opened, 1) + 1 == atol(when))
+		run_once("KH_WHEN_OPENED", command + 1);
 }
 
 int open(const char *path, int flags, ...)
@@ -261,15 +238,9 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 {
 	void *map = (void *)syscall(SYS_mmap, at, n, prot, flags, fd, off);
 	const char *command = fd >= 0 && (flags & MAP_SHARED) ? getenv("KH_WHEN_MAPPED") : NULL;
-	char text[4096];
 
-	if (command && map != MAP_FAILED) {
-		snprintf(text, sizeof text, "%s", command);
-		unsetenv("KH_WHEN_MAPPED");
-		unsetenv("LD_PRELOAD");
-		if (system(text) != 0)
-			abort();
-	}
+	if (command && map != MAP_FAILED)
+		run_once("KH_WHEN_MAPPED", command);
 	return map;
 }
 

@@ -6,8 +6,7 @@
 #include "reader_reference.h"
 
 /* NULL, or what differs.  `path` is how messages name the input. */
-static inline const char *compare(const struct got *g, const struct ref *r,
-				  const char *path)
+static inline const char *compare(const struct got *g, const struct ref *r, const char *path)
 {
 	static char why[700];
 	size_t n = r->n_rec;

@@ -108,8 +108,7 @@ static size_t ref_bad(struct ref *r, struct ref_record *rec, size_t line)
 	return r->n_line;
 }
 
-static size_t ref_take(struct ref *r, const struct ref_record *rec, size_t next,
-		       size_t last)
+static size_t ref_take(struct ref *r, const struct ref_record *rec, size_t next, size_t last)
 {
 	const struct ref_line *l = &r->line[last];
 

@@ -35,20 +35,15 @@ static void build_of(const char *path, unsigned threads, int from, int n)
 			       .threads = threads,
 			       .max_unmapped = 0 };
 	kh_build_summary sum;
-	kh_err err = { 0, "" };
 
 	for (int i = 0; i < 3; i++)
 		snprintf(name[i], sizeof name[i], "%s/data/genomes/%s.fa.gz", src, genome[i]);
 	snprintf(dir, sizeof dir, "%s/data/taxonomy", src);
 	snprintf(map, sizeof map, "%s/accession2taxid.tsv", dir);
-	if (kh_build(&o, &sum, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_build(&o, &sum, err));
 }
 
-static void build(const char *path, unsigned threads)
-{
-	build_of(path, threads, 0, 3);
-}
+static void build(const char *path, unsigned threads) { build_of(path, threads, 0, 3); }
 
 /* --- bytes of a file, aligned ----------------------------------------------------- */
 typedef struct bytes {
@@ -80,11 +75,9 @@ static bool there(const char *path)
 static kh_db *open_db(const char *path)
 {
 	static const kh_db_options o = { .threads = 2 };
-	kh_err err = { 0, "" };
 	kh_db *db = NULL;
 
-	if (kh_db_open(&db, path, &o, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_db_open(&db, path, &o, err));
 	return db;
 }
 

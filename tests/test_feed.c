@@ -44,8 +44,7 @@ static void check_digest(const struct got *g, enum kind kind, int fd)
 	free(p);
 }
 
-static void run_text(const struct text *t, enum kind kind, kh_feed_options o,
-		     unsigned threads)
+static void run_text(const struct text *t, enum kind kind, kh_feed_options o, unsigned threads)
 {
 	struct input in = make_input(kind, t->s, t->n);
 	const char *path = in.path;
@@ -147,8 +146,7 @@ TEST(test_made)
 		if (t.n > 0 && (s[0] == '>' || s[0] == '@')) {
 			ref_parse(&t.ref, s, t.n);
 			for (unsigned threads = 1; threads <= 4; threads *= 2) {
-				kh_feed_options o = { .block_size =
-							      test_rand() % 8000 + 1 };
+				kh_feed_options o = { .block_size = test_rand() % 8000 + 1 };
 
 				o.pieces = !fastq && test_rand() % 2;
 				run_text(&t, test_rand() % N_KINDS, o, threads);
@@ -176,8 +174,7 @@ TEST(test_long_record)
 				t.n += (size_t)sprintf(s + t.n, "+\n");
 				t.n += put_lines(s + t.n, LEN, 1 << 30, "@+I");
 			}
-			t.n += (size_t)sprintf(s + t.n,
-					       fastq ? "@b\nAC\n+\nII\n" : ">b\nAC\n");
+			t.n += (size_t)sprintf(s + t.n, fastq ? "@b\nAC\n+\nII\n" : ">b\nAC\n");
 			ref_parse(&t.ref, s, t.n);
 			run_text(&t, RANGES, o, 2);
 			run_text(&t, BGZF, o, 1);
@@ -301,20 +298,17 @@ TEST(test_progress)
 	struct input in = make_input(RANGES, R("a"), strlen(R("a")));
 	const char *p[2] = { in.path, in.path };
 	kh_feed_options o = { .path = { p, NULL }, .n_path = { 2, 0 } };
-	kh_feed *f = NULL;
 	kh_monitor *m = NULL;
 	kh_err err;
 	kh_block *b;
 	uint64_t done, total;
 
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed *f = open_feed(&o, &m);
 	assert_int_equal(kh_feed_next(f, &b, &err), 1);
 	kh_feed_progress(f, &done, &total);
 	assert_int_equal(done, strlen(R("a")));
 	assert_int_equal(total, 2 * strlen(R("a")));
-	kh_feed_close(f);
-	kh_monitor_free(m);
+	close_feed(f, m);
 	close(in.fd);
 }
 
@@ -342,18 +336,15 @@ TEST(test_together)
 						    .workers = 6,
 						    .threads = threads };
 			kh_monitor *m;
-			kh_feed *f;
 			kh_block *b;
 
-			assert_int_equal(kh_monitor_new(&m, NULL), 0);
-			assert_int_equal(kh_feed_open(&f, &o, m, NULL), 0);
+			kh_feed *f = open_feed(&o, &m);
 			assert_int_equal(kh_feed_next(f, &b, NULL), 1);
 			const struct feed_input *file = f->st[0].read.in;
 			const bool together = kh_source_kind(file->src) == KH_SOURCE_GZIP;
 			assert_int_equal(together, threads / streams >= 3);
 			assert_int_equal(file->whole.state, FEED_NOT_WHOLE);
-			kh_feed_close(f);
-			kh_monitor_free(m);
+			close_feed(f, m);
 		}
 	close(in[0].fd);
 	close(in[1].fd);
@@ -369,7 +360,6 @@ TEST(test_put)
 	kh_block *b[4], *none;
 	kh_jobs jobs;
 	kh_monitor *m;
-	kh_feed *f;
 	kh_err err;
 
 	for (int i = 0; i < 60; i++)
@@ -377,8 +367,7 @@ TEST(test_put)
 	in = make_input(RANGES, s, strlen(s));
 	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .workers = 1,
 				    .block_size = strlen(s) / 4 };
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed *f = open_feed(&o, &m);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(kh_feed_try(f, &b[i], &err), 1);
 	assert_int_equal(kh_feed_try(f, &none, &err), 0);       /* all are in use */
@@ -395,8 +384,7 @@ TEST(test_put)
 	}
 	assert_int_equal(kh_feed_try(f, &b[3], &err), 1);
 	assert_int_equal(kh_feed_put(f, b[3], &err), 1);
-	kh_feed_close(f);
-	kh_monitor_free(m);
+	close_feed(f, m);
 	close(in.fd);
 }
 

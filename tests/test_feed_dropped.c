@@ -43,7 +43,6 @@ TEST(test_dropped_text)
 	kh_block *held[BLOCKS];
 	size_t len = 0, n_blocks = 0;
 	kh_monitor *m = NULL;
-	kh_feed *f = NULL;
 	kh_err err;
 
 	for (int i = 0; i < N; i++)
@@ -53,8 +52,7 @@ TEST(test_dropped_text)
 	const kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
 				    .workers = 1, .held = BLOCKS, .text = KH_FEED_BASES,
 				    .committed = look_at_text, .arg = &seen };
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed *f = open_feed(&o, &m);
 	for (kh_block *b; kh_feed_next(f, &b, &err) == 1; held[n_blocks++] = b) {
 		kh_jobs jobs;
 
@@ -69,8 +67,7 @@ TEST(test_dropped_text)
 	assert_true(n_blocks > 20);
 	assert_int_equal(seen.names, N);
 	assert_int_equal(len, N * (sizeof seq - 1));
-	kh_feed_close(f);
-	kh_monitor_free(m);
+	close_feed(f, m);
 	close(in.fd);
 	free(s);
 }
@@ -84,7 +81,6 @@ static void dropped_pairs(int n_pairs, int wrong)
 	struct input in[2];
 	const char *path[2];
 	kh_monitor *m = NULL;
-	kh_feed *f = NULL;
 	kh_err err = { 0, "" };
 	size_t pairs = 0, dropped = 0;
 	kh_block *b;
@@ -102,8 +98,7 @@ static void dropped_pairs(int n_pairs, int wrong)
 	}
 	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
 				    .block_size = 1000, .workers = 6, .text = KH_FEED_BASES };
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed *f = open_feed(&o, &m);
 	while (!rc && kh_feed_next(f, &b, &err) == 1) {
 		kh_jobs jobs;
 
@@ -129,8 +124,7 @@ static void dropped_pairs(int n_pairs, int wrong)
 	else
 		assert_int_equal(pairs, n_pairs);
 	assert_true(dropped > 10);
-	kh_feed_close(f);
-	kh_monitor_free(m);
+	close_feed(f, m);
 	for (int k = 0; k < 2; k++) {
 		close(in[k].fd);
 		free(s[k]);

@@ -30,11 +30,9 @@ TEST(test_refused)
 	refuse((kh_feed_options) { 0 }, NULL, NULL, "no input file");
 	refuse((kh_feed_options) { .interleaved = true }, "a", "b",
 	       "interleaved mates are in one file, not in two");
-	refuse((kh_feed_options) { .pieces = true }, "a", "b",
-	       "references have no mates");
+	refuse((kh_feed_options) { .pieces = true }, "a", "b", "references have no mates");
 	refuse((kh_feed_options) { 0 }, "-", "-", "standard input is given 2 times");
-	refuse((kh_feed_options) { .front = 7 }, "a", NULL,
-	       "front: 7 is no multiple of 32");
+	refuse((kh_feed_options) { .front = 7 }, "a", NULL, "front: 7 is no multiple of 32");
 	refuse((kh_feed_options) { 0 }, "/nonexistent/x.fq", NULL,
 	       "/nonexistent/x.fq: No such file or directory");
 	refuse((kh_feed_options) { 0 }, "/proc/self", NULL, "/proc/self: is a directory");
@@ -232,17 +230,14 @@ static void check_ahead(unsigned threads, int state)
 	const kh_feed_options o = { .path = { p }, .n_path = { 2 }, .pieces = true,
 				    .block_size = 2, .workers = threads, .threads = threads };
 	kh_monitor *m;
-	kh_feed *feed;
 	kh_block *b;
 
 	for (int i = 0; i < 2; i++)
 		make_small(&f[i], i, false);
-	assert_int_equal(kh_monitor_new(&m, NULL), 0);
-	assert_int_equal(kh_feed_open(&feed, &o, m, NULL), 0);
+	kh_feed *feed = open_feed(&o, &m);
 	assert_int_equal(kh_feed_next(feed, &b, NULL), 1);
 	assert_int_equal(feed->st[0].read.in->whole.state, state);
-	kh_feed_close(feed);
-	kh_monitor_free(m);
+	close_feed(feed, m);
 	close(f[0].fd);
 	close(f[1].fd);
 }

@@ -30,8 +30,7 @@ static void check_lanes(kh_lanes_fn *sum_up, uint32_t n, uint32_t terms)
 
 				sum += x[i - 1].at[j] * term[k].factor.at[j];
 			}
-			assert_int_equal(is[i].at[j],
-					 i > 0 && i <= n ? sum >> 24 : was[i].at[j]);
+			assert_int_equal(is[i].at[j], i > 0 && i <= n ? sum >> 24 : was[i].at[j]);
 		}
 }
 

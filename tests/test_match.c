@@ -166,8 +166,7 @@ static void make_pairs(struct made_block mate[2])
 	for (int i = 0; i < 2; i++)
 		new_block(&mate[i], CROWD_READS, CROWD_LEN);
 	for (int i = 0; i < CROWD_READS; i++) {
-		const char *at = random_text +
-				 test_rand() % (sizeof random_text - CROWD_INSERT);
+		const char *at = random_text + test_rand() % (sizeof random_text - CROWD_INSERT);
 		const bool back = test_rand() % 2;
 
 		for (int k = 0; k < 2; k++) {
@@ -351,8 +350,7 @@ TEST(test_no_room)
 	eo.on = devices_of(&way[0]);
 	eo.on.placement = KH_PLACE_REPLICATE;
 	fake_reset(UINT64_C(512) << 20);
-	assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why),
-			 KH_ENOMEM);
+	assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why), KH_ENOMEM);
 	assert_non_null(strstr(why.msg, "the index does not fit: of "));
 	assert_null(e);
 	same_calls_by_text(&cpu, &way[0], db, &rule, "by the host");

@@ -82,8 +82,7 @@ static void expand(char *out, const char *message, struct input in[2][2])
 			    && (message[1] == 'a' || message[1] == 'b');
 
 		if (path) {
-			out += sprintf(out, "%s",
-				       in[message[0] - '1'][message[1] - 'a'].path);
+			out += sprintf(out, "%s", in[message[0] - '1'][message[1] - 'a'].path);
 			message++;
 		} else {
 			*out++ = *message;
@@ -203,20 +202,16 @@ TEST(test_interleaved)
 {
 	interleaved(R("a/1") R("a/2") R("b") R("b"), true, NULL);
 	interleaved("", true, NULL);
-	interleaved("\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n", true,
-		    NULL);
+	interleaved("\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n", true, NULL);
 	interleaved(R("a/1") R("a/2") R("b"), true,
 		    ": 3 records: interleaved mates, but the number is odd");
-	interleaved(R("a/1") R("c/2") R("b") R("b"), true,
-		    NAMES("1", "a/1", "c/2"));
+	interleaved(R("a/1") R("c/2") R("b") R("b"), true, NAMES("1", "a/1", "c/2"));
 	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
 	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
 		    ":16: record 4: quality has 2 characters, sequence 1");
 	/* a mate that is missing makes the names disagree first, whatever comes behind */
-	interleaved(R("a") R("a") R("b") R("c") R("c"), true,
-		    NAMES("2", "b", "c"));
-	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true,
-		    NAMES("1", "a", "b"));
+	interleaved(R("a") R("a") R("b") R("c") R("c"), true, NAMES("2", "b", "c"));
+	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true, NAMES("1", "a", "b"));
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", false,
 		    ":12: record 3: quality has 2 characters, sequence 1");
 }

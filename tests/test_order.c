@@ -94,10 +94,7 @@ static int order_worker(void *arg, unsigned id, kh_err *err)
 
 TEST(test_order)
 {
-	kh_err err = { 0, "" };
-
-	if (kh_threads_run(w.m, 5, order_worker, NULL, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_threads_run(w.m, 5, order_worker, NULL, err));
 	check_seen(TICKETS);
 }
 
@@ -184,12 +181,9 @@ TEST(test_order_served_late)
 
 TEST(test_order_wait)
 {
-	kh_err err = { 0, "" };
-
 	w.waits = true;
 	w.seen[0] = 1;
-	if (kh_threads_run(w.m, 6, order_worker, NULL, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_threads_run(w.m, 6, order_worker, NULL, err));
 	check_seen(TICKETS);
 	kh_monitor_stop(w.m, NULL);
 	assert_int_equal(kh_order_wait(w.order, TICKETS - 1), 0);
@@ -230,14 +224,12 @@ static int room_worker(void *arg, unsigned id, kh_err *err)
 TEST(test_order_room)
 {
 	uint64_t token[WINDOW];
-	kh_err err = { 0, "" };
 
 	assert_int_equal(kh_order_may_put(w.order, WINDOW - 1, false), 1);
 	assert_int_equal(kh_order_may_put(w.order, WINDOW, false), 0);
 	for (int i = 0; i < WINDOW; i++)
 		kh_queue_push(w.queue, &token[i]);
-	if (kh_threads_run(w.m, 5, room_worker, NULL, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_threads_run(w.m, 5, room_worker, NULL, err));
 	check_seen(TICKETS);
 	kh_monitor_stop(w.m, NULL);
 	assert_int_equal(kh_order_may_put(w.order, 0, false), KH_ECANCEL);

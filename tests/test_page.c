@@ -97,8 +97,7 @@ TEST(test_data)
 		{ .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT },
 	};
 	const kh_page_sample sample[] = {
-		{ .name = "a<b", .direct = direct[0], .unclassified = 7, .row = row,
-		  .n_rows = 2 },
+		{ .name = "a<b", .direct = direct[0], .unclassified = 7, .row = row, .n_rows = 2 },
 		{ .name = "b", .direct = direct[1] },
 	};
 	const kh_page_fact fact = { .label = "Command", .value = "<!--", .code = true };

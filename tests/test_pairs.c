@@ -140,13 +140,10 @@ static int add_worker(void *arg, unsigned worker, kh_err *err)
 
 static void fill(sample *s, uint64_t memory)
 {
-	kh_err err = { 0, "" };
-
 	s->next = 0;
-	assert_int_equal(kh_store_new(&s->store, memory, "pairs-test.khdb", &err), 0);
-	assert_int_equal(kh_monitor_new(&s->m, &err), 0);
-	if (kh_threads_run(s->m, 2, add_worker, s, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_store_new(&s->store, memory, "pairs-test.khdb", err));
+	OK(kh_monitor_new(&s->m, err));
+	OK(kh_threads_run(s->m, 2, add_worker, s, err));
 	kh_monitor_free(s->m);
 }
 

@@ -59,10 +59,7 @@ static struct how random_how(void)
 }
 
 /* --- reading ------------------------------------------------------------------------- */
-static size_t pick(const size_t *v, size_t n)
-{
-	return v[test_rand() % n];
-}
+static size_t pick(const size_t *v, size_t n) { return v[test_rand() % n]; }
 
 /* For a file of n bytes: not more than some hundred chunks. */
 static kh_together random_together(size_t n)

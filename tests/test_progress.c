@@ -10,8 +10,7 @@ static const struct {
 	const char *text;
 } cases[] = {
 	/* bytes, with a total and without */
-	{ { "read", NULL, 0, 12300000, 45600000 }, 2,
-	  "read 12.3 of 45.6 MB, 6.1 MB/s, 5 s left" },
+	{ { "read", NULL, 0, 12300000, 45600000 }, 2, "read 12.3 of 45.6 MB, 6.1 MB/s, 5 s left" },
 	{ { "read", NULL, 0, 5000000000, 20000000000 }, 10,
 	  "read 5.0 of 20.0 GB, 500 MB/s, 30 s left" },
 	{ { "read", NULL, 0, 30000000, 0 }, 1, "read 30.0 MB, 30 MB/s" },

@@ -47,8 +47,7 @@ static void assert_same(const struct packed *a, const struct packed *b, uint64_t
 	for (uint64_t i = 0; i < n; i++) {
 		assert_int_equal(a->bases[i >> 5] >> 2 * (i & 31) & 3,
 				 b->bases[i >> 5] >> 2 * (i & 31) & 3);
-		assert_int_equal(a->amb[i >> 5] >> (i & 31) & 1,
-				 b->amb[i >> 5] >> (i & 31) & 1);
+		assert_int_equal(a->amb[i >> 5] >> (i & 31) & 1, b->amb[i >> 5] >> (i & 31) & 1);
 	}
 }
 
@@ -143,8 +142,7 @@ static size_t random_fastq(char *s, size_t n)
 				     "name with words\tand more of them, many more", end);
 		for (size_t k = 0; k < len; k++)
 			s[i++] = "ACGTN"[test_rand() % 5];
-		i += (size_t)sprintf(s + i, "%s+%s\n", end,
-				     test_rand() % 4 ? "" : "name");
+		i += (size_t)sprintf(s + i, "%s+%s\n", end, test_rand() % 4 ? "" : "name");
 		for (size_t k = 0; k < len; k++)
 			s[i++] = (char)(33 + test_rand() % 94);
 		s[i++] = '\n';

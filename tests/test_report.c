@@ -68,7 +68,6 @@ TEST(test_deep)
 	kh_taxonomy raw = { .n = DEPTH, .taxid = x, .parent = x + DEPTH, .end = x + 2 * DEPTH,
 			    .name = x + 3 * DEPTH, .rank = rank, .names = names }, *tax = NULL;
 	kh_buf b = { .n = 0 };
-	kh_err err = { 0, "" };
 	kh_tally t;
 	size_t level = 0;
 
@@ -79,13 +78,12 @@ TEST(test_deep)
 		raw.name[i] = (uint32_t)raw.names_len;
 		raw.names_len += (size_t)sprintf(names + raw.names_len, i ? "t%u" : "root", i) + 1;
 	}
-	if (load_tree(&tax, &raw, &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(kh_tally_init(&t, DEPTH, false, &err), 0);
+	OK(load_tree(&tax, &raw, err));
+	OK(kh_tally_init(&t, DEPTH, false, err));
 	t.direct[DEPTH - 1] = 1;
 	kh_log_level(KH_ERROR);
 	const clock_t from = clock();
-	assert_int_equal(kh_report(&b, tax, &t, &o, &err), 0);
+	OK(kh_report(&b, tax, &t, &o, err));
 	assert_true(clock() - from < 5 * CLOCKS_PER_SEC);
 	kh_log_level(KH_INFO);
 	for (const char *p = b.p, *end = b.p + b.n; p < end; level++) {
@@ -175,49 +173,22 @@ typedef struct line_case {
 } line_case;
 
 static const line_case cases[] = {
-	{ { "r1 x", 0 },
-	  { "ACGTACGTACGT", 0 },
-	  { 5, 9, 7, 7 },
-	  0,
-	  "C\tr1\t101\t12\t101:7 0:2\n" },
+	{ { "r1 x", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 7, 7 }, 0, "C\tr1\t101\t12\t101:7 0:2\n" },
 	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 9, 9 }, 0, "C\tr1\t101\t12\t101:9\n" },
-	{ { "r1", 0 },
-	  { "ACGTACGTACGT", 0 },
-	  { 5, 9, 7, 7 },
-	  1,
+	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 7, 7 }, 1,
 	  "C\tr1\tt5 (taxid 101)\t12\t101:7 0:2\n" },
-	{ { "r1", 0 },
-	  { "ACGTACGTACGT", 0 },
-	  { KH_NO_TAXON, 9, 1, 1 },
-	  1,
+	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { KH_NO_TAXON, 9, 1, 1 }, 1,
 	  "U\tr1\tunclassified (taxid 0)\t12\t0:9\n" },
 	{ { "r1", 0 }, { "ACG", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tr1\t0\t3\t0:0\n" },
 	{ { "", 0 }, { "", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\t\t0\t0\t0:0\n" },
-	{ { "r1", 0 },
-	  { "ACGTNACGTACGTACGT", 0 },
-	  { KH_NO_TAXON, 1, 0, 0 },
-	  0,
+	{ { "r1", 0 }, { "ACGTNACGTACGTACGT", 0 }, { KH_NO_TAXON, 1, 0, 0 }, 0,
 	  "U\tr1\t0\t17\t0:1 A:5\n" },
-	{ { "r1", 0 },
-	  { "NNNNNNNNNNNN", 0 },
-	  { KH_NO_TAXON, 0, 0, 0 },
-	  0,
-	  "U\tr1\t0\t12\tA:5\n" },
-	{ { "r1", 0 },
-	  { "NNNNNNNACGTACGTN", 0 },
-	  { 5, 1, 1, 1 },
-	  0,
+	{ { "r1", 0 }, { "NNNNNNNNNNNN", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tr1\t0\t12\tA:5\n" },
+	{ { "r1", 0 }, { "NNNNNNNACGTACGTN", 0 }, { 5, 1, 1, 1 }, 0,
 	  "C\tr1\t101\t16\t101:1 A:8\n" },
-	{ { "p/1 a", "p/2" },
-	  { "ACGTACGTN", "NACG" },
-	  { 5, 3, 2, 2 },
-	  0,
+	{ { "p/1 a", "p/2" }, { "ACGTACGTN", "NACG" }, { 5, 3, 2, 2 }, 0,
 	  "C\tp\t101\t9|4\t101:2 0:1 A:1\n" },
-	{ { "p.1", "p.2" },
-	  { "A", "" },
-	  { KH_NO_TAXON, 0, 0, 0 },
-	  0,
-	  "U\tp.1\t0\t1|0\t0:0\n" },
+	{ { "p.1", "p.2" }, { "A", "" }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tp.1\t0\t1|0\t0:0\n" },
 	{ { "/1", "/2" }, { "A", "" }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\t/1\t0\t1|0\t0:0\n" },
 	{ { "p/1", 0 }, { "A", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tp/1\t0\t1\t0:0\n" },
 };

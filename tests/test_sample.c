@@ -54,10 +54,7 @@ static void make_shapes_of(uint32_t n, const kh_sampling *sought)
 	OK(kh_shapes_make(&shapes, &counted, sought, many, NULL, err));
 }
 
-static void make_shapes(uint32_t n)
-{
-	make_shapes_of(n, &seeds);
-}
+static void make_shapes(uint32_t n) { make_shapes_of(n, &seeds); }
 
 static double mean_share(uint32_t x, uint32_t size)
 {
@@ -85,8 +82,7 @@ TEST(test_shapes)
 			const bool first = x == 0 || x == KH_EVEN;
 
 			assert_true(mean < last || first);      /* the farther, the fewer */
-			assert_true(first ||
-				    shapes.seen[x][size] < shapes.seen[x - 1][size] + 50);
+			assert_true(first || shapes.seen[x][size] < shapes.seen[x - 1][size] + 50);
 			last = mean;
 		}
 		/* D = .001, and errors of .003: .93; less for bad reads */

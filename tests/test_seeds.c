@@ -20,10 +20,9 @@ static void make_index(struct index *d, pairs *p)
 {
 	const kh_bins bins = small_bins();
 	kh_pairs in = { .n = p->n };
-	kh_err err = { 0, "" };
 
 	memset(d, 0, sizeof *d);
-	assert_int_equal(kh_pair_scratch_grow(&d->scratch, p->n, &err), 0);
+	OK(kh_pair_scratch_grow(&d->scratch, p->n, err));
 	in.key = d->scratch.key;
 	in.loc = d->scratch.loc;
 	if (p->n > 0)
@@ -32,8 +31,7 @@ static void make_index(struct index *d, pairs *p)
 		in.key[i] = kh_seed_first(p->v[i].key);
 		in.loc[i] = p->v[i].bin;
 	}
-	if (kh_seeds_encode(&d->im, &d->scratch, &in, &bins, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_seeds_encode(&d->im, &d->scratch, &in, &bins, err));
 	const size_t lines = (size_t)kh_seed_line_bytes(&d->im.range);
 
 	d->image = aligned_alloc(64, kh_seed_bytes(&d->im.range) + 64);
@@ -45,8 +43,7 @@ static void make_index(struct index *d, pairs *p)
 	d->dir[RANGE] = d->im.range;
 	d->dir[RANGE].first_word = lines / 4;
 	d->x = (kh_seed_index) { .image = d->image, .dir = d->dir, .bits = bins.bits };
-	if (kh_seeds_check(&d->x, RANGE, N_BINS, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_seeds_check(&d->x, RANGE, N_BINS, err));
 }
 
 static void drop_index(struct index *d)

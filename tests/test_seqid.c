@@ -148,12 +148,10 @@ TEST(test_clashes)
 {
 	static const struct { const char *id, *file, *want;
 	} clash[] = {
-		{ "A.1", "A.1\t5\nA.1\t6\n",
-		  "table:2: taxid 6 for \"A.1\", which had 5 before" },
+		{ "A.1", "A.1\t5\nA.1\t6\n", "table:2: taxid 6 for \"A.1\", which had 5 before" },
 		{ "A.1", "A.1\t5\nA.1\t5\n", NULL },
 		{ "A.1", "A.1\t5\nA.1\t0\n", NULL },
-		{ "A.1", "A\t5\nA\t6\n",
-		  "table:2: taxid 6 for \"A\", which had 5 before" },
+		{ "A.1", "A\t5\nA\t6\n", "table:2: taxid 6 for \"A\", which had 5 before" },
 		{ "A.1", "A\t5\nA\t6\nA.1\t7\n", NULL },
 		{ "A.1", "A.1\t7\nA\t5\nA\t6\n", NULL },
 		{ "A.1", "A\tA.1\t7\t0\nA\tA.2\t8\t0\n", NULL },
@@ -168,8 +166,7 @@ TEST(test_clashes)
 	for (size_t i = 0; i < sizeof clash / sizeof *clash; i++) {
 		m = wanting((const char *[]) { clash[i].id, NULL });
 		err = (kh_err) { 0 };
-		assert_int_equal(parse(m, clash[i].file, &err),
-				 clash[i].want ? KH_EFORMAT : 0);
+		assert_int_equal(parse(m, clash[i].file, &err), clash[i].want ? KH_EFORMAT : 0);
 		assert_string_equal(err.msg, clash[i].want ? clash[i].want : "");
 		kh_idmap_free(m);
 	}
@@ -439,8 +436,7 @@ TEST(test_many)
 		assert_int_equal(
 			kh_idmap_want(m, id, (size_t)sprintf(id, "contig.%d", i), &err),
 			1);
-	assert_int_equal(parse(m, "contig.77\t5\ncontig\t9\ncontig.999999\t6\n", &err),
-			 0);
+	assert_int_equal(parse(m, "contig.77\t5\ncontig\t9\ncontig.999999\t6\n", &err), 0);
 	assert_int_equal(kh_idmap_taxid(m, 77), 5);
 	assert_int_equal(kh_idmap_taxid(m, 999999), 6);
 	assert_int_equal(kh_idmap_taxid(m, 0), 9);

@@ -313,7 +313,6 @@ TEST(test_cut)
 	struct input in[2];
 	const char *path[2];
 	kh_monitor *m = NULL;
-	kh_feed *f = NULL;
 	kh_block *b;
 	kh_jobs jobs;
 	kh_err err = { 0, "" };
@@ -326,8 +325,7 @@ TEST(test_cut)
 	}
 	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
 				    .block_size = 8000, .workers = 2, .text = KH_FEED_BASES };
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed *f = open_feed(&o, &m);
 	for (int k = 0; k < 2; k++) {
 		assert_int_equal(kh_feed_next(f, &b, &err), 1);
 		assert_true(((struct feed_block *)b->priv)->sliced);
@@ -339,8 +337,7 @@ TEST(test_cut)
 	assert_int_equal(rc, KH_EIO);
 	snprintf(want, sizeof want, "%s: became shorter while it was read: 5000 of", path[0]);
 	assert_non_null(strstr(err.msg, want));
-	kh_feed_close(f);
-	kh_monitor_free(m);
+	close_feed(f, m);
 	for (int k = 0; k < 2; k++) {
 		close(in[k].fd);
 		free(s[k]);
@@ -357,14 +354,12 @@ TEST(test_cut_inside)
 	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .block_size = 8000,
 				    .workers = 2, .text = KH_FEED_BASES };
 	kh_monitor *m = NULL;
-	kh_feed *f = NULL;
 	kh_block *b;
 	kh_jobs jobs;
 	kh_err err = { 0, "" };
 	char want[200];
 
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed *f = open_feed(&o, &m);
 	assert_int_equal(kh_feed_next(f, &b, &err), 1);
 	assert_int_equal(kh_feed_commit(f, b, &jobs, &err), 0);
 	assert_true(((struct feed_block *)b->priv)->sliced);
@@ -377,8 +372,7 @@ TEST(test_cut_inside)
 	assert_non_null(strstr(err.msg, want));
 	assert_int_equal(b->n_rec, 0);
 	kh_feed_release(f, b);
-	kh_feed_close(f);
-	kh_monitor_free(m);
+	close_feed(f, m);
 	close(in.fd);
 	free(s);
 }

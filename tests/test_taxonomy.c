@@ -8,32 +8,16 @@
 #include "taxonomy/join.h"
 
 /* --- ranks: the numbers are in database files ------------------------------- */
-static const char *const ranks[] = { "no rank",        "clade",
-				     "acellular root", "cellular root",
-				     "superkingdom",   "domain",
-				     "realm",          "subrealm",
-				     "kingdom",        "subkingdom",
-				     "superphylum",    "phylum",
-				     "subphylum",      "infraphylum",
-				     "superclass",     "class",
-				     "subclass",       "infraclass",
-				     "cohort",         "subcohort",
-				     "superorder",     "order",
-				     "suborder",       "infraorder",
-				     "parvorder",      "superfamily",
-				     "family",         "subfamily",
-				     "tribe",          "subtribe",
-				     "genus",          "subgenus",
-				     "section",        "subsection",
-				     "series",         "subseries",
-				     "species group",  "species subgroup",
-				     "species",        "forma specialis",
-				     "subspecies",     "varietas",
-				     "subvariety",     "forma",
-				     "serogroup",      "serotype",
-				     "strain",         "isolate",
-				     "biotype",        "genotype",
-				     "morph",          "pathogroup" };
+static const char *const ranks[] = {
+	"no rank", "clade", "acellular root", "cellular root", "superkingdom", "domain", "realm",
+	"subrealm", "kingdom", "subkingdom", "superphylum", "phylum", "subphylum", "infraphylum",
+	"superclass", "class", "subclass", "infraclass", "cohort", "subcohort", "superorder",
+	"order", "suborder", "infraorder", "parvorder", "superfamily", "family", "subfamily",
+	"tribe", "subtribe", "genus", "subgenus", "section", "subsection", "series", "subseries",
+	"species group", "species subgroup", "species", "forma specialis", "subspecies", "varietas",
+	"subvariety", "forma", "serogroup", "serotype", "strain", "isolate", "biotype", "genotype",
+	"morph", "pathogroup",
+};
 
 TEST(test_ranks)
 {
@@ -86,8 +70,7 @@ static const struct { const char *dir, *want;
 	  "1 10239 28883 10699 196894 38018 38019 131567 2 543 561 562 83333" },
 	{ "bad-cycle", "nodes.dmp:3: taxid 543 is its own ancestor" },
 	{ "bad-second-root", "nodes.dmp:7: second root: taxid 131567 is its own parent" },
-	{ "bad-parent-missing",
-	  "nodes.dmp:3: the parent of taxid 543, 91347, is missing" },
+	{ "bad-parent-missing", "nodes.dmp:3: the parent of taxid 543, 91347, is missing" },
 	{ "bad-root-missing", "nodes.dmp: no root: taxid 1 is missing" },
 	{ "bad-root-with-parent", "nodes.dmp:1: the root, taxid 1, has a parent, 2" },
 	{ "bad-taxid-twice", "nodes.dmp:8: taxid 562 again (first in line 5)" },
@@ -112,10 +95,8 @@ static const struct { const char *dir, *want;
 	{ "bad-names-two-columns", "names.dmp:7: 2 columns that end in '|', expected 4" },
 	{ "bad-names-taxid", "names.dmp:7: \"E562\" is not a taxid" },
 	{ "bad-names-cut", "names.dmp:10: the last row has no line end" },
-	{ "bad-merged-two-ways",
-	  "merged.dmp:4: taxid 29 merged into 561 (line 1: into 562)" },
-	{ "bad-merged-one-column",
-	  "merged.dmp:1: 1 columns that end in '|', expected 2" },
+	{ "bad-merged-two-ways", "merged.dmp:4: taxid 29 merged into 561 (line 1: into 562)" },
+	{ "bad-merged-one-column", "merged.dmp:1: 1 columns that end in '|', expected 2" },
 	{ "bad-merged-taxid", "merged.dmp:1: \"new\" is not a taxid" },
 	{ "bad-nodes-file-missing", "nodes.dmp: No such file" },
 	{ "bad-names-file-missing", "names.dmp: No such file" },
@@ -244,8 +225,7 @@ TEST(test_merged)
 	assert_int_equal(t->n, 7);
 	assert_int_equal(kh_taxonomy_find(t, 29), KH_NO_TAXON);
 	kh_taxonomy_free(t);
-	assert_int_equal(kh_taxonomy_prune(&t, d, (uint32_t[]) { 562, 28 }, 2, &err),
-			 KH_EUSAGE);
+	assert_int_equal(kh_taxonomy_prune(&t, d, (uint32_t[]) { 562, 28 }, 2, &err), KH_EUSAGE);
 	assert_string_equal(err.msg, "taxid 28 is not in the taxonomy");
 	kh_taxdump_close(d);
 
@@ -266,19 +246,13 @@ TEST(test_derived)
 		uint32_t taxid;
 		const char *code;
 		uint32_t species, genus;        /* taxids, 0: none */
-	} want[] = { { 1, "R", 0, 0 },
-		     { 131567, "R1", 0, 0 },
-		     { 2, "D", 0, 0 },
-		     { 543, "F", 0, 0 },
-		     { 561, "G", 0, 561 },
-		     { 562, "S", 562, 561 },
-		     { 83333, "S1", 562, 561 },
-		     { 10239, "D", 0, 0 },
-		     { 28883, "C", 0, 0 },
-		     { 10699, "F", 0, 0 },
-		     { 196894, "F1", 0, 0 },
-		     { 38018, "S", 38018, 196894 },
-		     { 38019, "S1", 38018, 196894 } };
+	} want[] = {
+		{ 1, "R", 0, 0 }, { 131567, "R1", 0, 0 }, { 2, "D", 0, 0 }, { 543, "F", 0, 0 },
+		{ 561, "G", 0, 561 }, { 562, "S", 562, 561 }, { 83333, "S1", 562, 561 },
+		{ 10239, "D", 0, 0 }, { 28883, "C", 0, 0 }, { 10699, "F", 0, 0 },
+		{ 196894, "F1", 0, 0 }, { 38018, "S", 38018, 196894 },
+		{ 38019, "S1", 38018, 196894 },
+	};
 	kh_taxdump *d = open_good("good-virus-without-genus");
 	kh_taxonomy *t = whole(d);
 
@@ -314,7 +288,6 @@ static kh_taxonomy *lineage(const char *const *rank, uint32_t n)
 	kh_taxonomy raw = { .n = n + 1, .taxid = taxid, .parent = parent, .end = end,
 			    .rank = r, .name = name, .names = "root\0x", .names_len = 7 };
 	kh_taxonomy *t;
-	kh_err err = { 0 };
 
 	for (uint32_t i = 0; i <= n; i++) {
 		taxid[i] = i + 1;
@@ -323,8 +296,7 @@ static kh_taxonomy *lineage(const char *const *rank, uint32_t n)
 		name[i] = i ? 5 : 0;
 		r[i] = i ? kh_rank_find(rank[i - 1], strlen(rank[i - 1])) : 0;
 	}
-	if (load_tree(&t, &raw, &err))
-		fail_msg("%s", err.msg);
+	OK(load_tree(&t, &raw, err));
 	return t;
 }
 
@@ -334,9 +306,7 @@ TEST(test_genus)
 	static const struct { const char *rank[6]; uint32_t genus, species;
 	} want[] = {
 		{ { "family", "genus", "species" }, 2, 3 },
-		{ { "family", "genus", "subgenus", "species group", "species", "strain" },
-		  2,
-		  5 },
+		{ { "family", "genus", "subgenus", "species group", "species", "strain" }, 2, 5 },
 		{ { "family", "genus", "no rank" }, 2, 0 },
 		{ { "family", "species", "no rank" }, 1, 2 },
 		{ { "family", "species group", "species" }, 1, 3 },
@@ -361,10 +331,8 @@ TEST(test_genus)
 		while (n < 6 && want[i].rank[n])
 			n++;
 		t = lineage(want[i].rank, n);
-		assert_int_equal(t->genus[n],
-				 want[i].genus ? want[i].genus : KH_NO_TAXON);
-		assert_int_equal(t->species[n],
-				 want[i].species ? want[i].species : KH_NO_TAXON);
+		assert_int_equal(t->genus[n], want[i].genus ? want[i].genus : KH_NO_TAXON);
+		assert_int_equal(t->species[n], want[i].species ? want[i].species : KH_NO_TAXON);
 		kh_taxonomy_free(t);
 	}
 }
@@ -411,7 +379,6 @@ static kh_taxonomy *chain(const uint32_t taxid[3], const char *const name[3], kh
 	char names[100] = "root";
 	size_t n = 5;
 	kh_taxonomy *t = NULL;
-	kh_err err = { 0 };
 
 	for (int i = 0; i < 3; i++) {
 		at[i + 1] = (uint32_t)n;
@@ -419,8 +386,7 @@ static kh_taxonomy *chain(const uint32_t taxid[3], const char *const name[3], kh
 	}
 	kh_taxonomy raw = { .n = 4, .taxid = ids, .parent = parent, .end = end, .rank = rank,
 			    .name = at, .names = names, .names_len = n };
-	if (load_tree(&t, &raw, &err))
-		fail_msg("%s", err.msg);
+	OK(load_tree(&t, &raw, err));
 	return t;
 }
 

@@ -56,7 +56,6 @@ static kh_taxdump *dump(tree *x)
 	static char nodes[MAX * 80], names[MAX * 80];
 	char *p = nodes, *q = names;
 	kh_taxdump *d = NULL;
-	kh_err err = { 0 };
 
 	shuffle(x->order, x->n);
 	for (size_t k = 0; k < x->n; k++) {
@@ -68,8 +67,7 @@ static kh_taxdump *dump(tree *x)
 	}
 	kh_bytes a = { nodes, (size_t)(p - nodes), "nodes.dmp" };
 	kh_bytes b = { names, (size_t)(q - names), "names.dmp" };
-	if (kh_taxdump_parse(&d, &a, &b, NULL, &err))
-		fail_msg("%s", err.msg);
+	OK(kh_taxdump_parse(&d, &a, &b, NULL, err));
 	return d;
 }
 
@@ -248,8 +246,7 @@ TEST(test_lca)
 			assert_int_equal(kh_tree_lca(&made, a, a), a);
 			for (unsigned more = test_rand() % 5; more; more--) {
 				uint32_t b = (uint32_t)(test_rand() % t->n);
-				assert_int_equal(naive_lca(t, lca, b),
-						 naive_lca(t, b, lca));
+				assert_int_equal(naive_lca(t, lca, b), naive_lca(t, b, lca));
 				lca = naive_lca(t, lca, b);
 				lo = b < lo ? b : lo;
 				hi = b > hi ? b : hi;

@@ -91,11 +91,9 @@ TEST(test_numbers)
 	}
 	assert_string_equal(kh_span_show((kh_span) { "a\tb\0\377", 5 }).s, "a?b??");
 	kh_span s = { "0123456789012345678901234567890123456789012345678", 49 };
-	assert_string_equal(kh_span_show(s).s,
-			    "01234567890123456789012345678901234567890123...");
+	assert_string_equal(kh_span_show(s).s, "01234567890123456789012345678901234567890123...");
 	s.n = 47;
-	assert_string_equal(kh_span_show(s).s,
-			    "01234567890123456789012345678901234567890123456");
+	assert_string_equal(kh_span_show(s).s, "01234567890123456789012345678901234567890123456");
 }
 
 int main(void) { return test_run(NULL, NULL); }

@@ -59,10 +59,7 @@ TEST(test_frames)
 /* --- fragments that wait ------------------------------------------------------------ */
 enum { WAITING = 500, ID = 60 };
 
-static uint64_t some_number(void)
-{
-	return test_rand() >> test_rand() % 64;
-}
+static uint64_t some_number(void) { return test_rand() >> test_rand() % 64; }
 
 /* With an id that begins as the one before, or is empty, and often the same lengths. */
 static void made_waiting(kh_waiting *k, const kh_waiting *last, char *id)
