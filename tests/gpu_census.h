@@ -72,8 +72,7 @@ static void count_on_host(struct sample *s)
 {
 	static const struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 
-	s->a.call = calloc(FRAGMENTS, sizeof *s->a.call);
-	s->a.candidates = calloc(FRAGMENTS, sizeof *s->a.candidates);
+	s->a = answer_new(FRAGMENTS, true);
 	s->of = calloc(FRAGMENTS, sizeof *s->of);
 	run_jobs(&cpu, s->db, s->rule.rule, s->job, JOBS, &s->a);
 	count_features(s);
@@ -293,33 +292,25 @@ static size_t put_own(char *text)
 	return n + LEN + 1;
 }
 
-static void build_census_db(void)
+static kh_db *open_census_db(kh_rule *rule)
 {
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 32, 0, 1 },
-				     .keep_all = true,
-				     .threads = 2,
-				     .block_size = 1 << 16 };
+	const kh_build_options o = options_of(SYNCMERS(18, 12, 32), true);
 	char *text = malloc(MAX_TEXT);
-	size_t n;
+	const size_t n = make_references(text);
 
-	n = make_references(text);
 	put_file(REFS, text, n + put_own(text + n));
-	build(&o);
 	free(text);
+	return open_built(&o, false, rule);
 }
 
 /* What the n ways of w count is what the host counts. */
 static void check_census(const struct way *w, size_t n)
 {
-	const kh_db_options o = { .threads = 2 };
 	struct made_block block[2];
 	struct sample s = { .db = NULL };
 	kh_rule rule;
-	kh_db *db = NULL;
+	kh_db *const db = open_census_db(&rule);
 
-	build_census_db();
-	OK(kh_db_open(&db, path[DB], &o, err));
-	kh_rule_init(&rule, db->h);
 	rule.candidates = KH_WANT_CANDIDATES;
 	for (int i = 0; i < 2; i++)
 		make_block(&block[i], SAMPLE_READS, 1 - i);
@@ -339,10 +330,8 @@ static void check_census(const struct way *w, size_t n)
 		same_counts(&s, &w[i], FEW);
 	}
 	kh_classes_clear(&s.classes);
-	kh_distinct_clear(&s.a.distinct);
 	kh_distinct_clear(&s.distinct);
-	free(s.a.call);
-	free(s.a.candidates);
+	answer_clear(&s.a);
 	free(s.of);
 	free(s.stretch);
 	free(s.mask);

@@ -70,7 +70,6 @@ static void same_calls_there(const struct way *cpu, const struct way *device, co
 			     const kh_rule *rule, size_t n_jobs, size_t at)
 {
 	enum { THERE_JOBS = 4 };
-	static struct answer a, b;
 	const size_t n = n_jobs * THERE_READS;
 	struct made_block block[THERE_JOBS];
 	kh_parsed_there there[THERE_JOBS];
@@ -85,15 +84,12 @@ static void same_calls_there(const struct way *cpu, const struct way *device, co
 					    .interleaved = there[i].mates };
 			on[i] = (kh_job) { .n = there[i].n, .there = &there[i] };
 		}
-		a.call = calloc(n, sizeof *a.call);
-		b.call = calloc(n, sizeof *b.call);
+		struct answer a = answer_new(n, false), b = answer_new(n, false);
 		run_jobs(cpu, db, rule, job, n_jobs, &a);
 		run_jobs(device, db, rule, on, n_jobs, &b);
 		same_answers(&a, &b, n, db->tax->n, "parsed on a device");
-		free(a.call);
-		free(b.call);
-		kh_distinct_clear(&a.distinct);
-		kh_distinct_clear(&b.distinct);
+		answer_clear(&a);
+		answer_clear(&b);
 		for (size_t i = 0; i < n_jobs; i++) {
 			free_there(&there[i]);
 			free_block(&block[i]);
@@ -103,18 +99,12 @@ static void same_calls_there(const struct way *cpu, const struct way *device, co
 
 static void check_there(const struct way *cpu, const struct way *device)
 {
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
-				     .threads = 2,
-				     .block_size = 1 << 16 };
-	const kh_db_options no = { .threads = 2 };
+	const kh_build_options o = options_of(SYNCMERS(18, 10, 32), false);
 	char *refs = malloc(MAX_TEXT);
-	kh_db *db = NULL;
 	kh_rule rule;
 
 	make_references(refs);
-	build(&o);
-	OK(kh_db_open(&db, path[DB], &no, err));
-	kh_rule_init(&rule, db->h);
+	kh_db *const db = open_built(&o, false, &rule);
 	same_calls_there(cpu, device, db, &rule, 4, 0);
 	kh_db_close(db);
 	free(refs);

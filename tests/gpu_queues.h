@@ -11,6 +11,21 @@ struct answer {
 	kh_distinct distinct;
 };
 
+static inline struct answer answer_new(size_t n, bool candidates)
+{
+	struct answer a = { .call = calloc(n, sizeof *a.call) };
+
+	a.candidates = candidates ? calloc(n, sizeof *a.candidates) : NULL;
+	return a;
+}
+
+static inline void answer_clear(struct answer *a)
+{
+	free(a->call);
+	free(a->candidates);
+	kh_distinct_clear(&a->distinct);
+}
+
 /* Where the jobs run. */
 struct way {
 	const char *name;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "gpu_reads.h"
 #include "build/build.h"
+#include "classify/match.h"
 
 static char dir[] = "/tmp/kh-backend-XXXXXX";
 enum { NODES, NAMES, REFS, DB, SECOND, FILES };
@@ -52,6 +53,26 @@ static inline void build_as(int which, const kh_build_options *like)
 
 static inline void build(const kh_build_options *like) { build_as(DB, like); }
 
+#define SYNCMERS(k, s, stride) ((kh_sampling) { KH_SYNCMER, k, s, stride, 0, 1 })
+
+static inline kh_build_options options_of(kh_sampling sampling, bool keep_all)
+{
+	return (kh_build_options) { .sampling = sampling, .keep_all = keep_all, .threads = 2,
+				    .block_size = 1 << 16 };
+}
+
+/* Builds a database of the references that were made, and opens it. */
+static inline kh_db *open_built(const kh_build_options *o, bool later, kh_rule *rule)
+{
+	const kh_db_options how = { .threads = 2, .later = later };
+	kh_db *db = NULL;
+
+	build(o);
+	OK(kh_db_open(&db, path[DB], &how, err));
+	kh_rule_init(rule, db->h);
+	return db;
+}
+
 static void put_file(int which, const char *p, size_t n)
 {
 	FILE *f = fopen(path[which], "wb");
@@ -82,6 +103,18 @@ static void make_taxonomy(void)
 	}
 	put_file(NODES, nodes, a);
 	put_file(NAMES, names, b);
+}
+
+/* The tests, in that folder. */
+static inline int run_in_folder(void)
+{
+	if (!open_folder())
+		return 1;
+	kh_log_level(KH_ERROR);
+	make_taxonomy();
+	const int status = test_run(NULL, NULL);
+	remove_folder();
+	return status;
 }
 
 /* A strain: the genome with some sites changed, a repeat pasted in, a stretch of N. */

@@ -13,8 +13,8 @@ enum { TEXT_READS = 600 };
 static void same_calls_by_text(const struct way *cpu, const struct way *device, const kh_db *db,
 			       const kh_rule *rule, const char *what)
 {
-	static struct answer a, b;
 	const size_t n = 3 * TEXT_READS + 1;
+	struct answer a = answer_new(n, rule->candidates), b = answer_new(n, rule->candidates);
 	struct made_block block[3];
 
 	for (int i = 0; i < 3; i++)
@@ -28,19 +28,11 @@ static void same_calls_by_text(const struct way *cpu, const struct way *device, 
 		  .from = { 3, TEXT_READS / 2 } },
 		{ .n = 1, .block = { &block[2].b, &block[0].b }, .from = { 7, 9 } },
 	};
-	a.call = calloc(n, sizeof *a.call);
-	b.call = calloc(n, sizeof *b.call);
-	a.candidates = rule->candidates ? calloc(n, sizeof *a.candidates) : NULL;
-	b.candidates = rule->candidates ? calloc(n, sizeof *b.candidates) : NULL;
 	run_jobs(cpu, db, rule, job, 5, &a);
 	run_jobs(device, db, rule, job, 5, &b);
 	same_answers(&a, &b, n, db->tax->n, what);
-	free(a.call);
-	free(b.call);
-	free(a.candidates);
-	free(b.candidates);
-	kh_distinct_clear(&a.distinct);
-	kh_distinct_clear(&b.distinct);
+	answer_clear(&a);
+	answer_clear(&b);
 	for (int i = 0; i < 3; i++)
 		free_block(&block[i]);
 }
@@ -57,19 +49,12 @@ static void check_text(const struct way *cpu, const struct way *device)
 	char *refs = malloc(MAX_TEXT);
 
 	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
-		const kh_build_options o = { .sampling = sampling[i],
-					     .keep_all = i % 2,
-					     .threads = 2,
-					     .block_size = 1 << 16 };
-		const kh_db_options later = { .threads = 2, .later = i % 2 };
+		const kh_build_options o = options_of(sampling[i], i % 2);
 		kh_rule rule;
-		kh_db *db = NULL;
 		char what[40];
 
 		make_references(refs);
-		build(&o);
-		OK(kh_db_open(&db, path[DB], &later, err));
-		kh_rule_init(&rule, db->h);
+		kh_db *const db = open_built(&o, i % 2, &rule);
 		snprintf(what, sizeof what, "text, k %u, stride %u", sampling[i].k,
 			 sampling[i].stride);
 		same_calls_by_text(cpu, device, db, &rule, what);

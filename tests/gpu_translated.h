@@ -149,19 +149,12 @@ static void check_translated(const struct way *w)
 	size_t genera[3] = { 0, 0, 0 };
 
 	for (int all = 0; all < 2; all++) {
-		const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
-					     .keep_all = all,
-					     .translated = true,
-					     .threads = 2,
-					     .block_size = 1 << 16 };
-		const kh_db_options two = { .threads = 2 };
+		kh_build_options o = options_of(SYNCMERS(18, 14, 16), all);
 		kh_rule rule;
-		kh_db *db = NULL;
 
+		o.translated = true;
 		make_genes(refs);
-		build(&o);
-		OK(kh_db_open(&db, path[DB], &two, err));
-		kh_rule_init(&rule, db->h);
+		kh_db *const db = open_built(&o, false, &rule);
 		for (int i = 0; i < 3; i++)
 			make_block(&block[i], GENE_READS, i);
 		const kh_job job[] = {

@@ -82,23 +82,16 @@ TEST(test_translated)
 	check_translated(&way[2]);
 }
 
-static const kh_build_options usual = { .sampling = { KH_SYNCMER, 18, 12, 32, 0, 1 },
-					.threads = 2,
-					.block_size = 1 << 16 };
-
 /* What fits on no device is reported with figures before anything is loaded. */
 TEST(test_too_large)
 {
-	kh_db_options no = { .threads = 2 };
+	const kh_build_options o = options_of(SYNCMERS(18, 12, 32), false);
 	kh_rule rule;
 	kh_engine_options eo = { .rule = &rule,
 				 .on = { .placement = KH_PLACE_REPLICATE },
 				 .queues = 1 << 20 };
-	kh_db *db = NULL;
+	kh_db *const db = open_built(&o, false, &rule);
 
-	build(&usual);
-	OK(kh_db_open(&db, path[DB], &no, err));
-	kh_rule_init(&rule, db->h);
 	for (eo.on.choice.n = 1; eo.on.choice.n <= 2; eo.on.choice.n++) {
 		kh_engine *e = NULL;
 		kh_err why = { 0, "" };
@@ -115,11 +108,12 @@ TEST(test_too_large)
 /* Damage is found while index and text are loaded. */
 TEST(test_damage)
 {
+	const kh_build_options o = options_of(SYNCMERS(18, 12, 32), false);
 	kh_db_options later = { .threads = 2, .later = true };
 	char *map;
 	size_t bytes;
 
-	build(&usual);
+	build(&o);
 	map = read_database(&bytes);
 	for (int i = 0; i < 20; i++) {
 		kh_engine *e = NULL;
@@ -136,30 +130,19 @@ TEST(test_damage)
 		at = x->at + test_rand() % x->bytes;
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
-		assert_int_equal(
-			kh_backend_cuda.engine_open(&e, db, &eo, &why),
-			KH_EFORMAT);
+		assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why), KH_EFORMAT);
 		map[at] ^= (char)(1 << i % 8);
 		kh_db_close(db);
 	}
 	free(map);
 }
 
-/* An argument: the tests whose names are like it. */
-int main(int argc, char **argv)
+int main(void)
 {
 	int status;
 
 	if (!gpu_there(&status))
 		return status;
-	if (!open_folder())
-		return 1;
-	kh_log_level(KH_ERROR);
 	only_devices_there();
-	make_taxonomy();
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
-	status = test_run(NULL, NULL);
-	remove_folder();
-	return status;
+	return run_in_folder();
 }

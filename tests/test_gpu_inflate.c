@@ -27,14 +27,11 @@ TEST(large)
 	free(text.p);
 }
 
-/* An argument: the tests whose names are like it. */
-int main(int argc, char **argv)
+int main(void)
 {
 	kh_err why = { 0, "" };
 
 	if (kh_gpu_count(&why) == 0)
 		return test_no_gpu(why.msg);
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return test_run(set_up, NULL);
 }

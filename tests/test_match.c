@@ -21,18 +21,6 @@ static struct way way[] = {
 	{ "part of it on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
 };
 
-/* Builds a database of the references that were made, and opens it. */
-static kh_db *open_built(const kh_build_options *o, kh_rule *rule)
-{
-	const kh_db_options no = { .threads = 2 };
-	kh_db *db = NULL;
-
-	build(o);
-	OK(kh_db_open(&db, path[DB], &no, err));
-	kh_rule_init(rule, db->h);
-	return db;
-}
-
 TEST(test_calls)
 {
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
@@ -190,7 +178,7 @@ struct compared {
 
 static void compare(struct compared *x, const kh_build_options *o, uint32_t candidates)
 {
-	x->db = open_built(o, &x->rule);
+	x->db = open_built(o, false, &x->rule);
 	x->rule.candidates = candidates;
 	make_pairs(x->mate);
 	for (int mates = 0; mates < 2; mates++) {
@@ -199,9 +187,7 @@ static void compare(struct compared *x, const kh_build_options *o, uint32_t cand
 		struct answer *const a[2] = { &x->cpu[mates], &x->device[mates] };
 
 		for (int i = 0; i < 2; i++) {
-			a[i]->call = calloc(CROWD_READS, sizeof *a[i]->call);
-			if (candidates)
-				a[i]->candidates = calloc(CROWD_READS, sizeof *a[i]->candidates);
+			*a[i] = answer_new(CROWD_READS, candidates);
 			run_jobs(i ? &way[0] : &cpu, x->db, &x->rule, &job, 1, a[i]);
 		}
 		same_answers(a[0], a[1], CROWD_READS, x->db->tax->n,
@@ -212,13 +198,8 @@ static void compare(struct compared *x, const kh_build_options *o, uint32_t cand
 static void clear_compared(struct compared *x)
 {
 	for (int i = 0; i < 2; i++) {
-		struct answer *const a[2] = { &x->cpu[i], &x->device[i] };
-
-		for (int k = 0; k < 2; k++) {
-			kh_distinct_clear(&a[k]->distinct);
-			free(a[k]->call);
-			free(a[k]->candidates);
-		}
+		answer_clear(&x->cpu[i]);
+		answer_clear(&x->device[i]);
 		free_block(&x->mate[i]);
 	}
 	kh_db_close(x->db);
@@ -346,7 +327,7 @@ TEST(test_no_room)
 	kh_err why = { 0, "" };
 
 	make_references(refs);
-	db = open_built(&o, &rule);
+	db = open_built(&o, false, &rule);
 	eo.on = devices_of(&way[0]);
 	eo.on.placement = KH_PLACE_REPLICATE;
 	fake_reset(UINT64_C(512) << 20);
@@ -379,7 +360,7 @@ TEST(test_failing_queue)
 	kh_err why = { 0, "" };
 
 	make_random_references(refs);
-	db = open_built(&o, &rule);
+	db = open_built(&o, false, &rule);
 	new_block(&reads, 1, CROWD_LEN);
 	add_record(&reads, random_text, CROWD_LEN);
 	const kh_job job = { .n = 1, .block = { &reads.b } };
@@ -410,19 +391,8 @@ TEST(test_failing_queue)
 	fake_reset(UINT64_C(4) << 30);
 }
 
-/* An argument: the tests whose names are like it. */
-int main(int argc, char **argv)
+int main(void)
 {
-	int status;
-
-	if (!open_folder())
-		return 1;
-	kh_log_level(KH_ERROR);
 	fake_reset(UINT64_C(4) << 30);
-	make_taxonomy();
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
-	status = test_run(NULL, NULL);
-	remove_folder();
-	return status;
+	return run_in_folder();
 }

@@ -119,15 +119,36 @@ static void add_fragments(uint64_t many[KH_CELLS], uint32_t x, uint64_t n)
 		many[j] += n * 256 * shapes.f[x][j] / 65535;
 }
 
+/* The fit of fragments of up to three shapes, so many each. */
+struct some { uint32_t shape; uint64_t n; };
+static kh_fit fit_of(struct some a, struct some b, struct some c)
+{
+	uint64_t many[KH_CELLS] = { 0 };
+	kh_fit fit;
+
+	add_fragments(many, a.shape, a.n);
+	add_fragments(many, b.shape, b.n);
+	add_fragments(many, c.shape, c.n);
+	kh_fit_make(&fit, &shapes, many);
+	return fit;
+}
+#define SOME(shape, n) ((struct some) { shape, n })
+#define NONE           SOME(0, 0)
+
+/* A pair of which about so many are its own. */
+static void is_pair(const kh_fit *fit, uint64_t own, long long off)
+{
+	assert_int_equal(fit->kind, KH_FIT_PAIR);
+	assert_true(fit->own && !fit->weak);
+	assert_true(llabs((long long)(kh_fit_own(fit) >> 8) - (long long)own) < off);
+}
+
 TEST(test_fit_single)
 {
 	make_shapes(40);
 	for (uint32_t x = 0; x < KH_JUNK; x++) {
-		uint64_t many[KH_CELLS] = { 0 };
-		kh_fit fit;
+		const kh_fit fit = fit_of(SOME(x, 3000), NONE, NONE);
 
-		add_fragments(many, x, 3000);
-		kh_fit_make(&fit, &shapes, many);
 		assert_int_equal(fit.own, kh_divergence[x] <= 70);
 		assert_int_equal(fit.kind, KH_FIT_SINGLE);
 		assert_int_equal(fit.shape[0], x);
@@ -137,25 +158,18 @@ TEST(test_fit_single)
 }
 
 /* Of a strain 5 % from the reference many genes are farther: it is believed; but not where genes
- * are a strain's and a relative's. */
+ * are a strain's and a relative's (.6 % and 7 %). */
 TEST(test_fit_far)
 {
-	uint64_t lone[KH_CELLS] = { 0 }, two[KH_CELLS] = { 0 };
-	kh_fit fit;
-
 	make_shapes(40);
-	add_fragments(lone, 8, 700);            /* 5 % */
-	add_fragments(lone, KH_JUNK, 300);
-	kh_fit_make(&fit, &shapes, lone);
-	assert_int_equal(fit.kind, KH_FIT_SINGLE);
-	assert_int_equal(kh_divergence[fit.shape[0]], 50);
-	assert_true(fit.own);
-	add_fragments(two, 2, 56);              /* .6 % */
-	add_fragments(two, 10, 300);            /* 7 % */
-	add_fragments(two, KH_JUNK, 77);
-	kh_fit_make(&fit, &shapes, two);
-	assert_int_equal(fit.kind, KH_FIT_SINGLE);
-	assert_false(fit.own);
+	const kh_fit lone = fit_of(SOME(8, 700), SOME(KH_JUNK, 300), NONE);
+	const kh_fit two = fit_of(SOME(2, 56), SOME(10, 300), SOME(KH_JUNK, 77));
+
+	assert_int_equal(lone.kind, KH_FIT_SINGLE);
+	assert_int_equal(kh_divergence[lone.shape[0]], 50);
+	assert_true(lone.own);
+	assert_int_equal(two.kind, KH_FIT_SINGLE);
+	assert_false(two.own);
 }
 
 /* Alone, what is evenly far is one divergence, and not two. */
@@ -163,64 +177,45 @@ TEST(test_fit_even)
 {
 	make_shapes(54);
 	for (uint32_t x = KH_EVEN; x < KH_SHAPES; x++) {
-		uint64_t many[KH_CELLS] = { 0 };
-		kh_fit fit;
+		const kh_fit fit = fit_of(SOME(x, 3000), NONE, NONE);
 
-		add_fragments(many, x, 3000);
-		kh_fit_make(&fit, &shapes, many);
 		assert_int_equal(fit.kind, KH_FIT_SINGLE);
 		assert_int_equal(fit.own, kh_divergence[x] <= 60);
 		assert_true(fit.shape[0] < KH_JUNK);
 	}
 }
 
+/* .3 %, and a relative at 10 %. */
 TEST(test_fit_pair)
 {
-	uint64_t many[KH_CELLS] = { 0 };
-	kh_fit fit;
-
 	make_shapes(40);
-	add_fragments(many, 1, 2000);           /* .3 % */
-	add_fragments(many, 12, 6000);          /* a relative, 10 % */
-	kh_fit_make(&fit, &shapes, many);
-	assert_int_equal(fit.kind, KH_FIT_PAIR);
-	assert_true(fit.own && fit.shape[0] <= 2);
-	assert_true(kh_divergence[fit.shape[1]] >= 85);
-	assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - 2000) < 200);
+	const kh_fit fit = fit_of(SOME(1, 2000), SOME(12, 6000), NONE);
+
+	is_pair(&fit, 2000, 200);
+	assert_true(fit.shape[0] <= 2 && kh_divergence[fit.shape[1]] >= 85);
 }
 
-/* A strain beside a relative that is not much farther, and not as many. */
+/* A strain (1.5 %) beside a relative that is not much farther (8.5 %), and not as many. */
 TEST(test_fit_near_pair)
 {
 	make_shapes(54);
 	for (uint64_t own = 1000; own <= 4000; own += 1000) {
-		uint64_t many[KH_CELLS] = { 0 };
-		kh_fit fit;
+		const kh_fit fit = fit_of(SOME(4, own), SOME(11, 5000 - own), NONE);
 
-		add_fragments(many, 4, own);            /* 1.5 % */
-		add_fragments(many, 11, 5000 - own);    /* 8.5 % */
-		kh_fit_make(&fit, &shapes, many);
-		assert_int_equal(fit.kind, KH_FIT_PAIR);
-		assert_true(fit.own && !fit.weak);
-		assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - (long long)own) < 300);
+		is_pair(&fit, own, 300);
 	}
 }
 
-/* A strain beside an even relative that is so near that one divergence fits both well. */
+/* A strain (2 %) beside an even relative (6.5 %) that is so near that one divergence fits both
+ * well. */
 TEST(test_fit_even_pair)
 {
 	make_shapes(54);
 	for (uint64_t own = 500; own <= 1000; own += 250) {
-		uint64_t many[KH_CELLS] = { 0 };
-		kh_fit fit;
+		const kh_fit fit = fit_of(SOME(5, own), SOME(KH_EVEN + 2, 4000 - own), NONE);
 
-		add_fragments(many, 5, own);                    /* 2 % */
-		add_fragments(many, KH_EVEN + 2, 4000 - own);   /* 6.5 % */
-		kh_fit_make(&fit, &shapes, many);
-		assert_int_equal(fit.kind, KH_FIT_PAIR);
-		assert_true(fit.own && !fit.weak);
+		is_pair(&fit, own, 150);
 		assert_true(fit.shape[1] >= KH_EVEN && kh_divergence[fit.shape[0]] <= 30);
-		assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - (long long)own) < 150);
 		assert_true(fit.low <= fit.shape[0] && fit.shape[0] <= fit.high);
 		assert_true(kh_divergence[fit.high] < 65);
 	}
@@ -253,15 +248,10 @@ TEST(test_fit_little)
 /* What ties gave a species is no longer its own, but still fits it. */
 TEST(test_limit)
 {
-	uint64_t many[KH_CELLS] = { 0 };
 	kh_presence p = { .refuted = false };
-	kh_fit before;
 
 	make_shapes(40);
-	add_fragments(many, 0, 300);
-	add_fragments(many, KH_JUNK, 100);
-	kh_fit_make(&p.fit, &shapes, many);
-	before = p.fit;
+	const kh_fit before = p.fit = fit_of(SOME(0, 300), SOME(KH_JUNK, 100), NONE);
 	assert_int_equal(before.kind, KH_FIT_SINGLE);
 	assert_true(before.own);
 	assert_true(before.weight[0] < KH_WEIGHT_ONE / 10 * 9);
@@ -284,12 +274,9 @@ TEST(test_give_back)
 		uint32_t family;
 		bool own, given;
 	} cases[] = {
-		{ 3, 0, true, true },
-		{ 2, 0, true, false },
-		{ 3, 0, false, false },
-		{ 3, 1, true, false },
+		{ 3, 0, true, true }, { 2, 0, true, false },
+		{ 3, 0, false, false }, { 3, 1, true, false },
 	};
-	uint64_t many[KH_CELLS] = { 0 };
 	kh_presence p[2] = { { .refuted = false }, { .refuted = false } };
 	uint32_t family[2] = { 0, 0 };
 	kh_taxonomy tax = { .n = 2 };
@@ -297,12 +284,9 @@ TEST(test_give_back)
 	const kh_model_input in = { .db = &db };
 	kh_model m = { .at = p, .n = 2 };
 	const kh_work w = { .in = &in, .m = &m, .family = family };
-	kh_fit before;
 
 	make_shapes(40);
-	add_fragments(many, 0, 300);
-	add_fragments(many, KH_JUNK, 100);
-	kh_fit_make(&before, &shapes, many);
+	const kh_fit before = fit_of(SOME(0, 300), SOME(KH_JUNK, 100), NONE);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		p[0].fit = p[1].fit = before;
 		p[0].cover.borne = before.total / 2;
