@@ -137,6 +137,12 @@ def main(dump, genomes):
     made = ["", "A", "ACGTN" * 40, "A" * 300, "AC" * 200, "acgtu" * 50]
     made += [worn(rng, unit * (240 // len(unit))) for unit in ("A", "AC", "GGA", "GATA", "TTAGG", "TTAGGG", "ACGTTGCA")]
     made += ["".join(rng.choices("ACGTacgtN", [9] * 8 + [1], k=n)) for n in range(10, 900, 37)]
+    for period in range(1, 13):
+        repeat = "".join(rng.choices("ACGT", k=period)) * (250 // period)
+        made += [repeat, worn(rng, repeat)]
+    # as many bases as words, windows and tiles of the program have, or one more or less
+    made += ["".join(rng.choices("ACGTN", [100] * 4 + [few], k=n)) for few in (0, 1) for size in (8, 18, 32, 64, 128, 1024, 1056)
+             for n in (size - 1, size, size + 1)]
     real = [seq for path in genomes for _, seq in records(path)]
     cases = [("syncmer", 18, 12, 112, 0, 1, real), ("minhash", 16, 16, 112, 0, 1, real)]
     cases += [(*case, made) for case in (

@@ -54,6 +54,29 @@ class Page:
     def texts(self, css):
         return [e.text for e in self.d.find_elements(By.CSS_SELECTOR, css)]
 
+    def all(self, css, what="e.textContent"):
+        """Of each element e"""
+        return self.js("return Array.from(document.querySelectorAll(%s)).map(e => %s)" % (json.dumps(css), what))
+
+    def cells(self, css):
+        """The texts of rows of a table"""
+        return self.all(css, "Array.from(e.cells).map(c => c.textContent)")
+
+    def go(self, taxid):
+        self.js("location.hash = arguments[0]", "#taxon=%d" % taxid)
+        self.settle()
+
+    def choose(self, what, value):
+        Select(self.id(what)).select_by_value(value)
+        self.settle()
+
+    def no_filter(self):
+        self.js("const f = document.getElementById('filter'); f.value = ''; f.dispatchEvent(new Event('input'))")
+
+    def width(self, width, media=""):
+        at_width(self.d, width, media)
+        self.settle()
+
     def settle(self):
         """Until nothing moves any more: a zoom takes about a quarter of a second."""
         time.sleep(0.5)
@@ -76,35 +99,37 @@ class Page:
                 found.append(message["params"]["request"]["url"])
         return [u for u in found if not u.startswith(("data:", "blob:", "about:"))][1:]
 
+    def in_sight(self, element):
+        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+        return element
+
     def click_chart(self, x, y):
         """In shares of the chart's width and height."""
-        chart = self.id("icicle")
-        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", chart)
+        chart = self.in_sight(self.id("icicle"))
         size = chart.size
         move = webdriver.ActionChains(self.d).move_to_element_with_offset(
             chart, int((x - 0.5) * size["width"]), int((y - 0.5) * size["height"]))
         move.click().perform()
         self.settle()
 
+    def pdf(self):
+        return base64.b64decode(self.d.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+
     def back(self):
         self.d.back()
         self.settle()
 
     def press(self, element, *keys):
-        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        self.js("arguments[0].focus()", element)
+        self.js("arguments[0].focus()", self.in_sight(element))
         webdriver.ActionChains(self.d).send_keys(*keys).perform()
         self.settle()
 
     def click(self, css, k=0):
-        e = self.d.find_elements(By.CSS_SELECTOR, css)[k]
-        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", e)
-        e.click()
+        self.in_sight(self.d.find_elements(By.CSS_SELECTOR, css)[k]).click()
         self.settle()
 
     def column(self, k):
-        return self.js("return Array.from(document.querySelectorAll('#table tbody tr'))"
-                       ".map(r => r.cells[arguments[0]].textContent)", k)
+        return self.all("#table tbody tr", "e.cells[%d].textContent" % k)
 
 
 class Tap:
@@ -203,13 +228,11 @@ def test_search(t, p):
     p.press(box, "no such taxon at all")
     t.ok(not p.texts("#found .name"), "what is not there is not found")
     box.clear()
-    Select(p.id("rank")).select_by_value("")
+    p.choose("rank", "")
     p.press(p.id("filter"), taxa["name"][i].lower())
     t.ok(taxa["name"][i] in p.column(0), "the filter of the table finds it", p.column(0))
-    p.js("const f = document.getElementById('filter'); f.value = '';"
-         "f.dispatchEvent(new Event('input'))")
-    Select(p.id("rank")).select_by_value("species")
-    p.settle()
+    p.no_filter()
+    p.choose("rank", "species")
 
 
 def test_sort(t, p):
@@ -219,8 +242,7 @@ def test_sort(t, p):
     p.click("#table th button", 7)
     ids = [int(x) for x in p.column(7)]
     t.ok(ids == sorted(ids), "another, smallest first", ids)
-    sort = p.js("return Array.from(document.querySelectorAll('#table th'))"
-                ".map(h => h.getAttribute('aria-sort'))")
+    sort = p.all("#table th", "e.getAttribute('aria-sort')")
     t.ok(sort[7] == "ascending" and sum(s is not None for s in sort) == 1, "which is said", sort)
     p.click("#table th button", 0)
     names = p.column(0)
@@ -240,8 +262,7 @@ def test_columns(t, p):
     detected = set(p.column(2))
     t.ok(detected == {"yes", "low", "no", ""}, "words in them, or none", detected)
     t.ok(all(x.endswith(" %") for x in p.column(3)), "and shares", p.column(3))
-    colours = dict(zip(p.column(2), p.js("return Array.from(document.querySelectorAll('#table td.name button'))"
-                                         ".map(e => getComputedStyle(e).color)")))
+    colours = dict(zip(p.column(2), p.all("#table td.name button", "getComputedStyle(e).color")))
     soft = p.js("return getComputedStyle(document.querySelector('.note')).color")
     t.ok(colours["low"] == soft != colours["yes"], "low confidence is grey", colours, soft)
     t.ok(colours[""] == soft, "and so is what was not judged", colours, soft)
@@ -260,8 +281,7 @@ def test_absent(t, p):
     t.ok(not p.js("return document.getElementById('absent-rows').checkVisibility()"),
          "their list is folded")
     p.click("#absent-count")
-    rows = p.js("return Array.from(document.querySelectorAll('#absent-rows tbody tr'))"
-                ".map(r => Array.from(r.cells).map(c => c.textContent))")
+    rows = p.cells("#absent-rows tbody tr")
     t.ok([number(r[1]) for r in rows] == sorted(gone.values(), reverse=True) and
          {r[0] for r in rows} == set(gone), "it has them by their reads of the first pass", rows[:3])
     t.ok(all(r[3] for r in rows), "and why", rows[:3])
@@ -269,8 +289,7 @@ def test_absent(t, p):
     p.press(p.id("filter"), one.lower())
     left = p.texts("#absent-rows .name")
     t.ok(one in left and all(one.lower() in x.lower() for x in left), "the filter looks there", left)
-    p.js("const f = document.getElementById('filter'); f.value = '';"
-         "f.dispatchEvent(new Event('input'))")
+    p.no_filter()
     p.press(p.id("search"), one)
     found = dict(zip(p.texts("#found .name"), p.texts("#found .more")))
     t.ok(found.get(one) == "judged not to be there", "the search finds it, and says so", found)
@@ -280,22 +299,16 @@ def test_absent(t, p):
 
 def test_hostile(t, p):
     """Names are text wherever they stand, and none is lost."""
-    Select(p.id("rank")).select_by_value("")
-    p.settle()
+    p.choose("rank", "")
     p.click("#more")
-    names, bad = set(p.column(0)), []
-    names |= set(p.js("return Array.from(document.querySelectorAll('#absent-rows td.name'))"
-                      ".map(e => e.textContent)"))
-    for name in p.data["taxa"]["name"]:
-        if not all(c.isalnum() or c in " " for c in name) or len(name) > 200:
-            bad.append(name)
+    names = set(p.column(0)) | set(p.all("#absent-rows td.name"))
+    bad = [name for name in p.data["taxa"]["name"]
+           if not all(c.isalnum() or c == " " for c in name) or len(name) > 200]
     t.ok(len(bad) == 6, "the page has names that try to be more than text", bad)
     t.ok(set(bad) <= names, "they are in the table as they are", bad, sorted(names)[:5])
     title = p.js("return document.title")
     for name in bad:
-        taxid = p.data["taxa"]["taxid"][p.data["taxa"]["name"].index(name)]
-        p.js("location.hash = '#taxon=' + arguments[0]", taxid)
-        p.settle()
+        p.go(p.data["taxa"]["taxid"][p.data["taxa"]["name"].index(name)])
         t.ok(p.shown() == name, "shown as it is: %.30s" % name.encode("unicode_escape").decode(),
              p.shown())
     p.js("location.hash = ''")
@@ -320,12 +333,11 @@ def test_samples(t, p):
     t.ok(number(p.texts("#tiles b")[0]) == clades(p.data, 0)[0] + samples[0]["unclassified"],
          "back shows the first again", p.texts("#tiles b"))
     t.ok(len(p.d.find_elements(By.CSS_SELECTOR, "#bars .row")) == len(samples), "a bar a sample")
-    names = p.js("return Array.from(document.querySelectorAll('#heat thead th')).map(h => h.textContent)")
+    names = p.all("#heat thead th")
     t.ok(names == [s["name"] for s in samples], "a column of the heat map a sample", names)
-    Select(p.id("compare-rank")).select_by_value("phylum")
-    p.settle()
+    p.choose("compare-rank", "phylum")
     taxa, ranks = p.data["taxa"], p.data["ranks"]
-    rows = p.js("return Array.from(document.querySelectorAll('#heat tbody th')).map(h => h.textContent)")
+    rows = p.all("#heat tbody th")
     phyla = {taxa["name"][i] for i in range(len(taxa["name"])) if ranks[taxa["rank"][i]] == "phylum"}
     t.ok(rows and set(rows) <= phyla, "the rank can be chosen", rows)
     cell = p.js("return document.querySelector('#heat tbody td').textContent")
@@ -345,8 +357,7 @@ def test_many(t, p):
     host = taxa["taxid"].index(9606)
     t.ok(heads == ["Sample", "Reads", "Classified", "Species", "Largest species",
                    "Host (%s)" % taxa["name"][host]], "a table of samples", heads)
-    rows = p.js("return Array.from(document.querySelectorAll('#samples tbody tr'))"
-                ".map(r => Array.from(r.cells).map(c => c.textContent))")
+    rows = p.cells("#samples tbody tr")
     t.ok([r[0] for r in rows] == [s["name"] for s in samples], "a row a sample", [r[0] for r in rows])
     t.ok([number(r[1]) for r in rows] == total, "its reads", [r[1] for r in rows])
     shares = [100 * c[0] / n for c, n in zip(sums, total)]
@@ -361,41 +372,38 @@ def test_many(t, p):
     t.ok(all(r[4].startswith(taxa["name"][max(species, key=lambda i: c[i])] + ", ")
              for r, c in zip(rows[1:], sums[1:])), "the largest of them", [r[4] for r in rows])
     taxon = max(species, key=lambda i: sum(c[i] / n for c, n in zip(sums, total)))
-    p.js("location.hash = '#taxon=' + arguments[0]", taxa["taxid"][taxon])
-    p.settle()
+    p.go(taxa["taxid"][taxon])
     most = sorted(range(len(samples)), key=lambda k: (-sums[k][taxon] / total[k], k))[:10]
     shown = p.texts("#details .top span")[-10:]
     t.ok(shown == [samples[k]["name"] for k in most] and most != list(range(10)),
          "of a taxon the samples with the most of it", shown, most)
-    drawn = p.js("return Array.from(document.querySelectorAll('#bars .stack'))"
-                 ".map(b => b.lastChild.title)")
+    drawn = p.all("#bars .stack", "e.lastChild.title")
     t.ok(len(drawn) == len(samples) and all(x.startswith("unclassified: ") for x in drawn),
          "the unclassified are drawn", drawn)
     p.back()
 
 
-def at_width(p, width, media=""):
-    p.d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
-    p.d.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
-    p.settle()
+def at_width(driver, width, media=""):
+    """So many pixels; 0: as it was"""
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+    driver.execute_cdp_cmd(*("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}) if width else
+        ("Emulation.clearDeviceMetricsOverride", {}))
 
 
 def test_phone(t, driver, path):
     """At 400 pixels: taxon, share and whether it is there, without moving the table."""
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": 400, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    at_width(driver, 400)
     p = Page(driver, path)
-    boxes = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child td'))"
-                 ".map(e => [e.className, e.getBoundingClientRect().right, e.textContent])")
+    boxes = p.all("#table tbody tr:first-child td", "[e.className, e.getBoundingClientRect().right, e.textContent]")
     seen = [kind.split()[0] for kind, right, _ in boxes if right <= 400]
     t.ok(seen[:3] == ["name", "share", "detected"] and boxes[2][2], "400 pixels: three columns in sight", boxes)
     top = p.js("return ['taxa', 'icicle'].map(i => document.getElementById(i).getBoundingClientRect().top)")
     t.ok(top[0] < top[1] and top[0] < 400, "400 pixels: the table comes first", top)
     t.ok(p.js("return document.documentElement.scrollWidth") <= 400, "400 pixels: nothing is wider")
-    levels = p.js("return Array.from(document.querySelectorAll('#levels span')).map(e => e.textContent)")
+    levels = p.all("#levels span")
     t.ok("species" in levels, "400 pixels: the chart comes to species", levels)
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    at_width(driver, 0)
 
 
 def long_words(data):
@@ -403,14 +411,16 @@ def long_words(data):
     taxa, sample = data["taxa"], data["samples"][0]
     keys = [c["key"] for c in data["columns"]]
     species = [i for i, r in enumerate(taxa["rank"]) if data["ranks"][r] == "species"]
-    for i in species:
+
+    def judge(i, detected, why):
         row = sample["values"].setdefault(str(i), [None] * len(keys))
-        row[keys.index("detected")], row[keys.index("why")] = "yes", "well"
+        row[keys.index("detected")], row[keys.index("why")] = detected, why
+    for i in species:
+        judge(i, "yes", "well")
     gone = lonely(data)
     taxa["name"][gone] = "Longella " + "verylonga " * 12
     for i in (gone, taxa["parent"][gone]):
-        row = sample["values"].setdefault(str(i), [None] * len(keys))
-        row[keys.index("detected")], row[keys.index("why")] = "no", WHY
+        judge(i, "no", WHY)
     for i in species:
         sample["direct"][i:end_of(taxa, i)] = [0] * (end_of(taxa, i) - i)
         sample["direct"][i] = 70
@@ -457,8 +467,7 @@ def test_widths(t, driver, path):
     """What decides is in sight at any width: a long name, and its reason to the last word."""
     copy = changed(path, long_words)
     for width in (1400, 800, 400):
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        at_width(driver, width)
         p = Page(driver, copy)
         seen = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child :is(.why, .reason)'))"
                     ".filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect().right,"
@@ -469,7 +478,7 @@ def test_widths(t, driver, path):
             continue
         wide = p.js("const e = document.querySelector('#taxa .scroll'); return e.scrollWidth - e.clientWidth")
         t.ok(wide <= 0, "%d pixels: a long name pushes no column out of sight" % width, wide)
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    at_width(driver, 0)
 
 
 def test_refuted(t, driver, path):
@@ -482,7 +491,7 @@ def test_refuted(t, driver, path):
     t.ok(n > 1 and tile[1] == "%d species" % n and tile[0].endswith(" each"), "species with as many reads are counted",
          tile, n)
     gone = lonely(p.data)
-    classes = p.js("return Array.from(document.querySelectorAll('#table tbody tr')).map(r => r.className)")
+    classes = p.all("#table tbody tr", "e.className")
     t.ok(classes[0] == "is-no" and set(classes[1:]) == {"is-yes"}, "a row of what is not there is grey", classes)
     low = pixel(p, 0.5, 0.9)
     t.ok(is_grey(low) and pixel(p, 0.02, 0.6) == low, "the unclassified are drawn in the chart", low)
@@ -491,8 +500,7 @@ def test_refuted(t, driver, path):
     t.ok(p.texts("#tip") == ["unclassified\n%d pairs · 50.0 %% of all" % sums[0]], "and told", p.texts("#tip"))
     for i, name, wanted in ((gone, "species that is not there", True), (taxa["parent"][gone], "genus of it", True),
                             (next(i for i in species if i != gone), "species that is there", False)):
-        p.js("location.hash = '#taxon=' + arguments[0]", taxa["taxid"][i])
-        p.settle()
+        p.go(taxa["taxid"][i])
         colour = pixel(p, 0.02, 0.1)
         t.ok(is_grey(colour) == wanted, "%s: %s" % (name, "grey" if wanted else "in colour"), colour)
     quiet(t, p, "refuted")
@@ -511,19 +519,16 @@ def test_blanks(t, driver, path):
     """What is as in the blank is grey, and says so at any width; there is a command for each taxon."""
     copy = changed(path, as_in_blank)
     for width in (1400, 800, 400):
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        at_width(driver, width)
         p = Page(driver, copy)
-        rows = p.js("return Array.from(document.querySelectorAll('#table tbody tr')).map(r => [r.className,"
-                    "Array.from(r.querySelectorAll('.blank, .reason')).filter(e => e.checkVisibility() &&"
-                    "e.getBoundingClientRect().right <= innerWidth).map(e => e.textContent).join()])")
+        rows = p.all("#table tbody tr", "[e.className, Array.from(e.querySelectorAll('.blank, .reason')).filter(x =>"
+                     "x.checkVisibility() && x.getBoundingClientRect().right <= innerWidth).map(x => x.textContent).join()]")
         t.ok(len(rows) > 1 and [r[0] for r in rows] == ["is-yes"] + ["is-blank"] * (len(rows) - 1) and
              rows[0][1].startswith("more than in the blank") and all(r[1].startswith("as in the blank") for r in rows[1:]),
              "%d pixels: verdicts beside the blanks are in sight" % width, rows)
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    at_width(driver, 0)
     taxid = p.data["taxa"]["taxid"][lonely(p.data)]
-    p.js("location.hash = '#taxon=' + arguments[0]", taxid)
-    p.settle()
+    p.go(taxid)
     said = p.texts("#details code")
     t.ok(len(said) == 1 and " --extract %d --sam %d.sam " % (taxid, taxid) in said[0], "a command takes its reads out", said)
     quiet(t, p, "blanks")
@@ -569,6 +574,10 @@ def test_known(t, driver, path, large):
     t.ok(list(found) == ["G5666"], "and lists genera", found)
 
 
+def text_of(pdf):
+    return subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
 def test_sheets(t, driver, path):
     """On paper no heading stands on another sheet than what it is of, wherever the sheet ends."""
     if not shutil.which("pdftotext"):
@@ -576,9 +585,7 @@ def test_sheets(t, driver, path):
     p, split = Page(driver, path), []
     for height in range(0, 1000, 125):
         p.js("document.getElementById('tree-title').closest('section').style.marginTop = arguments[0] + 'px'", height)
-        pdf = base64.b64decode(p.d.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
-        text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, stdout=subprocess.PIPE, check=True).stdout
-        for sheet in text.decode().split("\f"):
+        for sheet in text_of(p.pdf()).split("\f"):
             for head, of in (("Taxonomy", "Viruses"), ("Largest species", " %")):
                 if head in sheet and of not in sheet.split(head)[1]:
                     split.append((height, head))
@@ -588,14 +595,14 @@ def test_sheets(t, driver, path):
 def test_print(t, p, sheets):
     """On A4: every column that matters, all rows, and the page as it was afterwards."""
     before = p.column(0)
-    pdf = base64.b64decode(p.d.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    pdf = p.pdf()
     n = len(re.findall(rb"/Type\s*/Page\b", pdf))
     t.ok(1 <= n <= sheets, "%d sheets of paper at most" % sheets, n)
     size = re.search(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     t.ok(size and [round(float(x)) for x in size.groups()] == [595, 842], "of A4", size and size.groups())
     p.settle()
     t.ok(p.column(0) == before, "the rows are as they were", len(before), len(p.column(0)))
-    at_width(p, 703, "print")           # A4 less its margins
+    p.width(703, "print")               # A4 less its margins
     p.js("window.dispatchEvent(new Event('beforeprint'))")
     p.settle()
     cells = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child td'))"
@@ -614,12 +621,9 @@ def test_print(t, p, sheets):
          "and what is not there, unfolded")
     p.js("window.dispatchEvent(new Event('afterprint'))")
     t.ok(not p.js("return document.%s.checkVisibility()" % gone), "which then is folded again")
-    p.d.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    p.d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    p.settle()
+    p.width(0)
     if shutil.which("pdftotext"):
-        text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, stdout=subprocess.PIPE,
-                              check=True).stdout.decode()
+        text = text_of(pdf)
         words = [w for x in before for w in x.split() if re.fullmatch("[A-Za-z]+", w)]
         missing = [w for w in words + ["Detected", "yes"] if w not in text]
         t.ok(words and not missing, "the paper has their words", missing, text[:400])
@@ -719,15 +723,13 @@ def test_schema(t, driver, path):
     p = Page(driver, changed(path, cover))
     t.ok(p.texts("#title") == ["A title"], "a title of its own", p.texts("#title"))
     t.ok(not p.d.find_elements(By.CSS_SELECTOR, ".plot"), "no coverage of what has none")
-    p.js("location.hash = '#taxon=' + arguments[0]", p.data["taxa"]["taxid"][1])
-    p.settle()
-    bars = p.js("return Array.from(document.querySelectorAll('.plot'))"
-                ".map(s => Array.from(s.children).map(r => Math.round(r.getAttribute('height'))))")
+    p.go(p.data["taxa"]["taxid"][1])
+    bars = p.all(".plot", "Array.from(e.children).map(r => Math.round(r.getAttribute('height')))")
     t.ok(bars == [[0, 96, 32, 64], [0, 0, 53, 96, 11]], "coverage and identity as bars", bars)
     words = p.texts("#details figcaption, #details .axis span")
     t.ok(words == ["<i>one\n6 reads", "0", "2.11 Mbp", "Identity, from shared features", "< 80.0 %", "90.0 %",
                    "100.0 %"], "what the bars are of", words)
-    titles = p.js("return Array.from(document.querySelectorAll('.plot title')).map(e => e.textContent)")
+    titles = p.all(".plot title")
     t.ok(titles[1] == "528 kbp to 1.06 Mbp: 3 reads" and titles[6] == "90.0 % to 95.0 %: 5 reads",
          "each bar has its number", titles)
     quiet(t, p, "coverage")
@@ -736,9 +738,8 @@ def test_schema(t, driver, path):
 def test_coverage(t, p):
     """Of a run: the species with the most reads that have a place."""
     taxid, cover = max(p.data["samples"][0]["coverage"].items(), key=lambda c: c[1]["reads"])
-    p.js("location.hash = '#taxon=' + arguments[0]", int(taxid))
-    p.settle()
-    bars = p.js("return Array.from(document.querySelectorAll('.plot')).map(s => s.children.length)")
+    p.go(int(taxid))
+    bars = p.all(".plot", "e.children.length")
     t.ok(bars == [len(r["bins"]) for r in cover["references"]] + [32], "bars of a run", bars)
     shown = p.texts("#details figcaption span")
     t.ok(shown == [r["id"] for r in cover["references"]], "the references of a run", shown)
@@ -768,15 +769,9 @@ def tests(one, several, many, real, virus, large, shots):
     driver = browser()
     try:
         p = Page(driver, one)
-        test_counts(t, p)
-        test_zoom(t, p)
-        test_search(t, p)
-        test_sort(t, p)
-        test_columns(t, p)
-        test_absent(t, p)
-        test_downloads(t, p)
-        test_hostile(t, p)
-        test_names(t, p)
+        for test in (test_counts, test_zoom, test_search, test_sort, test_columns, test_absent, test_downloads,
+                     test_hostile, test_names):
+            test(t, p)
         quiet(t, p, "one sample")
         test_schema(t, driver, one)
         p = Page(driver, several)
@@ -788,12 +783,8 @@ def tests(one, several, many, real, virus, large, shots):
         test_many(t, p)
         test_print(t, p, 12)
         quiet(t, p, "many samples")
-        test_phone(t, driver, real)
-        test_widths(t, driver, real)
-        test_refuted(t, driver, real)
-        test_blanks(t, driver, real)
-        test_unused(t, driver, real)
-        test_sheets(t, driver, real)
+        for test in (test_phone, test_widths, test_refuted, test_blanks, test_unused, test_sheets):
+            test(t, driver, real)
         test_known(t, driver, virus, large)
         p = Page(driver, real)
         test_print(t, p, 3)
