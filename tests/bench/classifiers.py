@@ -147,10 +147,8 @@ class Kraken2:
         return path
 
 
-class MetaCache(Kraken2):
-    """metacache of $PATH; no calls below species"""
-
-    name = "metacache"
+class Tagged(Kraken2):
+    """A program whose database is made of one file of sequences that name their taxa."""
 
     def build(self, library):
         folder = self.folder(library)
@@ -159,42 +157,49 @@ class MetaCache(Kraken2):
             return
         folder.mkdir(parents=True, exist_ok=True)
         write_tagged(library, tagged)
-        run(["metacache", "build", folder / "db", tagged, "-taxonomy", library.taxonomy])
+        self.index(library, folder, tagged)
         tagged.unlink()
+
+    @staticmethod
+    def write_calls(output, calls):
+        """Read and taxid, as lines of Kraken's."""
+        with open(output, "w") as out:
+            for name, taxid in calls:
+                out.write(f"{'C' if taxid else 'U'}\t{name}\t{taxid}\t0\n")
+
+
+class MetaCache(Tagged):
+    """metacache of $PATH; no calls below species"""
+
+    name = "metacache"
+
+    def index(self, library, folder, tagged):
+        run(["metacache", "build", folder / "db", tagged, "-taxonomy", library.taxonomy])
 
     def classify(self, library, files, output, options=()):
         lines = output.with_suffix(".lines")
         command = ["metacache", "query", self.folder(library) / "db", *files, "-taxids-only"]
         command += ["-threads", self.threads, "-lowest", "species"]
         run(command + ["-pairfiles"] * (len(files) == 2) + ["-out", lines])
-        with open(lines) as rows, open(output, "w") as out:
-            for row in rows:
-                if "\t" in row and not row.startswith("#"):
-                    name, call = row.split("\t")[0], row.rstrip().rpartition(":")[2]
-                    taxid = int(call) if call.isdigit() else 0
-                    out.write(f"{'C' if taxid else 'U'}\t{name}\t{taxid}\t0\n")
+        with open(lines) as rows:
+            calls = ((row.split("\t")[0], row.rstrip().rpartition(":")[2]) for row in rows
+                     if "\t" in row and not row.startswith("#"))
+            self.write_calls(output, ((name, int(call) if call.isdigit() else 0) for name, call in calls))
 
 
-class Centrifuger(Kraken2):
+class Centrifuger(Tagged):
     """centrifuger of $PATH; of several taxa with equal scores their lowest common ancestor (-k 1)"""
 
     name = "centrifuger"
 
-    def build(self, library):
-        folder = self.folder(library)
-        tagged, table = folder / "tagged.fa", folder / "table"
-        if folder.exists() and not tagged.exists():
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        write_tagged(library, tagged)
-        with open(tagged) as lines, open(table, "w") as out:
+    def index(self, library, folder, tagged):
+        with open(tagged) as lines, open(folder / "table", "w") as out:
             for line in lines:
                 if line.startswith(">"):
                     out.write(f"{line[1:].split()[0]}\t{line.split('|')[1]}\n")
         run(["centrifuger-build", "-r", tagged, "--taxonomy-tree", library.taxonomy / "nodes.dmp",
-             "--name-table", library.taxonomy / "names.dmp", "--conversion-table", table,
+             "--name-table", library.taxonomy / "names.dmp", "--conversion-table", folder / "table",
              "-t", self.threads, "-o", folder / "db"])
-        tagged.unlink()
 
     def classify(self, library, files, output, options=()):
         command = ["centrifuger", "-x", self.folder(library) / "db", "-t", self.threads]
@@ -202,10 +207,8 @@ class Centrifuger(Kraken2):
         lines = output.with_suffix(".lines")
         with open(lines, "w") as out:
             run(command, out)
-        with open(lines) as rows, open(output, "w") as out:
-            for row in list(rows)[1:]:
-                name, _, taxid = row.split("\t")[:3]
-                out.write(f"{'C' if taxid != '0' else 'U'}\t{name}\t{taxid}\t0\n")
+        with open(lines) as rows:
+            self.write_calls(output, ((row.split("\t")[0], int(row.split("\t")[2])) for row in list(rows)[1:]))
 
 
 PEERS = {program.name: program for program in (Kraken2, MetaCache, Centrifuger)}

@@ -29,13 +29,6 @@ machine() {
 	free -g | sed -n 2p
 }
 
-unit() {
-	for t in test_backend; do
-		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 200 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
-			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
-	done
-}
-
 refs_L() { refs L --genera 20 --species 5 --length 4000000 --seed 7 --strains 45 --files 16; }
 
 # --- classify --------------------------------------------------------------------------
@@ -192,16 +185,4 @@ size() {
 	done
 }
 
-for step in "$@"; do
-	began=$(date +%s)
-	case $step in
-	classify-equal) classify_equal ;;
-	classify-L) classify_L ;;
-	threads-L) threads_L ;;
-	machine | unit | size) $step ;;
-	*) fail "no step $step" ;;
-	esac
-	say "# $step: $(($(date +%s) - began)) s"
-done
-[ $failed = 0 ] && say "all well" || say "$failed failed"
-exit $((failed > 0))
+steps "$@"
