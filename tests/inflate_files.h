@@ -4,7 +4,6 @@
 #define KH_TEST_INFLATE_FILES_H
 
 #include "test.h"
-
 #include "cuda/inflate/inflater.h"
 #include "gz_together.h"
 

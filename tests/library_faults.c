@@ -9,6 +9,7 @@
  */
 #include <kmerhash.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,51 +35,36 @@ static size_t read_all(void)
 	return n;
 }
 
-/* 0: go on; else the exit status. */
-static int judge(const char *what, int rc, const kmerhash_error *e, int *failures)
+/* A call, once more if it has failed: one failure in all, with a message, or the program ends. */
+static int failures;
+static int judge(const char *what, int rc, const kmerhash_error *e)
 {
-	if (!rc)
-		return 0;
-	fprintf(stderr, "%s: %d: %s\n", what, rc, e->message);
-	return ++*failures > 1 || !e->message[0] ? 4 : 0;
+	if (rc)
+		fprintf(stderr, "%s: %d: %s\n", what, rc, e->message);
+	if (rc && (++failures > 1 || !e->message[0]))
+		exit(4);
+	return rc;
 }
+#define TWICE(what, call) ((void)(judge(what, call, &e) && judge(what, call, &e)))
 
 int main(int argc, char **argv)
 {
 	const kmerhash_options o = { .device = "cpu", .threads = 2 };
 	kmerhash_error e = { 0, "" };
 	kmerhash *k = NULL;
-	int rc = 1, status, failures = 0;
 
 	if (argc != 4)
 		return 2;
 	const size_t n = read_all();
 	const kmerhash_files f = { .reads = argv[2], .report = argv[3] };
-	for (int i = 0; i < 2 && rc; i++) {
-		rc = kmerhash_open(&k, argv[1], &o, &e);
-		if ((status = judge("open", rc, &e, &failures)))
-			return status;
-	}
-	rc = 1;
-	for (int i = 0; i < 2 && rc; i++) {
-		rc = kmerhash_classify(k, reads, n, calls, &e);
-		if ((status = judge("classify", rc, &e, &failures)))
-			return status;
-	}
-	rc = 1;
-	for (int i = 0; i < 2 && rc; i++) {
-		rc = kmerhash_classify_files(k, &f, NULL, &e);
-		if ((status = judge("files", rc, &e, &failures)))
-			return status;
-		if (rc && access(argv[3], F_OK) == 0)
+	TWICE("open", kmerhash_open(&k, argv[1], &o, &e));
+	TWICE("classify", kmerhash_classify(k, reads, n, calls, &e));
+	if (judge("files", kmerhash_classify_files(k, &f, NULL, &e), &e)) {
+		if (access(argv[3], F_OK) == 0)
 			return 5;
+		judge("files", kmerhash_classify_files(k, &f, NULL, &e), &e);
 	}
-	rc = 1;
-	for (int i = 0; i < 2 && rc; i++) {
-		rc = kmerhash_classify(k, reads, n, again, &e);
-		if ((status = judge("classify again", rc, &e, &failures)))
-			return status;
-	}
+	TWICE("classify again", kmerhash_classify(k, reads, n, again, &e));
 	if (memcmp(calls, again, n * sizeof *calls) != 0)
 		return 6;
 	for (size_t i = 0; i < n; i++)

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 
 from oracle_db import PLACES, Database
-from oracle_sampling import asked, canonicals, features, records
+from oracle_sampling import asked, canonicals, fragments, same_lines
 
 GENUS, SPECIES = 30, 38         # ranks
 
@@ -791,19 +791,7 @@ def main(args):
     db_path, calls, *reads = args
     db = Database(db_path)
     classifier = (ThinClassifier if db.thin else Classifier)(db, confidence)
-    number = 0
-    with open(calls) as got:
-        for number, fragment in enumerate(zip(*map(records, reads)), 1):
-            name = fragment[0][0]
-            if len(reads) > 1 and name[-2:] in ("/1", "/2"):
-                name = name[:-2]
-            want = classifier.line(name, [seq for _, seq in fragment])
-            line = got.readline().rstrip("\n")
-            if line != want:
-                sys.exit("line %d is    %s\nand should be %s" % (number, line, want))
-        if got.readline():
-            sys.exit("more lines than the %d fragments" % number)
-    print("%d lines" % number)
+    print("%d lines" % same_lines(calls, (classifier.line(*fragment) for fragment in fragments(reads))))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from operator import mul
 
 from oracle_classify import Classifier, Rule, line_of, reverse_complement
 from oracle_db import PLACES, Database
-from oracle_sampling import fmix64, records
+from oracle_sampling import fmix64, fragments, same_lines
 
 T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
@@ -1194,20 +1194,11 @@ def main(args):
     page = args[args.index("--page") + 1] if "--page" in args else None
     db_path, calls, profile, *reads = [a for a in args if a not in ("--keep", "--page", page)]
     sample = Sample(Database(db_path), not keep)
-    for fragment in zip(*map(records, reads)):
-        name = fragment[0][0]
-        if len(reads) > 1 and name[-2:] in ("/1", "/2"):
-            name = name[:-2]
-        sample.add(name, [seq for _, seq in fragment])
+    for fragment in fragments(reads):
+        sample.add(*fragment)
     sample.read_qualities(reads)
     sample.fit()
-    with open(calls) as got:
-        for number, want in enumerate(sample.lines(), 1):
-            line = got.readline().rstrip("\n")
-            if line != want:
-                sys.exit("line %d is    %s\nand should be %s" % (number, line, want))
-        if got.readline():
-            sys.exit("more lines than fragments")
+    same_lines(calls, sample.lines())
     sample.give_back()
     check_profile(sample, profile)
     if page:

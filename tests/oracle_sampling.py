@@ -127,6 +127,26 @@ def records(path):
         yield name, "".join(parts)
 
 
+def fragments(paths):
+    """(name, its mates) of a file of reads, or of two"""
+    for fragment in zip(*map(records, paths)):
+        name = fragment[0][0]
+        yield name[:-2] if len(paths) > 1 and name[-2:] in ("/1", "/2") else name, [seq for _, seq in fragment]
+
+
+def same_lines(path, wanted):
+    """Ends the program where a file has not these lines; their number"""
+    with open(path) as got:
+        number = 0
+        for number, want in enumerate(wanted, 1):
+            line = got.readline().rstrip("\n")
+            if line != want:
+                sys.exit("line %d is    %s\nand should be %s" % (number, line, want))
+        if got.readline():
+            sys.exit("more lines than the %d fragments" % number)
+    return number
+
+
 def worn(rng, repeat):
     """with a base of six, or so, drawn anew"""
     return "".join(rng.choice("ACGT") if rng.random() < 1 / 6 else c for c in repeat)

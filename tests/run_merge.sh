@@ -98,8 +98,7 @@ for r in b["rows"]:
     assert ";".join(r["metadata"]["taxonomy"]) == lineage[r["id"]], r
 EOF
 merge --value reads run >reads; check "BIOM" merge -f biom -o run.biom run
-if [ -n "${PYTHON3:-}" ]; then check "BIOM: the reads and lineages of the table" python biom.py run.biom reads
-else skip "BIOM: the reads and lineages of the table" "no python3"; fi
+by_python "BIOM: the reads and lineages of the table" biom.py run.biom reads
 for rank in genus species; do
 	merge --rank $rank run >clades; merge --rank $rank -f biom -o rank.biom run
 	if [ -n "${PYTHON3:-}" ]; then check "BIOM of one rank: the reads of each $rank" python biom.py rank.biom clades; fi
@@ -123,8 +122,7 @@ assert [s["unclassified"] for s in data["samples"]] == [int(x) for x in unclassi
 EOF
 check "a page" merge -f html -o run.html run
 merge --value reads run >reads
-if [ -n "${PYTHON3:-}" ]; then check "the page has the reads of the table" python page.py
-else skip "the page has the reads of the table" "no python3"; fi
+by_python "the page has the reads of the table" page.py
 check "a page for each sample" merge -f html -O pages run
 mkdir paged
 check "a page by classify" classify --db a.khdb --prefix paged/s --write report,html "$data/reads/tiny_sim_1.fq.gz"
@@ -214,8 +212,7 @@ for taxid, code, name, above, *have in lines:
 EOF
 for value in reads share abundance all; do
 	merge --value $value --set profile=profile.tsv -o got prof
-	if [ -n "${PYTHON3:-}" ]; then check "profiles: $value" python profiles.py $value
-	else skip "profiles: $value" "no python3"; fi
+	by_python "profiles: $value" profiles.py $value
 done
 merge --set profile=profile.tsv -o got prof
 check "profiles: species and the unknown add up to one" awk -F '\t' 'NR > 1 && $2 ~ /^[SU]$/ { for (i = 5; i <= NF; i++) sum[i] += $i }

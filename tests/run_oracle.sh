@@ -3,19 +3,6 @@
 here=$PWD
 . "$KH_SRCDIR/tests/tap.sh"
 
-# The TAP of a Python test, its lines numbered on; as many as it has planned, and at least one.
-include() {
-	"$@" >"$t/tap" 2>"$t/.err" || { not_ok "$2"; return; }
-	while IFS= read -r line; do
-		case $line in
-		"ok "*) ok "${line#ok * - }" ;;
-		"not ok "*) not_ok "${line#not ok * - }" ;;
-		"#"*) echo "$line" ;;
-		esac
-	done <"$t/tap"
-	planned=$(sed -n 's/^1\.\.\([1-9][0-9]*\)$/\1/p' "$t/tap")
-	[ "$(grep -Ec '^(not )?ok ' "$t/tap")" = "$planned" ] || not_ok "$2: as many tests as are planned"
-}
 # It does not pass on what says nothing, or stops early.
 fails() { ( include "$@" ) | grep -q '^not ok'; }
 check "a test without output fails" fails printf ""

@@ -45,8 +45,7 @@ for line in open("report", encoding="utf-8"):
 assert page == report, set(page.items()) ^ set(report.items())
 assert (data["format"], data["version"], data["unit"]) == ("kmerhash-page", 2, "pairs")
 EOF
-if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" python compare.py
-else skip "the page has the counts of the report" "no python3"; fi
+by_python "the page has the counts of the report" compare.py
 
 # What was looked for: all taxa of the database, with the genomes that each has.
 expect 0 "" "a page of one virus" classify --db a.khdb --paired --output - --html virus.html $data/reads/sarscov2_real_1.fq.gz $data/reads/sarscov2_real_2.fq.gz
@@ -73,8 +72,7 @@ assert rows == want and n == known["all"] == len(want) > 30, (rows, want)
 assert rows["10710"][2:] == ("1", "48502", ""), rows["10710"]
 assert rows["694002"][2:4] == ("2", "30119"), rows["694002"]
 EOF
-if [ -n "$PYTHON3" ]; then export kmerhash; check "the page has the taxa of the database" python known.py
-else skip "the page has the taxa of the database" "no python3"; fi
+export kmerhash; by_python "the page has the taxa of the database" known.py
 many() { awk -v OFS='\t' 'BEGIN { for (i = 0; i < 51000; i++) { s = ""; for (k = i; length(s) < 40; k = (k * 1103 + 12345) % 65521) s = s substr("ACGT", k % 4 + 1, 1);
 	print ">g" i "\n" s >"many.fa"; print "g" i, "d__Bacteria;f__F" int(i / 99) ";g__G" int(i / 9) ";s__G" int(i / 9) " s" i >"many.tsv" } }'; }
 many && check "a database of 51,000 species" build --db many.khdb -k 16 --lineage many.tsv many.fa
@@ -164,8 +162,7 @@ for t, c in cover.items():
     assert all(r["reads"] == sum(r["bins"]) and r["bases"] > 0 for r in c["references"]), c
     assert 0 < sum(r["reads"] for r in c["references"]) <= c["reads"], c
 EOF
-if [ -n "$PYTHON3" ]; then check "the page has what the profile has" python profile.py "$data" "$data"/genomes/*.gz
-else skip "the page has what the profile has" "no python3"; fi
+by_python "the page has what the profile has" profile.py "$data" "$data"/genomes/*.gz
 
 # Two species whose genomes are alike in one half, and differ in 1 base of 90 in the other.
 cat >alike.py <<'EOF'
@@ -241,14 +238,5 @@ check "a page of 1000 taxa and 6 samples" "$here/tests/make_page" 1000 6 several
 check "a page of 30 samples" "$here/tests/make_page" 1400 30 many.html
 check "a page of 5000 taxa is below 1.5 MB" sh -c '"$1" 5000 1 large.html && [ "$(wc -c <large.html)" -lt 1500000 ]' \
 	- "$here/tests/make_page"
-HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html many.html profile.html virus.html genera.html >tap 2>.err ||
-	not_ok "the browser's tests came to their end"
-while IFS= read -r line; do
-	case $line in
-	"ok "*) ok "${line#ok * - }" ;;
-	"not ok "*) n=$((n + 1)); echo "not ok $n - ${line#not ok * - }" ;;
-	"#"*) echo "$line" ;;
-	esac
-done <tap
-check "the browser's tests were run" grep -q '^1\.\.' tap
+include $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html many.html profile.html virus.html genera.html
 plan

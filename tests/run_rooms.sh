@@ -63,16 +63,12 @@ verdict "includes point one way" "$(forbidden)"
 verdict "lines are within 100 columns" "$(find src cuda tests -name '*.[ch]' -o -name '*.cu' -o \
 	-name '*.cuh' -o -name '*.inc' | LC_ALL=C sort | while read -r f; do
 	expand "$f" | awk -v f="$f" 'length > 100 { print f ":" NR ": " length " columns" }'; done)"
-if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
-	verdict "src/README.md has the picture that the includes give" "$("$PYTHON3" tests/rooms.py --check 2>&1)"
-else
-	n=$((n + 1)); echo "ok $n - src/README.md has the picture that the includes give # SKIP no python3"
-fi
-if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
-	verdict "files, structs and folders are within their sizes" "$("$PYTHON3" tests/sizes.py --check 2>&1)"
-else
-	n=$((n + 1)); echo "ok $n - files, structs and folders are within their sizes # SKIP no python3"
-fi
+python_verdict() { # NAME SCRIPT
+	if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then verdict "$1" "$("$PYTHON3" "$2" --check 2>&1)"
+	else verdict "$1 # SKIP no python3" ""; fi
+}
+python_verdict "src/README.md has the picture that the includes give" tests/rooms.py
+python_verdict "files, structs and folders are within their sizes" tests/sizes.py
 # Files that Makefile.am names nowhere, so that they are not compiled, not run or not packed.
 # Of a program in tests/ it is enough to name the program.
 unnamed() {

@@ -366,8 +366,7 @@ assert seen >= 4, seen
 EOF
 cp tsv sheet; rm -rf out
 expect 0 "" "pages with profiles" samples --html all.html --write html,report,json --sample-pass
-if [ -n "$PYTHON3" ]; then check "pages with profiles: that of all has what those of each have" python told.py
-else skip "pages with profiles: that of all has what those of each have" "no python3"; fi
+by_python "pages with profiles: that of all has what those of each have" told.py
 "$kmerhash" merge -q --format html --list names --set profile=profile.tsv --output want.html
 data_of all.html >got; data_of want.html >want; same want got "pages with profiles: as merge makes them"
 expect 0 "is there already" "pages with profiles, when all is there" samples --html again.html --write html,report,json --sample-pass --resume

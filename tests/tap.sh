@@ -103,6 +103,21 @@ need_gpu() { # PROGRAM
 
 # PYTHON3 with the modules of tests/; fails where there is none
 python() { [ -n "${PYTHON3:-}" ] && PYTHONPATH=$tests "$PYTHON3" "$@"; }
+# by_python NAME SCRIPT ARGUMENT...: what a script says, if there is one to run it
+by_python() { name=$1; shift; if [ -n "${PYTHON3:-}" ]; then check "$name" python "$@"; else skip "$name" "no python3"; fi; }
+# The TAP of a Python test, its lines numbered on; as many as it has planned, and at least one.
+include() {
+	"$@" >"$t/tap" 2>"$t/.err" || { not_ok "$*"; return; }
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok * - }" ;;
+		"not ok "*) not_ok "${line#not ok * - }" ;;
+		"#"*) echo "$line" ;;
+		esac
+	done <"$t/tap"
+	planned=$(sed -n 's/^1\.\.\([1-9][0-9]*\)$/\1/p' "$t/tap")
+	[ "$(grep -Ec '^(not )?ok ' "$t/tap")" = "$planned" ] || not_ok "$*: as many tests as are planned"
+}
 # oracle SCRIPT ARGUMENT...: of tests/, unless none is asked
 oracle() { [ "${KH_ORACLES:-}" = no ] || python "$tests/$@"; }
 build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }

@@ -1,7 +1,5 @@
 /* test_classes.c - fragments counted by class, by several workers, and their counts joined */
 #include "test.h"
-
-#include <string.h>
 #include "sample/classes.h"
 
 enum { N_TAXA = 8, N_WORKERS = 3, N_FRAGMENTS = 6000 };

@@ -1,8 +1,6 @@
 /* test_fit.c - reads that lie along text, compared four columns and many diagonals at a time: as
  * column by column */
 #include "test.h"
-
-#include <string.h>
 #include "kmer/fit.h"
 
 enum { TEXT = 4096, TRIALS = 40000 };

@@ -1,6 +1,5 @@
 /* test_kmer.c - bases, reverse complements, canonical k-mers, packed sequences, the mix, repeats */
 #include "test.h"
-
 #include "packed.h"
 #include "kmer/sampling.h"
 #include "kmer/syncmer.h"

@@ -4,7 +4,6 @@
  * full as can be, as one after the other; the first cell with a value beyond the taxonomy
  */
 #include "test.h"
-#include <string.h>
 #include "kraken2/format.h"
 #include "kraken2/lookup.h"
 #include "kraken2/scan.h"

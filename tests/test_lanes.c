@@ -1,7 +1,5 @@
 /* test_lanes.c - sums of products, several side by side: plain, and in AVX2 */
 #include "test.h"
-
-#include <string.h>
 #include "sample/lanes.h"
 #include "sample/logs.h"
 

@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include <math.h>
-#include <string.h>
 #include "build/build.h"
 #include "build/limit.h"
 #include "index/index.h"

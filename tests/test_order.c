@@ -3,7 +3,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 #include "base/order.h"
 

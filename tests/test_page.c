@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <string.h>
 #include "page/page.h"
 
 static const kh_page_taxon taxon[] = {

@@ -1,7 +1,6 @@
 /* test_pairs.c - pairs by range: gathered in order, sorted stably, spilled */
 #include "test.h"
 
-#include <string.h>
 #include <unistd.h>
 #include "base/threads.h"
 #include "index/pairs.h"

@@ -1,7 +1,5 @@
 /* test_progress.c - the line that says how far a step is */
 #include "test.h"
-
-#include <string.h>
 #include "base/progress.h"
 
 static const struct {

@@ -3,7 +3,6 @@
  * corpus, in one go and cut anywhere
  */
 #include "test.h"
-#include <string.h>
 #include "four_lines.h"
 #include "seqio/feed.h"
 #include "seqio/reader.h"

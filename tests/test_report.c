@@ -1,7 +1,6 @@
 /* test_report.c - tables over taxa, text of lines and reads, counters of features */
 #include "test.h"
 
-#include <string.h>
 #include <time.h>
 #include "made_tree.h"
 #include "run/report.h"

@@ -2,8 +2,6 @@
 #include "test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "sample/fit.h"
 #include "sample/lengths.h"
 #include "sample/logs.h"

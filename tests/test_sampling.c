@@ -1,6 +1,5 @@
 /* test_sampling.c - what both sampling schemes promise; oracle_sampling.py has their definitions */
 #include "test.h"
-
 #include "index/index.h"
 #include "packed.h"
 #include "kmer/sampling.h"

@@ -1,6 +1,5 @@
 /* test_seeds.c - a range of the index beside a model of it: every seed is found with its bins */
 #include "test.h"
-
 #include "index/joint.h"
 #include "made_index.h"
 

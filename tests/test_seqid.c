@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

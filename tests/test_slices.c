@@ -3,7 +3,6 @@
  * and messages
  */
 #include "test.h"
-#include <string.h>
 #include "feed_inputs.h"
 #include "seqio/feed_in.h"
 #include "kmer/kmer.h"

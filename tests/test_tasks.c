@@ -1,7 +1,5 @@
 /* test_tasks.c - the tasks of a worker that are under way (classify/compute.h) */
 #include "test.h"
-
-#include <string.h>
 #include "classify/compute.h"
 
 enum { DEPTH = 3, TASKS = 8 };

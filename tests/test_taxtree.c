@@ -2,8 +2,6 @@
  */
 #include "test.h"
 
-#include <string.h>
-
 #include "load_tree.h"
 
 enum { MAX = 300 };

@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zlib.h>

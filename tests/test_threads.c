@@ -2,8 +2,6 @@
 #include "test.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>

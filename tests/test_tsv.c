@@ -1,6 +1,5 @@
 /* test_tsv.c - rows of text, numbers in them, and how they are shown */
 #include "test.h"
-
 #include "given.h"
 #include "taxonomy/tsv.h"
 

@@ -1,8 +1,6 @@
 /* test_waiting.c - frames in a file, and fragments that wait in them */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "run/waiting.h"
 #include "sample/frames.h"

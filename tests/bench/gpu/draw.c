@@ -9,18 +9,13 @@
  * bases is another one, a fraction ALIEN of reads is random.  Qualities have four levels, each
  * mostly as the one before.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
+#include "../../gz_make.h"
 
 enum { CHUNK = 20000, MEMBER = 65280, RECORD = 2048, FILES = 4096 };
 
@@ -138,37 +133,17 @@ static size_t put(uint64_t *x, uint64_t number, const char *fragment, size_t n, 
 	return at;
 }
 
-static size_t deflated(const char *p, size_t n, char *to, size_t room, int flush)
+/* A part of a stream of deflate. */
+static size_t deflated(const char *p, size_t n, char *to, size_t room)
 {
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)p, .avail_in = (uInt)n,
 		       .next_out = (Bytef *)to, .avail_out = (uInt)room };
 
 	if (deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		die("deflate");
-	deflate(&z, flush);
+	deflate(&z, Z_SYNC_FLUSH);
 	deflateEnd(&z);
 	return z.total_out;
-}
-
-static size_t put_members(const char *p, size_t n, char *to)
-{
-	size_t at = 0;
-
-	for (size_t i = 0, m; i < n; i += m) {
-		m = n - i < MEMBER ? n - i : MEMBER;
-		const size_t d = deflated(p + i, m, to + at + 18, 2 * MEMBER, Z_FINISH);
-		const unsigned size = (unsigned)d + 25;
-		const unsigned char head[18] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0,
-						 'B', 'C', 2, 0, (unsigned char)size,
-						 (unsigned char)(size >> 8) };
-		const uint32_t tail[2] = { (uint32_t)crc32(0, (const Bytef *)p + i, (uInt)m),
-					   (uint32_t)m };
-
-		memcpy(to + at, head, 18);
-		memcpy(to + at + 18 + d, tail, 8);
-		at += 18 + d + 8;
-	}
-	return at;
 }
 
 /* Writes what there is of a chunk, in turn: the text, one deflate stream's part, members. */
@@ -176,13 +151,14 @@ static void *work(void *arg)
 {
 	const int mates = insert ? 2 : 1;
 	const size_t room = (size_t)CHUNK * RECORD;
-	char *text = malloc(2 * room), *packed = malloc(4 * room), fragment[65536];
+	char *text = malloc(2 * room), *packed = malloc(2 * room), fragment[65536];
 
 	(void)arg;
 	for (uint64_t c; (c = atomic_fetch_add(&next_chunk, 1)) * CHUNK < reads;) {
 		/* mixed, as else one chunk's numbers were those of another one, moved along */
 		uint64_t first = seed * 1000003 + c, x = random_of(&first);
-		size_t n[2] = { 0, 0 }, gz[2] = { 0, 0 }, bgz[2] = { 0, 0 };
+		size_t n[2] = { 0, 0 }, gz[2] = { 0, 0 };
+		struct bytes bgz[2] = { { NULL, 0 }, { NULL, 0 } };
 
 		for (uint64_t i = c * CHUNK; i < reads && i < (c + 1) * CHUNK; i++) {
 			const size_t all = insert ? insert : length;
@@ -193,17 +169,17 @@ static void *work(void *arg)
 					    text + (size_t)k * room + n[k]);
 		}
 		for (int k = 0; k < mates && pack; k++) {
-			char *to = packed + (size_t)k * 2 * room;
+			const char *from = text + (size_t)k * room;
 
-			gz[k] = deflated(text + (size_t)k * room, n[k], to, room, Z_SYNC_FLUSH);
-			bgz[k] = put_members(text + (size_t)k * room, n[k], to + room);
+			gz[k] = deflated(from, n[k], packed + (size_t)k * room, room);
+			add_bgzf(&bgz[k], from, n[k], MEMBER);
 		}
 		pthread_mutex_lock(&mu);
 		while (turn != c)
 			pthread_cond_wait(&turned, &mu);
 		for (int k = 0; k < mates; k++) {
 			struct mate *m = &mate[k];
-			const char *t = text + (size_t)k * room, *p = packed + (size_t)k * 2 * room;
+			const char *t = text + (size_t)k * room, *p = packed + (size_t)k * room;
 
 			if (fwrite(t, 1, n[k], m->to[0]) != n[k])
 				die(out);
@@ -213,8 +189,9 @@ static void *work(void *arg)
 					       (z_off_t)n[k]);
 			m->n += n[k];
 			if (fwrite(p, 1, gz[k], m->to[1]) != gz[k] ||
-			    fwrite(p + room, 1, bgz[k], m->to[2]) != bgz[k])
+			    fwrite(bgz[k].p, 1, bgz[k].n, m->to[2]) != bgz[k].n)
 				die(out);
+			free(bgz[k].p);
 		}
 		turn++;
 		pthread_cond_broadcast(&turned);
@@ -250,8 +227,10 @@ static void end_outputs(int k)
 	if (pack) {
 		fwrite("\3\0", 1, 2, mate[k].to[1]);
 		fwrite(tail, 1, 8, mate[k].to[1]);
-		fwrite("\x1f\x8b\x08\4\0\0\0\0\0\xff\6\0BC\2\0\x1b\0\3\0\0\0\0\0\0\0\0\0", 1, 28,
-		       mate[k].to[2]);
+		struct bytes eof = { NULL, 0 };
+		add_bgzf_eof(&eof);
+		fwrite(eof.p, 1, eof.n, mate[k].to[2]);
+		free(eof.p);
 	}
 	for (int i = 0; i < (pack ? 3 : 1); i++)
 		if (fclose(mate[k].to[i]))
