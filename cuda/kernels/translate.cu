@@ -2,8 +2,8 @@
  * translate.cu - fragments without a call looked at by translated seeds
  *
  * One kernel lists them, another takes them group by group (translate_group.h says how), a block of
- * threads each: a thread does a frame of a mate, then keys, then places; then each lane of the
- * first warp a fragment.  Where a mate is to be sought beside the other one, all of these lanes do
+ * threads each: a thread does a frame of a mate, then keys, then places; then a lane a fragment,
+ * some of each warp.  Where a mate is to be sought beside the other one, all lanes of a warp do
  * that.
  */
 #include "cuda/kernels/threads.cuh"
@@ -12,7 +12,8 @@
 
 namespace {
 
-constexpr unsigned BLOCK = KH_GROUP_FRAMES;
+constexpr unsigned BLOCK = KH_GROUP_FRAMES, WARPS = BLOCK / 32;
+static_assert(BLOCK % 32 == 0 && BLOCK >= 64, "warps are whole, and threads take all letters");
 
 __global__ void __launch_bounds__(THREADS) list_kernel(const __grid_constant__ kh_gpu_query q)
 {
@@ -98,19 +99,18 @@ __global__ void __launch_bounds__(BLOCK) group_kernel(const __grid_constant__ kh
 	for (uint32_t n = i; n < kh_group_n(g.n_places, KH_GROUP_PLACES); n += BLOCK)
 		kh_group_compare(&g, &t, n);
 	__syncthreads();
-	if (i >= 32)
-		return;
-	const bool is = i * g.mates < KH_GROUP_MATES && g.fragment[i * g.mates] != UINT32_MAX;
+	const uint32_t f = lane_id() * WARPS + i / 32;
+	const bool is = f * g.mates < KH_GROUP_MATES && g.fragment[f * g.mates] != UINT32_MAX;
 	kh_group_best b;
 	bool left = false;
 
 	b.any = b.seek = false;
 	if (is)
-		left = !kh_group_rank(&g, &t, i, &b);
+		left = !kh_group_rank(&g, &t, f, &b);
 	__syncwarp();
 	seek(g, t, &b);
 	if (is)
-		q.genus[g.fragment[i * g.mates]] =
+		q.genus[g.fragment[f * g.mates]] =
 			left ? KH_GPU_CALL_LEFT : kh_group_settle(&g, &t, &b);
 }
 
