@@ -76,7 +76,7 @@ uint64_t kh_distinct_count(const kh_distinct *s, uint32_t taxon)
 {
 	const double m = KH_HLL_SIZE, alpha = 0.7213 / (1 + 1.079 / m);
 	const uint8_t *reg = s->reg[taxon];
-	uint64_t sum = 0, zeros = 0;            /* sum: of 2^-register, in 2^-51 */
+	uint64_t sum = 0, zeros = 0;            /* sum: of 2^-register, in 2^-51: 0 above 51 */
 	double estimate;
 
 	if (!reg)

@@ -12,7 +12,6 @@
 
 #define KH_HLL_BITS 12
 #define KH_HLL_SIZE (1 << KH_HLL_BITS)
-#define KH_HLL_MOST (64 - KH_HLL_BITS + 1)      /* of a register */
 
 typedef struct kh_hll {
 	uint32_t at;                    /* the register, */

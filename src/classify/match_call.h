@@ -69,8 +69,8 @@ static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t 
 	return n;
 }
 
-/* Has this claim, the best one, so little beyond a seed in each mate that places to which a seed
- * leads by chance are no more than KH_MATCH_REACH mismatches behind? */
+/* Is no mate of the best claim more than KH_MATCH_REACH mismatches ahead of a place that has one
+ * seed, as chance gives? */
 static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *places,
 					  const kh_claim *best)
 {
@@ -84,8 +84,8 @@ static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *
 
 /* The candidates of a fragment that is one segment, of whose claims `best` is the best one:
  * species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
- * than KH_CANDIDATES.  In billions of bases a random fragment has some seeds by chance, and is like
- * no other one then: several species like that are none. */
+ * than KH_CANDIDATES.  In billions of bases a random fragment has seeds of several species by
+ * chance; these are no candidates. */
 static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_spot *places,
 						const kh_claims *c, const kh_claim *best)
 {
@@ -93,8 +93,8 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
 	int n = 0;
 
-	if (kh_claims_near(c, best->score, reach) > KH_MATCH_CHANCE &&
-	    kh_claim_is_like_chance(db, places, best))
+	if (kh_claim_is_like_chance(db, places, best) &&
+	    kh_claims_near(c, best->score, reach) > KH_MATCH_CHANCE)
 		return to;
 	while (reach > 0 && kh_claims_near(c, best->score, reach) > KH_CANDIDATES)
 		reach--;

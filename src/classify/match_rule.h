@@ -67,9 +67,9 @@ enum {
 	/* Which species are candidates of the sample pass: */
 	KH_MATCH_SLACK = 16,            /* within a part, a score not farther below the best */
 	KH_MATCH_REACH = 3,             /* mismatches more than the best has, at most */
-	KH_MATCH_CHANCE = 3,            /* more are none, where seeds are all they have */
 	/* twice that in scores; with alleles a call compares the places of such a bound, too */
 	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
+	KH_MATCH_CHANCE = 3,            /* more species are none, if chance gives such scores */
 
 	/* Long fragments.  Parts compared first decide if no other species has 3/4 of the best
 	 * one's score or 1/2 of its credit. */

@@ -8,7 +8,7 @@
  * own score was not enough are called that as well.  For example, of the pairs of a made-up new
  * species 75 are like its genus, and 71 firmly so: the sample agrees.  Of those of a new genus 83
  * are like one of the others, and 29 firmly so: it does not; but 483 are like the family, and 397
- * firmly, so that those which are weakly of the family are taken for its, too.
+ * firmly, so that those which are weakly of the family are called it, too.
  *
  * Calls of which there are few, in a genus that the sample does not agree on, of which no species
  * is there, are taken for reads of another genus.

@@ -206,10 +206,6 @@ static int count_distinct(const kh_profile *p, const kh_results *r, uint32_t spe
 
 	if (r->tally.distinct.n == 0)
 		return KH_OK;
-	if (tax->end[species] == species + 1) {
-		*n = kh_distinct_count(&r->tally.distinct, species);
-		return KH_OK;
-	}
 	rc = kh_distinct_init(&one, 1, err);
 	for (uint32_t t = species; t < tax->end[species] && !rc; t++)
 		rc = kh_distinct_join(&one, 0, &r->tally.distinct, t, err);

@@ -148,11 +148,9 @@ static void count_lost(struct support *s)
 static void count_own(struct support *s)
 {
 	const kh_classes *c = s->w->in->classes;
-	bool any = false;
 
-	for (uint32_t cell = KH_LONG * KH_SHARES; cell < KH_CELLS; cell++)
-		any = any || s->w->cell.used[cell];
-	for (size_t i = 0; i < c->n && any; i++) {
+	/* many[0]: long ones */
+	for (size_t i = 0; i < c->n && c->many[0] > 0; i++) {
 		const kh_class *k = &c->at[i];
 		const uint32_t t = s->w->m->decision[i];
 		int n = 0;
