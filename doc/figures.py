@@ -13,6 +13,7 @@ import csv
 import html
 import pathlib
 import re
+import statistics
 import sys
 
 DOC = pathlib.Path(__file__).resolve().parent
@@ -58,8 +59,6 @@ FOUND = [
     ("20,000 such reads, 8 % from their reference", "simgen/8% 1x100"),
     ("99,000 simulated pairs, some genomes left out", "all communities"),
 ]
-SHORT_TABLE = re.compile(r"(labelled/\S+|simgen/[358].*1x100|simgen/8% .*|mutated/10% .*|.* communities|strain \S+) species|species [12]x.* genus|"
-                         r"(labelled/.*|species|genus) (absent|[12]x[0-9]*) at species|repeats/Homo.* called")
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
             ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
 ABSENT = [("Kraken 2", "worlds", "kraken2+bracken"), ("Kraken 2, `--confidence 0.1`", "worlds_confidence_0.1",
@@ -274,66 +273,54 @@ def speed_picture():
 def lines_of(head, lines):
     """A table of Markdown; head names the columns, "|"-separated."""
     columns = [cell.strip() for cell in head.split("|")]
-    cells = [columns, ["---"] * len(columns), *lines]
-    return "".join("|" + "|".join(f" {c} " if c else "  " for c in line) + "|\n" for line in cells)
+    first, *others = ("|" + "|".join(f" {c} " if c else "  " for c in line) + "|\n" for line in [columns, *lines])
+    return first + "|---" * len(columns) + "|\n" + "".join(others)
 
 
-# Columns of the tables of accuracy, read by read: head, file, whose columns in it, and which.
-ALL, F1 = ("P", "R", "F1"), ("F1",)
-BESIDE = [("Kraken 2", "accuracy", "k2", ALL), ("`--confidence 0.1`", "accuracy_confidence_0.1", "k2", F1),
-          ("MetaCache", "accuracy_metacache", "k2", F1), ("Centrifuger", "accuracy_centrifuger", "k2", F1),
-          ("kmerhash", "accuracy", "kh", ALL), ("`--sample-pass`", "accuracy_pass", "kh", F1)]
-SWEEP = [("Kraken 2", "accuracy", "k2", F1)] + [
-    (f"`--confidence {x}`", f"accuracy_confidence_{x}", "k2", F1) for x in ("0.05", "0.1", "0.2")] + [
-    ("kmerhash", "accuracy", "kh", F1), ("`--sample-pass`", "accuracy_pass", "kh", F1)]
-SWEPT = re.compile(r"(labelled/(spneumoniae|zymo|lambda)\S+|simgen/5% 1x100|simgen/8% 2x150|(strain|all) communities) species|"
-                   r"species .x1.. at species|repeats/Homo 2x150 called")
+# The rows of the table of accuracy, read by read, of accuracy.csv, and what they are called; and its columns: head, file, whose.
+READ = {"labelled/spneumoniae_illumina species": "*S. pneumoniae*, real pairs", "labelled/sarscov2_illumina species": "SARS-CoV-2, real pairs",
+        "labelled/zymo_ont species": "mock community, real nanopore", "labelled/zymo_ont absent at species": "absent species of it: called",
+        "labelled/lambda_bt2sim species": "lambda, simulated, many N", "repeats/Homo 2x150 called": "human, 2x150: called",
+        "strain 2x150 species": "strain left out, 2x150", "strain 1x100 species": "strain left out, 1x100",
+        "species 2x150 genus": "species left out, 2x150: genus", "species 2x150 at species": "species left out, 2x150: called",
+        "species 1x100 at species": "species left out, 1x100: called", "genus 2x150 at species": "genus left out, 2x150: called",
+        "strain communities species": "strain left out, all reads", "all communities species": "strain, species, genus left out"}
+BESIDE = [("Kraken 2", "accuracy", "k2"), ("`--confidence 0.1`", "accuracy_confidence_0.1", "k2"), ("MetaCache", "accuracy_metacache", "k2"),
+          ("Centrifuger", "accuracy_centrifuger", "k2"), ("kmerhash", "accuracy", "kh"), ("`--sample-pass`", "accuracy_pass", "kh")]
 
 
-def accuracy_table(columns, wanted):
-    """Species, and of species that are left out the genus; what cannot be right as a share."""
-    tables = {file: {(r["set"], r["rank"]): r for r in rows(file + ".csv")} for _, file, *_ in columns}
-    columns = [c for c in columns if tables[c[1]]]
+def accuracy_table():
+    """F1 of species, or of what the label says; where no call can be right, the share that is called."""
+    found = {file: {f"{r['set']} {r['rank']}": r for r in rows(file + ".csv")} for _, file, _ in BESIDE}
 
-    def cell(key, file, tool, figures):
-        r = tables[file].get(key, {})
-        return " ".join(short(r[f"{tool}_{x}"]) for x in figures if r.get(f"{tool}_{x}", "-") != "-")
-    lines = [[*key, r["reads"]] + [cell(key, *of) for _, *of in columns]
-             for key, r in tables["accuracy"].items() if wanted.fullmatch(" ".join(key))]
-    return lines_of("reads | rank | number | " + " | ".join(head for head, *_ in columns), lines)
+    def cell(key, file, tool):
+        share = found[file].get(key, {}).get(tool + "_F1", "-")
+        return "" if share == "-" else short(share)
+    lines = [[label, found["accuracy"][key]["reads"]] + [cell(key, file, tool) for _, file, tool in BESIDE] for key, label in READ.items()]
+    return lines_of("reads | number | " + " | ".join(head for head, *_ in BESIDE), lines)
 
 
 def worlds_table():
-    out = ["| world | Kraken 2: P R F1, absent | with Bracken: BC, false | first pass: P R F1, absent | "
-           "`--sample-pass`: P R F1, absent | `--profile`: BC, false |", "| --- | --- | --- | --- | --- | --- |"]
-    worlds = {}
-    for r in rows("worlds.csv"):
-        worlds.setdefault(r["world"], {})[r["program"]] = r
-    for world, of in worlds.items():
-        def calls(program):
-            r = of[program]
-            return (" ".join(short(r[x]) for x in ("P", "R", "F1")) if r["F1"] != "0.0000" else "-") + f", {r['absent']}"
-
-        def profile(program):
-            r = of[program]
-            return (short(r["BC"]) if r["F1"] != "0.0000" else "-") + f", {r['false']}"
-        out.append(" | ".join([f"| {world.replace('validation-', '')}", calls("kraken2+bracken"), profile("kraken2+bracken"),
-                               calls("first pass"), calls("--sample-pass"), profile("--sample-pass")]) + " |")
-    return "\n".join(out) + "\n"
+    """Means of the worlds; the last one has no species with a reference."""
+    lines = []
+    for label, name, program in (("Kraken 2", "worlds", "kraken2+bracken"),
+                                 ("`--confidence 0.1`", "worlds_confidence_0.1", "kraken2+bracken"),
+                                 ("kmerhash", "worlds", "first pass"), ("`--sample-pass --profile`", "worlds", "--sample-pass")):
+        of = {r["world"]: r for r in rows(name + ".csv") if r["program"] == program}
+        r = of["mean"]
+        lines.append([label, " ".join(short(r[x]) for x in ("P", "R", "F1")), f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})",
+                      of["validation-8 2x150"]["absent"], "" if r["BC"] == "-" else f"{short(r['BC'])}, {r['false']}"])
+    return lines_of("program | P R F1 | absent (95 %) | all absent | profile: BC, false", lines)
 
 
 def sensitivity_table():
-    indexes = {}
+    """Recall of species; two rows are left out that have the parameters of 8 Gbp, and one between."""
+    found = {}
     for r in rows("sensitivity.csv") + rows("sensitivity_large.csv"):
-        indexes.setdefault(r["index"], []).append(r)
-    sets = [r["set"] for r in next(iter(indexes.values()))]
-    out = ["| index | k, s | bytes a base | " + " | ".join(sets) + " |", "| --- " * (3 + len(sets)) + "|"]
-    for name, lines in indexes.items():
-        if name in ("20 Gbp", "60 Gbp"):    # the parameters of 8 Gbp
-            continue
-        found = [f'{r["species_precision"]} {r["species_recall"]}, {r["genus_recall"]}' for r in lines]
-        out.append(f'| {name} | {lines[0]["k"]}, {lines[0]["s"]} | {lines[0]["bytes_a_base"]} | ' + " | ".join(found) + " |")
-    return "\n".join(out) + "\n"
+        found.setdefault(r["index"], []).append(r)
+    lines = [[name, of[0]["bytes_a_base"]] + [f"{float(r['species_recall']):.3f}".lstrip("0") for r in of]
+             for name, of in found.items() if name not in ("2 Gbp", "20 Gbp", "60 Gbp")]
+    return lines_of("index | bytes a base | " + " | ".join(r["set"].replace("%", " %") for r in next(iter(found.values()))), lines)
 
 
 def range_of(text):
@@ -341,27 +328,22 @@ def range_of(text):
     return " to ".join(map(short, text.replace("-", " to ").split(" to ")))
 
 
-SIZE_SETS = {"present": "pairs of the references", "strain 2x150": "strain left out, pairs",
-             "strain 1x100": "strain left out, 1x100", "genus 2x150": "genus left out, pairs",
-             "genus 1x100": "genus left out, 1x100", "strains": "simulated: 9 species of 15 strains",
-             "species": "simulated: 2 genera of 60 species"}
+SIZE_SETS = {"strain 2x150": "strain left out, 2x150", "strain 1x100": "strain left out, 1x100",
+             "genus 2x150": "genus left out, 2x150: called",
+             "strains": "9 species of 15 strains", "species": "2 genera of 60 species"}
 
 
 def size_table():
+    """Kraken 2, and kmerhash, with as many bytes."""
     found = {(r["reads"], r["tool"], r["part"]): r for r in rows("size.csv")}
-    lines = []
-    for name, label in SIZE_SETS.items():
-        column = "called" if name.startswith("genus") else "species_f1"
-        for tool in ("kraken2", "kmerhash"):
-            cells = [short(found[name, tool, f"1/{n}"][column]) for n in (1, 2, 4, 8, 16) if (name, tool, f"1/{n}") in found]
-            if len(cells) == 5:
-                lines.append([label if tool == "kraken2" else "", {"kraken2": "Kraken 2"}.get(tool, tool), *cells])
-    return lines_of("reads | | all | 1/2 | 1/4 | 1/8 | 1/16", lines)
+    lines = [[label] + [", ".join(short(found[name, tool, part]["called" if "called" in label else "species_f1"])
+                                  for tool in ("kraken2", "kmerhash")) for part in ("1/1", "1/4", "1/16")] for name, label in SIZE_SETS.items()]
+    return lines_of("reads | all | 1/4 | 1/16", lines)
 
 
 def close_table():
     lines = []
-    for file, more in (("close", ", pairs"), ("close_long", ""), ("close_present", ", `--present`")):
+    for file, more in (("close", ", pairs"), ("close_long", "")):
         for r in rows(file + ".csv"):
             if r["world"] == "mean":
                 calls = [" ".join(short(r[p + x]) for x in ("P", "R", "F1")) + f", {float(r[p + 'absent']):.0f}" for p in ("", "pass_")]
@@ -371,51 +353,27 @@ def close_table():
 
 def sisters_table():
     kinds = {(r["identity"], r["kind"]): r for r in rows("sisters.csv")}
-    lines = []
-    for identity in dict.fromkeys(i for i, _ in kinds):
-        cells = [f"{identity} %"]
-        for kind in ("strain", "uneven", "sister"):
-            r = kinds[identity, kind]
-            cells += [f"{r['kept']} of {r['species']}, {range_of(r['kept_95'])}",
-                      f"{short(r['called'])}, {short(r['pass_called'])}"]
-        lines.append(cells)
-    return lines_of("identity | even strains kept | called | uneven strains kept | called | sisters kept | called", lines)
+
+    def cells(r):
+        return [f"{r['kept']} ({range_of(r['kept_95'])})", f"{short(r['called'])}, {short(r['pass_called'])}"]
+    lines = [[f"{identity} %"] + cells(kinds[identity, "uneven"]) + cells(kinds[identity, "sister"]) for identity in ("90", "92", "96")]
+    return lines_of("identity | uneven strains kept, of 36 | called | sisters kept, of 36 | called", lines)
 
 
 def foreign_table():
-    lines = [[{"0": "first", "1": "second"}[r["half"]], r["program"], r["pairs"], f"{short(r['P'])} {short(r['R'])} {short(r['F1'])}",
-              r["absent"]] for r in rows("foreign.csv") if r["half"] == "1" or r["half"] and ", " not in r["program"]]
-    return lines_of("half | calls | pairs | P R F1 | absent", lines)
+    found = {(r["half"], r["program"]): r for r in rows("foreign.csv")}
+    lines = [[label] + [f"{short(r['P'])} {short(r['R'])} {short(r['F1'])}, {r['absent']}"
+                        for r in (found[half, program + names] for program in ("first pass", "--sample-pass"))]
+             for label, half, names in (("first", "0", ""), ("second", "1", ""), ("second, names of now", "1", ", names of now"))]
+    return lines_of("half | first pass: P R F1, absent | `--sample-pass`", lines)
 
 
 def strains_table():
-    lines = [[r["strains"], f"{float(r['bytes_a_base']):.3f}", r["reads"], short(r["ceiling"]), f"{float(r['called']):.4f}".lstrip("0"),
+    lines = [[r["strains"], short(r["ceiling"]), f"{float(r['called']):.4f}".lstrip("0"),
               f"{short(r['precision'])} ({short(r['low'])} to {short(r['high'])})",
-              f"{12 * float(r['in_report']):.0f}, {3 * float(r['false']):.0f}"] for r in rows("strains.csv") if float(r["errors"])]
-    return lines_of("strains | bytes a base | reads | fits one | called a strain | right (95 %) | reports", lines)
-
-
-def pass_table():
-    """What the sample pass changes, of several files: by the first pass, and with it."""
-    found = [{r["set"]: r for r in rows(name + ".csv") if r["rank"] == "species"} for name in ("accuracy", "accuracy_pass")]
-    lines = [[f"{label}: F1", "`accuracy`"] + [short(of[key]["kh_F1"]) for of in found] for label, key in (
-        ("*S. pneumoniae* isolate, real pairs", "labelled/spneumoniae_illumina"), ("nanopore mock community, real", "labelled/zymo_ont"),
-        ("strains left out, single reads", "strain 1x100"), ("strains, species, genera left out: reads of all genomes", "all communities"))]
-    foreign = {(r["half"], r["program"]): short(r["F1"]) for r in rows("foreign.csv") if r["half"]}
-    lines.append(["real strains that are none of the references: F1 of two halves", "`foreign`"] +
-                 [", ".join(foreign[half, program] for half in "01") for program in ("first pass", "--sample-pass")])
-    for label, kind, most in (("even strains of 90 to 97 %", "strain", 97), ("uneven strains of 90 to 97 %", "uneven", 97)):
-        of = [r for r in rows("sisters.csv") if r["kind"] == kind and int(r["identity"]) <= most]
-        lines.append([label + " that are kept", "`sisters`", str(sum(int(r["species"]) for r in of)), str(sum(int(r["kept"]) for r in of))])
-    of = [r for r in rows("sisters.csv") if r["kind"] == "sister" and int(r["identity"]) <= 95]
-    lines.append(["reads of absent sisters, 90 to 95 %, called", "`sisters`"] +
-                 [short(sum(float(r[x]) for r in of) / len(of)) for x in ("called", "pass_called")])
-    worlds = {(r["world"], r["program"]): r for r in rows("worlds.csv")}
-    for label, world, figures in (("much is missing: P, R", "mean", ("P", "R")), ("nothing has a reference: species calls", "validation-8 2x150", ("absent",))):
-        cells = [", ".join(short(r[x]) if x != "absent" else r[x] for x in figures)
-                 for r in (worlds[world, "first pass"], worlds[world, "--sample-pass"])]
-        lines.append([label, "`worlds`"] + cells)
-    return lines_of("set | script | first pass | `--sample-pass`", lines)
+              f"{12 * float(r['in_report']):.0f}, {3 * float(r['false']):.0f}"] for r in rows("strains.csv")
+             if float(r["errors"]) and r["reads"] == "2x150"]
+    return lines_of("strains | fits one | called a strain | right (95 %) | reports", lines)
 
 
 def detection_table():
@@ -426,54 +384,62 @@ def detection_table():
 
     def cell(r):
         return f"{two(r['yes'])}; {two(float(r['yes']) + float(r['low']))} ({' to '.join(map(two, r['interval'].split(' to ')))})"
-    lines = [[n] + [cell(of[identity, n]) for of in found for identity in ("100 %", "97 %")] for n in ("1", "4", "16", "64")]
+    lines = [[n] + [cell(of[identity, n]) for of in found for identity in ("100 %", "97 %")] for n in ("1", "16", "64")]
     return lines_of("pairs | without: 100 %, high; found | 97 % | beside: 100 %, high; found | 97 %", lines)
-
-
-def profiles_table():
-    def percent(text):
-        name, _, share = text.rpartition(" ")
-        return (name and name + ", ") + (f"{float(share):.1f}" if share != "-" else "none" if name else share)
-    lines = [[r["set"], r["database"].replace("without-" + r["set"], "without its genera"), r["yes"], r["low"], r["right"],
-              r["missing"], percent(r["first"]), percent(r["unknown"])] for r in rows("profiles.csv")]
-    return lines_of("reads | database | high | low | right | missing | most abundant, and its abundance, % | unknown, %", lines)
-
-
-def contigs_table():
-    lines = [[r["identity"], f"{r['right']}, {r['wrong']}", f"{r['share']}, {r['second']}",
-              f"{r['joined_right']}, {r['joined_second']}, {r['joined_share']}"] for r in rows("contigs.csv")]
-    return lines_of("identity | right, wrong | their share of matching 12-mers, and the second's | "
-                    "joined: right, and the second is the other part, with a share of", lines)
 
 
 def communities_table():
     """Of each community and program, means over its samples: what OPAL says of profiles, and AMBER of calls."""
     lines = [[r["community"], r["program"].replace("--sample-pass", "`--sample-pass`"), f"{short(r['completeness'])} {short(r['purity'])}",
-              short(r["F1"]), f"{float(r['L1']):.2f}".lstrip("0"), f"{short(r['calls_completeness'])} {short(r['calls_purity'])}",
-              short(r["calls_right"])] for r in rows("communities.csv")]
-    return lines_of("community | program | profile: completeness, purity | F1 | L1 | calls: completeness, purity | bases called right", lines)
+              f"{float(r['L1']):.2f}".lstrip("0"), f"{short(r['calls_completeness'])} {short(r['calls_purity'])}"] for r in rows("communities.csv")]
+    return lines_of("community | program | profile: completeness, purity | L1 | calls: completeness, purity", lines)
 
 
 def translated_table():
     """By bases alone, and with translated seeds: new species called their genus, absent genera called another one."""
     at = {r["set"]: r for r in rows("translated.csv")}
-    lines = [[name.partition(", ")[2], f"{short(r['dna_right'])}, {short(r['right'])}",
-              ", ".join(f"{100 * float(at[name.replace('species', 'genus', 1)][x]):.1f} %" for x in ("dna_genus", "genus"))]
-             for name, r in at.items() if name.startswith("species left out")]
-    return lines_of("reads | new species called their genus: by bases, with `--translated` | absent genera called another genus", lines)
+    lines = [[layout] + [", ".join(short(at[f"{out} left out, {layout}"][x]) for x in columns)
+                         for out, columns in (("species", ("dna_right", "right")), ("genus", ("dna_genus", "genus")))]
+             for layout in ("2x150", "1x100", "HiFi, 8 kb", "ONT, 4 kb")]
+    return lines_of("reads | new species called their genus | absent genera called another genus", lines)
+
+
+LAYOUTS, SEEDS = ("2x150", "1x100", "HiFi, 8 kb"), ("", "_13", "_20", "_21")    # the seeds of exclusion_sample*.csv: the first one is 12
+
+
+def excluded(name, collection):
+    """Of a file: program, layout, and what is left out; family F1, genus F1, and the share that is called a family though it is absent."""
+    at = {(r["program"], r["layout"], r["out"]): r for r in rows(name) if r["collection"] == collection}
+    return {(program, layout): [float(at[program, layout, out][x]) for out, x in (("genus", "F1"), ("species", "F1"), ("family", "absent"))]
+            for program, layout, out in at if out == "species"}
+
+
+def program_name(program):
+    program = program.replace("metabuli --min-score 0.15 --min-sp-score 0.5", "metabuli, least scores")
+    return program.replace(" --", " `--", 1) + "`" * ("--" in program)
+
+
+def exclusion_cell(of):
+    return "{}, {}, {}".format(short(of[0]), short(of[1]), f"{of[2]:.4f}".lstrip("0"))
 
 
 def exclusion_table(collection, *files):
-    """Of each program and layout: family F1, genus F1, and the share that is called a family though it is absent."""
-    at = {(r["program"], r["layout"], r["out"]): r for name in files for r in rows(name) if r["collection"] == collection}
-    programs, layouts = (list(dict.fromkeys(key[i] for key in at)) for i in (0, 1))
+    at = {key: of for name in files for key, of in excluded(name, collection).items()}
+    return lines_of(" | ".join(("program",) + LAYOUTS), [[program_name(program)] + [exclusion_cell(at[program, layout]) for layout in LAYOUTS]
+                                                         for program in dict.fromkeys(program for program, _ in at) if program != "metacache"])
 
-    def cell(program, layout):
-        genus, species, family = (at[program, layout, out] for out in ("genus", "species", "family"))
-        return f"{short(genus['F1'])}, {short(species['F1'])}, {float(family['absent']):.4f}".replace(" 0.", " .")
 
-    return lines_of(" | ".join(["program"] + layouts), [[p.replace(" --", " `--", 1) + "`" * ("--" in p)]
-                                                        + [cell(p, layout) for layout in layouts] for p in programs])
+def exclusion_sample_table():
+    """Pairs: means of the seeds, and of the ratios of F1 to Metabuli's with their 95 % intervals, by Student's t; other reads: of the first seed."""
+    seeds, lines = [excluded(f"exclusion_sample{seed}.csv", "made-up") for seed in SEEDS], []
+    for program in ("kmerhash --sample-pass --set unknown=balanced", "kmerhash --set unknown=sensitive", "metabuli"):
+        of = [seed[program, "2x150"] for seed in seeds]
+        ratios = [[a / b for a, b in zip(mine, seed["metabuli", "2x150"])][:2] for mine, seed in zip(of, seeds)]
+        spread = [3.182 * statistics.stdev(x) / len(seeds) ** .5 for x in zip(*ratios)]     # t of three degrees of freedom
+        lines.append([program_name(program), exclusion_cell([statistics.mean(x) for x in zip(*of)])] +
+                     [f"{m:.2f} ({m - d:.2f} to {m + d:.2f})" if d else "1" for m, d in zip(map(statistics.mean, zip(*ratios)), spread)] +
+                     [exclusion_cell(seeds[0][program, layout]) for layout in LAYOUTS[1:]])
+    return lines_of("program | 2x150, four seeds | ratio: family | genus | 1x100 | HiFi, 8 kb", lines)
 
 
 WHAT = {"build refset": "build, 31 genomes", "build large": "build, simulated",
@@ -507,13 +473,11 @@ def sizes_table():
 
 TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table},
           "guide.md": {"size": sizes_table},
-          "accuracy.md": {"accuracy": lambda: accuracy_table(BESIDE, SHORT_TABLE), "accuracy sweep": lambda: accuracy_table(SWEEP, SWEPT),
-                          "accuracy_pass pass": pass_table, "strains": strains_table,
-                          "worlds": worlds_table, "sensitivity": sensitivity_table, "foreign": foreign_table,
-                          "profiles": profiles_table, "detection": detection_table, "size": size_table,
-                          "close": close_table, "sisters": sisters_table, "contigs": contigs_table, "communities": communities_table, "translated": translated_table,
-                          "exclusion": lambda: exclusion_table("made-up", "exclusion.csv"),
-                          "exclusion_sample": lambda: exclusion_table("made-up", "exclusion_sample.csv"),
+          "accuracy.md": {"accuracy": accuracy_table, "strains": strains_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
+                          "foreign": foreign_table, "detection": detection_table, "size": size_table,
+                          "close": close_table, "sisters": sisters_table, "communities": communities_table,
+                          "translated": translated_table, "exclusion": lambda: exclusion_table("made-up", "exclusion.csv"),
+                          "exclusion_sample": exclusion_sample_table,
                           "exclusion_reference": lambda: exclusion_table("reference", "exclusion_reference.csv", "exclusion_sample.csv")},
           "../README.md": {"readme": lambda: readme_table("found", "reads"), "speed gpu": gpu_table,
                            "readme wrong": lambda: readme_table("wrong", "wrong calls, fewer is better"),
