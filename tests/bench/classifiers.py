@@ -1,5 +1,6 @@
 """Builds and classifies with kraken2 and with kmerhash, and says what it cost."""
 import argparse
+import csv
 import importlib.machinery
 import importlib.util
 import os
@@ -11,6 +12,7 @@ import tempfile
 import typing
 
 from reads import open_text
+from score import Taxonomy
 
 
 def load_bench(name):
@@ -60,6 +62,30 @@ class Library(typing.NamedTuple):
     fasta: tuple
     taxonomy: pathlib.Path
     accessions: pathlib.Path
+
+
+class Genome:
+    """A row of manifest.tsv, and what its taxon is below."""
+
+    def __init__(self, row, data, taxonomy):
+        self.path, self.name, self.taxid = data / row["path"], row["accession"], int(row["taxid"])
+        self.length, self.category = int(row["length"]), row["category"]
+        self.ranked = taxonomy.ranked(self.taxid)
+        self.species, self.genus = self.ranked.get("species", self.taxid), self.ranked.get("genus")
+
+
+class Refset:
+    """The genomes of DATA, and their taxonomy."""
+
+    def __init__(self, data):
+        self.folder, self.taxonomy = data, Taxonomy(data / "taxonomy")
+        with open(data / "manifest.tsv") as rows:
+            self.genomes = [Genome(row, data, self.taxonomy) for row in csv.DictReader(rows, delimiter="\t")]
+
+    def library(self, name="refset", genomes=None):
+        """Of all genomes, or of these."""
+        paths = tuple(genome.path for genome in (self.genomes if genomes is None else genomes))
+        return Library(name, paths, self.folder / "taxonomy", self.folder / "taxonomy" / "accession2taxid.tsv")
 
 
 def run(argv, out=None):

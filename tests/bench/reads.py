@@ -1,4 +1,4 @@
-"""Reads for the accuracy bench, simulated from genomes or random.
+"""Reads, simulated from genomes or random.
 
 All of it follows from the seed.  Reads are named r<number>_<taxid of the
 genome>, a mate with /1 or /2 after it.
@@ -115,26 +115,34 @@ def written(paths):
         draft.rename(path)
 
 
-def put_read(out, name, bases):
-    out.write(f"@{name}\n{bases}\n+\n{'I' * len(bases)}\n")
+def write_reads(paths, pairs):
+    """Files of the mates of fragments, each with its taxid."""
+    with written(paths) as outs:
+        for number, (taxid, mates) in enumerate(pairs):
+            for mate, bases in enumerate(mates):
+                suffix = f"/{mate + 1}" if len(paths) == 2 else ""
+                outs[mate].write(f"@r{number}_{taxid}{suffix}\n{bases}\n+\n{'I' * len(bases)}\n")
+
+
+def simulated(folder, name, layout, seed, draw):
+    """Reads of the fragments that draw(rng) gives with their taxids; made where they are not there."""
+    paths = layout.files(folder, name)
+    if not paths[-1].exists():
+        rng = random.Random(seed)
+        write_reads(paths, ((taxid, layout.reads_of(rng, fragment)) for taxid, fragment in draw(rng)))
+    return ReadSet(name, paths, taxid_in_name)
 
 
 def simulate(genomes, layout, count, paths, divergence=0.0):
     """count fragments of each genome (FASTA path, taxid), mutated, then read."""
-    with written(paths) as outs:
-        number = 0
+    def pairs():
         for path, taxid in genomes:
             rng = random.Random(f"{SEED} {path.name} {layout.name} {divergence}")
             for fragment in fragments(rng, load_sequences(path), count, layout.span):
-                fragment = mutate(rng, fragment, divergence)
-                for mate, bases in enumerate(layout.reads_of(rng, fragment)):
-                    suffix = f"/{mate + 1}" if layout.mates == 2 else ""
-                    put_read(outs[mate], f"r{number}_{taxid}{suffix}", bases)
-                number += 1
+                yield taxid, layout.reads_of(rng, mutate(rng, fragment, divergence))
+    write_reads(paths, pairs())
 
 
 def random_reads(length, count, path):
     rng = random.Random(f"{SEED} random {length}")
-    with written([path]) as (out,):
-        for number in range(count):
-            put_read(out, f"r{number}_0", "".join(rng.choices("ACGT", k=length)))
+    write_reads([path], ((0, ["".join(rng.choices("ACGT", k=length))]) for _ in range(count)))
