@@ -6,7 +6,6 @@
  */
 #include <config.h>
 
-#include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include "fuzz.h"

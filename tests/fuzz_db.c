@@ -9,134 +9,79 @@
  */
 #include <config.h>
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include "fuzz.h"
+#include "build/build.h"
 #include "classify/match.h"
-#include "load_tree.h"
 #include "packed.h"
-#include "kmer/text.h"
 
-enum { GENOME = 6000, TARGETS = 3, N_TAXA = 6, STRIDE = 32,
-       GENOME_BINS = (GENOME + STRIDE - 1) / STRIDE, OVER = 300,
-       APART = GENOME_BINS + 1, ALL_BINS = TARGETS * APART };
+enum { GENOME = 6000, TARGETS = 6, STRIDE = 32 };
 
-static const kh_sampling sampling = { KH_SYNCMER, 14, 8, STRIDE, 0, 1 };
-static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 },    { 10, 0, 4, 30, 5 },
-					  { 100, 1, 4, 38, 7 }, { 1000, 2, 4, 46, 9 },
-					  { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };
-static const char names[] = "root\0a\0b\0c\0d\0e", ids[] = "x\0yy\0zzz";
+static const char nodes[] =
+	"1\t|\t1\t|\tno rank\t|\n10\t|\t1\t|\tgenus\t|\n20\t|\t1\t|\tfamily\t|\n"
+	"100\t|\t10\t|\tspecies\t|\n1000\t|\t100\t|\tstrain\t|\n1001\t|\t100\t|\tstrain\t|\n"
+	"101\t|\t10\t|\tspecies\t|\n200\t|\t20\t|\tspecies\t|\n";
+static const unsigned taxid[TARGETS] = { 1000, 1001, 101, 101, 200, 200 };
 static char genome[TARGETS][GENOME + 1];
 static unsigned char *base;
 static size_t base_bytes;
 
 /* --- the sound database ----------------------------------------------------------- */
-static void append(kh_db_header *h, int s, const void *p, size_t n)
+/* Halves that all have: lists of several bins; strains of a species that differ at some bases, or
+ * at few; ends that only one strain has. */
+static void make_genomes(void)
 {
-	kh_db_extent *e = &h->section[s];
-	size_t end = e->at + e->bytes;
+	for (uint64_t t = 0; t < TARGETS; t++)
+		for (uint64_t i = 0; i < GENOME; i++) {
+			const uint64_t text = i < GENOME / 2 ? 0 : i < 3 * GENOME / 4 ? t / 2 + 1 : t + 9;
+			const bool differs = t % 2 && i % (t < 3 ? 97 : 1499) == 50;
 
-	base = realloc(base, (end + n + 4095) / 4096 * 4096);
-	REQUIRE(base);
-	memcpy(base + end, p, n);
-	memset(base + end + n, 0, (4096 - (end + n) % 4096) % 4096);
-	e->bytes += n;
-	base_bytes = end + n;
-}
-
-static void begin(kh_db_header *h, int s)
-{
-	base_bytes = (base_bytes + 4095) / 4096 * 4096;
-	h->section[s].at = base_bytes;
-}
-
-typedef struct pair {
-	uint64_t key;
-	uint32_t bin;
-} pair;
-
-static int by_key(const void *a, const void *b)
-{
-	const pair *x = a, *y = b;
-
-	return x->key != y->key ? (x->key < y->key ? -1 : 1)
-				: (x->bin > y->bin) - (x->bin < y->bin);
-}
-
-/* Equal halves of the genomes: lists of several bins; made-up features with OVER bins, in one
- * species and in two. */
-static size_t sample(pair *out)
-{
-	uint64_t key[GENOME];
-	uint32_t pos[GENOME];
-	size_t n = 0;
-
-	for (uint32_t t = 0; t < TARGETS; t++) {
-		for (int i = 0; i < GENOME; i++)
-			genome[t][i] = "ACGT"[kh_fmix64((uint64_t)i +
-							9999 * (i < GENOME / 2 ? 0 : t + 1u)) &
-					      3];
-		packed p = pack(genome[t], GENOME);
-		kh_stretch st = { p.bases, p.amb, 0, GENOME - sampling.k + 1 };
-		size_t m = kh_sampling_run(&sampling, &st, key, pos);
-		for (size_t i = 0; i < m; i++)
-			out[n++] = (pair) { key[i], t * APART + pos[i] / STRIDE };
-		unpack(&p);
-	}
-	for (uint32_t i = 0; i < OVER; i++) {
-		out[n++] = (pair) { UINT64_C(0x7fffffffffe), i };
-		out[n++] = (pair) { UINT64_C(0x7ffffffffff), i < 180 ? i : 2 * APART + i - 180 };
-	}
-	qsort(out, n, sizeof *out, by_key);
-	return n;
-}
-
-static void add_range(kh_db_header *h, kh_seed_range *dir, const kh_image *im)
-{
-	static const char zero[64];
-	const size_t at = h->section[KH_SEC_INDEX].bytes;
-	const size_t lists = im->range.words * sizeof *im->word;
-	const size_t lines = kh_seed_line_bytes(&im->range);
-
-	*dir = im->range;
-	dir->first_line = at / 64;
-	dir->first_word = (at + lines) / 4;
-	append(h, KH_SEC_INDEX, lines ? (const void *)im->line : zero, lines);
-	append(h, KH_SEC_INDEX, lists ? (const void *)im->word : zero, lists);
-	append(h, KH_SEC_INDEX, zero, kh_seed_bytes(dir) - lines - lists);
-	h->features += dir->seeds;
-	h->over += dir->over;
-	h->locations += im->locations;
-}
-
-/* The index, and its directory. */
-static void make_index(kh_db_header *h, const kh_bins *bins)
-{
-	static kh_seed_range dir[KH_RANGES];
-	static pair all[TARGETS * GENOME + 2 * OVER];
-	size_t n = sample(all), i = 0;
-	kh_pair_scratch room = { .key = NULL };
-	kh_image im = { .line = NULL };
-	kh_err err;
-
-	REQUIRE(!kh_pair_scratch_grow(&room, n, &err));
-	for (uint32_t r = 0; r < KH_RANGES; r++) {
-		kh_pairs p = { room.key, room.loc, 0 };
-
-		for (; i < n && kh_key_range(all[i].key) == r; i++, p.n++) {
-			p.key[p.n] = all[i].key & ((UINT64_C(1) << 40) - 1);
-			p.loc[p.n] = all[i].bin;
+			genome[t][i] = "ACGT"[kh_fmix64(i + 9999 * (text + 99 * differs)) & 3];
 		}
-		REQUIRE(!kh_seeds_encode(&im, &room, &p, bins, &err));
-		add_range(h, &dir[r], &im);
-	}
-	kh_pair_scratch_clear(&room);
-	kh_image_clear(&im);
-	begin(h, KH_SEC_DIR);
-	append(h, KH_SEC_DIR, dir, sizeof dir);
+}
+
+static void put_files(void)
+{
+	FILE *n = fopen("nodes.dmp", "w"), *names = fopen("names.dmp", "w");
+	FILE *refs = fopen("refs", "w");
+
+	REQUIRE(n && names && refs);
+	fputs(nodes, n);
+	for (const char *p = nodes; *p; p = strchr(p, '\n') + 1)
+		fprintf(names, "%u\t|\tx\t|\t\t|\tscientific name\t|\n", (unsigned)atoi(p));
+	for (int t = 0; t < TARGETS; t++)
+		fprintf(refs, ">%d taxid|%u\n%s\n", t, taxid[t], genome[t]);
+	fprintf(refs, ">unmapped\n%s\n", genome[0]);
+	REQUIRE(!fclose(n) && !fclose(names) && !fclose(refs));
+}
+
+/* In a folder of its own. */
+static void make_base(void)
+{
+	static const char *const files[] = { "refs", "nodes.dmp", "names.dmp", "db" };
+	char dir[] = "/tmp/fuzz_db.XXXXXX", was[4096];
+	const kh_build_options o = { .refs = files, .n_refs = 1, .db = files[3], .taxonomy = ".",
+				     .sampling = { KH_SYNCMER, 14, 8, STRIDE, 0, 1 },
+				     .threads = 1, .max_unmapped = 1 };
+	kh_build_summary sum;
+	kh_err err;
+	FILE *f;
+
+	REQUIRE(getcwd(was, sizeof was) && mkdtemp(dir) && !chdir(dir));
+	kh_log_level(KH_ERROR);
+	make_genomes();
+	put_files();
+	REQUIRE(!kh_build(&o, &sum, &err));
+	REQUIRE(f = fopen("db", "r"));
+	REQUIRE(!fseek(f, 0, SEEK_END));
+	base_bytes = (size_t)ftell(f);
+	rewind(f);
+	REQUIRE((base = malloc(base_bytes)) && fread(base, 1, base_bytes, f) == base_bytes);
+	fclose(f);
+	for (int i = 0; i < 4; i++)
+		unlink(files[i]);
+	REQUIRE(!chdir(was) && !rmdir(dir));
 }
 
 static void repair(unsigned char *p, size_t n)
@@ -152,94 +97,6 @@ static void repair(unsigned char *p, size_t n)
 		h->sums = XXH3_64bits(p + s.at, s.bytes);
 	}
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
-}
-
-/* The last target has alleles, and the first ones have few. */
-static void add_text(kh_db_header *h)
-{
-	static const kh_db_allele few[] = { { 3, 5 }, { 3, 27 }, { GENOME_BINS + 9, 126 } };
-	static uint32_t text[ALL_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
-	static uint32_t alleles[GENOME_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
-
-	for (uint32_t t = 0; t < TARGETS; t++) {
-		packed p = pack(genome[t], GENOME);
-
-		for (uint32_t i = 0; i < GENOME; i += KH_TEXT_WORD)
-			text[(t * APART * STRIDE + i) / KH_TEXT_WORD] = (uint32_t)kh_packed_bits(
-				p.bases, i, GENOME - i < KH_TEXT_WORD ? GENOME - i : KH_TEXT_WORD);
-		unpack(&p);
-	}
-	for (uint32_t i = 0; i < GENOME / KH_TEXT_WORD; i += 3)
-		alleles[i] = UINT32_C(0x00c00100) << i % 8;
-	begin(h, KH_SEC_TEXT);
-	append(h, KH_SEC_TEXT, text, sizeof text);
-	append(h, KH_SEC_TEXT, alleles, sizeof alleles);
-	append(h, KH_SEC_TEXT, few, sizeof few);
-}
-
-static void add_kept(kh_db_header *h)
-{
-	begin(h, KH_SEC_KEPT);
-	for (uint32_t i = 0; i < TARGETS; i++) {
-		const kh_db_kept k = { i, 0, i * APART, GENOME_BINS, i == TARGETS - 1 };
-
-		append(h, KH_SEC_KEPT, &k, sizeof k);
-	}
-}
-
-static void add_targets(kh_db_header *h, const uint32_t *first, const uint32_t *taxon)
-{
-	begin(h, KH_SEC_TARGETS);
-	for (uint32_t i = 0; i < TARGETS; i++) {
-		const kh_db_target t = { first[i], taxon[i], GENOME, 0,
-					 i == 0 ? 0 : i == 1 ? 2 : 5 };
-
-		append(h, KH_SEC_TARGETS, &t, sizeof t);
-	}
-}
-
-static void make_base(void)
-{
-	kh_db_header h = { .version = KH_DB_VERSION,
-			   .header_bytes = KH_DB_PAGE,
-			   .byte_order = UINT64_C(0x0102030405060708),
-			   .bins = ALL_BINS,
-			   .n_targets = TARGETS,
-			   .n_taxa = N_TAXA,
-			   .word_bits = KH_SEED_BITS_MIN,
-			   .sequences = TARGETS + 1,
-			   .unmapped = 1,
-			   .bases = TARGETS * GENOME,
-			   .tool = "fuzz" };
-	/* targets 0 and 1 are of species 2, target 2 is of species 5 */
-	const uint32_t first[TARGETS + 1] = { 0, APART, 2 * APART, ALL_BINS };
-	const uint32_t taxon[TARGETS + 2] = { 3, 2, 5, 2, 5 }, species[TARGETS] = { 3, 3, 4 };
-	const kh_bins b = { .first = first, .taxon = taxon, .species = species,
-			    .n_targets = TARGETS, .n_species = 2, .bits = h.word_bits };
-	uint64_t sums = 0;
-
-	kh_db_set_sampling(&h, &sampling);
-	memcpy(h.magic, KH_DB_MAGIC, 8);
-	base = NULL;
-	base_bytes = KH_DB_PAGE;
-	begin(&h, KH_SEC_INDEX);
-	make_index(&h, &b);
-	add_text(&h);
-	add_kept(&h);
-	begin(&h, KH_SEC_TAXA);
-	append(&h, KH_SEC_TAXA, taxa, sizeof taxa);
-	begin(&h, KH_SEC_NAMES);
-	append(&h, KH_SEC_NAMES, names, sizeof names);
-	add_targets(&h, first, taxon);
-	begin(&h, KH_SEC_IDS);
-	append(&h, KH_SEC_IDS, ids, sizeof ids);
-	begin(&h, KH_SEC_UNMAPPED);
-	append(&h, KH_SEC_UNMAPPED, "u", 2);
-	begin(&h, KH_SEC_SUMS);
-	append(&h, KH_SEC_SUMS, &sums, sizeof sums);
-	h.file_bytes = base_bytes;
-	memcpy(base, &h, sizeof h);
-	repair(base, base_bytes);
 }
 
 /* --- edits ------------------------------------------------------------------------ */
@@ -323,9 +180,10 @@ static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 	free(wanted);
 }
 
-static void classify(const kh_db *db, size_t a, size_t b)
+/* Mates of so many bases, the first one from `at` on. */
+static void classify(const kh_db *db, size_t at, size_t a, size_t b)
 {
-	packed p[2] = { pack(genome[0] + 700, a), pack(genome[2] + 1200, b) };
+	packed p[2] = { pack(genome[at / 700 % 2] + at, a), pack(genome[2] + 1200, b) };
 	kh_record r[2] = { { .len = a }, { .len = b } };
 	kh_block blk[2] = { { .bases = p[0].bases, .amb = p[0].amb, .rec = &r[0] },
 			    { .bases = p[1].bases, .amb = p[1].amb, .rec = &r[1] } };
@@ -347,10 +205,12 @@ static void use(const kh_db *db)
 		key[i] = i < 2 ? (uint64_t)-i & ((UINT64_C(1) << 48) - 1)
 			       : kh_fmix64((uint64_t)i) >> 16;
 	look_up(db, key, 300);
-	classify(db, 150, 0);
-	classify(db, 150, 150);
-	classify(db, 512, 40);
-	classify(db, 1700, 1600);
+	for (size_t at = 0; at < 2 * GENOME / 3; at += 700) {
+		classify(db, at, 150, 0);
+		classify(db, at, 150, 150);
+		classify(db, at, 512, 40);
+		classify(db, at, 1700, 1600);
+	}
 	for (uint32_t i = 0; i < db->h->n_targets; i++)
 		REQUIRE(strlen(db->ids + db->target[i].id) < db->h->section[KH_SEC_IDS].bytes);
 }

@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <config.h>
-#include <string.h>
 #include "cuda/inflate/inflater.h"
 #include "fake_gpu.h"
 #include "fuzz.h"

@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <config.h>
-#include <string.h>
 #include "fuzz.h"
 #include "gz_together.h"
 #include "io/deflate.h"

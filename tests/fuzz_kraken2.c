@@ -6,11 +6,6 @@
  * hash.k2d.
  */
 #include <config.h>
-
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fuzz.h"
 #include "classify/kraken.h"
 #include "packed.h"

@@ -5,11 +5,6 @@
  * usable: names that files can have, as many second mates as first ones.
  */
 #include <config.h>
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fuzz.h"
 #include "given.h"
 #include "run/sheet.h"

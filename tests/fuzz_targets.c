@@ -6,12 +6,6 @@
  * of all lengths: the same must come out, and what comes out must stand in the text.
  */
 #include <config.h>
-
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fuzz.h"
 #include "given.h"
 #include "taxonomy/seqid.h"

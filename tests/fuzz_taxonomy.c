@@ -6,12 +6,6 @@
  * must be refused or still be sound.
  */
 #include <config.h>
-
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fuzz.h"
 #include "load_tree.h"
 

@@ -8,8 +8,6 @@
  * as the lowest two bits of its last byte say, and one).
  */
 #include <config.h>
-
-#include <string.h>
 #include "fuzz.h"
 #include "kmer/kmer.h"
 #include "kmer/text.h"
