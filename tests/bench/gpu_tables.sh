@@ -1,18 +1,14 @@
 #!/bin/sh
 # gpu_tables.sh - tables over several GPUs: tests, tools, and the papers' experiments
 #
-#	gpu_tables.sh STEP...		tables-test tables-sanitize tables-bench tables-nccl
+#	gpu_tables.sh STEP...		tables-test tables-sanitize tables-bench
 #
-# BENCH names kmerhash-bench, built with --with-tables, TESTS the folder of the unit tests, OUT a folder for logs and CSV.
-# A short table comes last.
-set -u
-: "${BENCH:=kmerhash-bench}" "${TESTS:=tests}" "${OUT:=.}"
+# BENCH names kmerhash-bench, built with --with-tables; TESTS and OUT are as in gpu.sh.  A short table comes last.
+GPU_FUNCTIONS=1
+. "$(dirname "$0")/gpu.sh"
+: "${BENCH:=kmerhash-bench}"
 : "${LOG2N:=28}" "${MODES_LOG2N:=26}" "${RUNS:=5}"
 export NCCL_NVLS_ENABLE=0 KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP
-failed=0
-
-say() { printf '%s\n' "$*"; }
-fail() { failed=$((failed + 1)); say "FAILED: $*"; }
 
 # check NAME SECONDS command...
 check() {
@@ -76,36 +72,4 @@ tables_bench() {
 	say "# the others: $OUT/gpus.txt"
 }
 
-# way NAME ENVIRONMENT...: the exchange by 1, 2 .. 16 chunks
-way() {
-	w=chunks.$1; shift
-	check "$w" 30 env "$@" "$BENCH" --experiment chunks --log2n "$LOG2N" --repeat 2 tables
-	grep -q WRONG "$OUT/$w.log" && fail "a check of $w"
-	awk -F, -v w="$w" '$2 == "gpus chunks" { printf "%-18s %6.2f G/s  %s\n", w, $7, $15 }' "$OUT/$w.log"
-}
-
-# About 60 s: what NCCL gives by settings, beside copies from peer to peer.  By one chunk nothing
-# runs beside it.
-tables_nccl() {
-	way peers KH_GPU_COMM=
-	way nccl KH_GPU_COMM=nccl NCCL_DEBUG=INFO NCCL_DEBUG_FILE="$OUT/nccl.log"
-	grep -sm1 'p2p channels' "$OUT/nccl.log" | sed 's/.*NCCL INFO/# NCCL:/'
-	grep -sm2 ' via ' "$OUT/nccl.log" | sed 's/.*NCCL INFO/# NCCL:/'
-	way nccl-64 KH_GPU_COMM=nccl NCCL_MIN_P2P_NCHANNELS=64
-	way nccl-16 KH_GPU_COMM=nccl NCCL_MAX_P2P_NCHANNELS=16
-	way nccl-2M KH_GPU_COMM=nccl NCCL_P2P_NVL_CHUNKSIZE=2097152 NCCL_BUFFSIZE=16777216
-}
-
-for step in "$@"; do
-	from_step=$(date +%s)
-	case $step in
-	tables-test) tables_test ;;
-	tables-sanitize) tables_sanitize ;;
-	tables-bench) tables_bench ;;
-	tables-nccl) tables_nccl ;;
-	*) fail "no step is called $step" ;;
-	esac
-	say "# $step: $(($(date +%s) - from_step)) s"
-done
-[ $failed = 0 ] && say "all well" || say "$failed failed"
-exit $((failed > 0))
+steps "$@"
