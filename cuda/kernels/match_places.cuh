@@ -395,18 +395,42 @@ __device__ uint32_t next_heaviest(const kh_found *f, uint32_t len, uint32_t slac
 	return __reduce_max_sync(ALL, most);
 }
 
+/* What kh_places_weigh adds to the candidates of a region: those of the other mate's beside it. */
+__device__ uint32_t weight_beside(const kh_matching *m, uint32_t mate, const kh_region *r)
+{
+	const kh_found *f = &m->found[!mate];
+	const uint32_t near = KH_MATCH_SPAN / m->db->sampling.stride + 1;
+	const uint32_t bin = kh_region_bin(&m->found[mate], r);
+	uint32_t lo = 0;
+
+	/* the first one that is not in front of that */
+	for (uint32_t n = f->n_regions; n > 0;) {
+		const uint32_t half = n / 2;
+
+		if (kh_region_bin(f, &f->region[lo + half]) + near < bin) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo < f->n_regions && kh_region_bin(f, &f->region[lo]) <= bin + near
+		       ? f->region[lo].n : 0;
+}
+
 /* As kh_places_crowd: so many of the heaviest regions at once as there is room for. */
 __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 {
 	const kh_mates *s = &w->j.s;
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &w->x.m.found[mate];
-	uint32_t most = 0;
+	const bool more = kh_mates_have_more(s);
+	uint32_t most = 1;
 
-	for (uint32_t i = lane_id(); i < f->n_regions; i += 32) {
+	for (uint32_t i = lane_id(); !more && i < f->n_regions; i += 32) {
 		kh_region *r = &f->region[i];
 
-		r->weight = (uint16_t)(r->n + kh_places_beside(&w->x.m, mate, r));
+		r->weight = (uint16_t)(r->n + weight_beside(&w->x.m, mate, r));
 		most = r->weight > most ? r->weight : most;
 	}
 	most = __reduce_max_sync(ALL, most);
@@ -414,7 +438,7 @@ __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 	if (lane_id() == 0)
 		f->crowd = most;
 	__syncwarp();
-	while (!kh_mates_have_more(s) && f->n_places < kh_places_most(s)) {
+	while (!more && f->n_places < kh_places_most(s)) {
 		const uint32_t room = kh_places_most(s) - f->n_places;
 		uint32_t mine = UINT32_MAX, last = UINT32_MAX, n = 0;
 

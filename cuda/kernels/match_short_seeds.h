@@ -387,7 +387,7 @@ static KH_HD void kh_short_keep(const kh_short_rooms *r, uint32_t regions, kh_sh
 	}
 }
 
-/* As kh_places_beside. */
+/* What kh_places_weigh adds. */
 static KH_HD uint32_t kh_short_beside(const kh_match_db *db, const kh_short_list *l, uint32_t bin)
 {
 	const uint32_t near = KH_MATCH_SPAN / db->sampling.stride + 1;

@@ -196,34 +196,63 @@ static bool add_all(kh_found *f, const struct bins *b)
 	return good;
 }
 
-/* Adds those of seeds that are not passed over. */
+/* The bins of one seed, which stand together; many: the list is not whole. */
+struct list {
+	uint32_t seed;                  /* in the mate */
+	size_t from, end;
+	bool many;
+};
+
+static bool next_list(const struct bins *b, struct list *l)
+{
+	size_t i = l->end;
+
+	if (i == b->n)
+		return false;
+	const uint32_t seed = (uint32_t)b->bin[i];
+
+	*l = (struct list) { .seed = (uint32_t)candidate(b, i), .from = i };
+	for (; i < b->n && (uint32_t)b->bin[i] == seed; i++)
+		l->many |= b->bin[i] >> 32 == KH_SEED_MANY;
+	l->end = i;
+	return true;
+}
+
+/* The lengths of the lists of seeds; KH_LIST_OVER: one is not whole, or has as many or more. */
+static void find_lengths(const kh_found *f, const struct bins b[2], uint8_t len[KH_MATCH_SEEDS])
+{
+	for (int k = 0; k < 2; k++)
+		for (struct list l = { .end = 0 }; next_list(&b[k], &l);) {
+			const size_t n = l.end - l.from;
+
+			if (l.seed < f->n)
+				len[l.seed] = l.many || n > KH_LIST_OVER ? KH_LIST_OVER
+									 : (uint8_t)n;
+		}
+}
+
+/* Adds those of seeds that are not passed over, in the order of the seeds. */
 static void add_some(kh_found *f, const struct bins b[2])
 {
 	uint8_t len[KH_MATCH_SEEDS] = { 0 };
+	uint32_t at[KH_MATCH_SEEDS];
 
-	f->n_candidates = 0;
-	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < b[k].n; i++) {
-			const uint64_t x = candidate(&b[k], i);
-
-			if ((uint32_t)x >= f->n)
-				continue;
-			if (x >> 32 == KH_SEED_MANY)
-				len[(uint32_t)x] = KH_LIST_OVER;
-			else if (len[(uint32_t)x] != KH_LIST_OVER)
-				len[(uint32_t)x]++;
-		}
+	find_lengths(f, b, len);
 	kh_places_pass_over(len, f->n);
+	f->n_candidates = 0;
+	for (uint32_t i = 0; i < f->n; i++) {
+		at[i] = f->n_candidates;
+		if (len[i] == KH_LIST_OVER)
+			continue;
+		kh_seed_add(&f->known, i);
+		f->n_candidates += len[i];
+	}
 	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < b[k].n; i++) {
-			const uint64_t x = candidate(&b[k], i);
-
-			if ((uint32_t)x < f->n && len[(uint32_t)x] != KH_LIST_OVER)
-				f->candidate[f->n_candidates++] = x;
-		}
-	for (uint32_t i = 0; i < f->n; i++)
-		if (len[i] != KH_LIST_OVER)
-			kh_seed_add(&f->known, i);
+		for (struct list l = { .end = 0 }; next_list(&b[k], &l);)
+			if (l.seed < f->n && len[l.seed] != KH_LIST_OVER)
+				for (size_t i = l.from; i < l.end; i++)
+					f->candidate[at[l.seed]++] =
+						b[k].bin[i] >> 32 << 32 | l.seed;
 }
 
 /* Makes candidates of bins; nearly always of all of them. */

@@ -249,16 +249,17 @@ static KH_HD void kh_places_crowd(kh_matching *m, const kh_mates *s, uint32_t ma
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
-	kh_region *r;
+	uint16_t order[KH_MATCH_CANDIDATES];
 
-	for (uint32_t i = 0; i < f->n_regions; i++) {
-		r = &f->region[i];
-		r->weight = (uint16_t)(r->n + kh_places_beside(m, mate, r));
-		f->crowd = r->weight > f->crowd ? r->weight : f->crowd;
+	if (kh_mates_have_more(s)) {
+		f->crowd = 1;
+		return;
 	}
-	while (!kh_mates_have_more(s) && f->n_places < kh_places_most(s) &&
-	       (r = kh_places_heaviest(f, len, slack)) != NULL)
-		kh_places_compare(m, s, mate, r);
+	kh_places_weigh(m, mate);
+	kh_places_by_weight(f, order);
+	for (uint32_t i = 0; i < f->n_regions && f->n_places < kh_places_most(s); i++)
+		if (kh_region_may(&f->region[order[i]], len, (int64_t)f->best - slack))
+			kh_places_compare(m, s, mate, &f->region[order[i]]);
 }
 
 /* Compares the mate in regions that could have such a score, if there is room for them; was there

@@ -176,45 +176,46 @@ static KH_HD uint32_t kh_region_bin(const kh_found *f, const kh_region *r)
 	return kh_candidate_bin(f->candidate[r->from]);
 }
 
-/* The candidates of the other mate's region beside a region, if there is one. */
-static KH_HD uint32_t kh_places_beside(const kh_matching *m, uint32_t mate, const kh_region *r)
+/* --- too many of them ---------------------------------------------------------------------- */
+/* The weights of a mate's regions: their candidates, and those of the other mate's region beside
+ * each, if there is one; f->crowd becomes the greatest of them. */
+static KH_HD void kh_places_weigh(kh_matching *m, uint32_t mate)
 {
-	const kh_found *f = &m->found[!mate];
+	kh_found *f = &m->found[mate];
+	const kh_found *other = &m->found[!mate];
 	const uint32_t near = KH_MATCH_SPAN / m->db->sampling.stride + 1;
-	const uint32_t bin = kh_region_bin(&m->found[mate], r), from = bin > near ? bin - near : 0;
 	uint32_t lo = 0;
-
-	if (f->n_regions == 0)
-		return 0;
-	/* the first one that is not in front of that */
-	for (uint32_t n = f->n_regions; n > 0;) {
-		const uint32_t half = n / 2;
-
-		if (kh_region_bin(f, &f->region[lo + half]) < from) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return lo < f->n_regions && kh_region_bin(f, &f->region[lo]) <= bin + near
-		       ? f->region[lo].n : 0;
-}
-
-/* The region with most candidates, its own and those beside it, that could be as good as the best
- * place, less `slack`; NULL: there is none. */
-static KH_HD kh_region *kh_places_heaviest(kh_found *f, uint32_t len, uint32_t slack)
-{
-	kh_region *most = NULL;
 
 	for (uint32_t i = 0; i < f->n_regions; i++) {
 		kh_region *r = &f->region[i];
+		const uint32_t bin = kh_region_bin(f, r);
 
-		if (kh_region_may(r, len, (int64_t)f->best - slack) &&
-		    (!most || r->weight > most->weight))
-			most = r;
+		while (lo < other->n_regions &&
+		       kh_region_bin(other, &other->region[lo]) + near < bin)
+			lo++;
+		r->weight = r->n;
+		if (lo < other->n_regions &&
+		    kh_region_bin(other, &other->region[lo]) <= bin + near)
+			r->weight = (uint16_t)(r->n + other->region[lo].n);
+		f->crowd = r->weight > f->crowd ? r->weight : f->crowd;
 	}
-	return most;
+}
+
+/* The numbers of a mate's regions, the heaviest first, of equal ones the first. */
+static KH_HD void kh_places_by_weight(const kh_found *f, uint16_t order[KH_MATCH_CANDIDATES])
+{
+	uint16_t at[2 * KH_MATCH_CANDIDATES] = { 0 }, sum = 0;
+
+	for (uint32_t i = 0; i < f->n_regions; i++)
+		at[f->crowd - f->region[i].weight]++;
+	for (uint32_t i = 0; i < f->crowd; i++) {
+		const uint16_t here = at[i];
+
+		at[i] = sum;
+		sum = (uint16_t)(sum + here);
+	}
+	for (uint32_t i = 0; i < f->n_regions; i++)
+		order[at[f->crowd - f->region[i].weight]++] = (uint16_t)i;
 }
 
 #endif

@@ -2,7 +2,7 @@
  * match_sort.h - the candidates of a mate, in order   [HD]
  *
  * They come list by list, each ascending.  Kernels have few of them, which are inserted one after
- * another; the CPU takes seven bits at a time, without a branch that depends on them.
+ * another; the CPU takes eight bits at a time, without a branch that depends on them.
  */
 #ifndef KH_CLASSIFY_MATCH_SORT_H
 #define KH_CLASSIFY_MATCH_SORT_H
@@ -11,13 +11,13 @@
 #include "classify/match_segment.h"
 
 #ifndef __CUDACC__
-/* Sorts candidates by up to seven bits of what they are above `least`; equal ones stay in their
+/* Sorts candidates by up to eight bits of what they are above `least`; equal ones stay in their
  * order. */
 static inline void kh_sort_by(const uint64_t *from, uint64_t *to, uint32_t n, uint64_t least,
 			      uint32_t shift, uint32_t bits)
 {
 	const uint32_t mask = (1u << bits) - 1;
-	uint32_t at[128] = { 0 }, sum = 0;
+	uint32_t at[256] = { 0 }, sum = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		at[(from[i] - least) >> shift & mask]++;
@@ -46,7 +46,7 @@ static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 	least = least >> 32 << 32;
 	const uint32_t span = (uint32_t)((most - least) >> 32);
 	const uint32_t all = span > 0 ? kh_log2(span) + 1 : 1;
-	const uint32_t times = (all + 6) / 7, bits = (all + times - 1) / times;
+	const uint32_t times = (all + 7) / 8, bits = (all + times - 1) / times;
 
 	for (uint32_t i = seeds; i <= times; i++) {
 		kh_sort_by(from, to, n, least, i > 0 ? 32 + (i - 1) * bits : 0,
