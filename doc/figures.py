@@ -5,7 +5,7 @@
     figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
     figures.py --readme FOLDER    prints the figures of README's tables and text, from the CSV files in FOLDER
 
-The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu_pass.sh and gpu/rates measured.  Nothing but
+The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu/rates measured.  Nothing but
 Python's library is needed.
 """
 import contextlib
