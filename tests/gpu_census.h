@@ -282,24 +282,12 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 /* --- the sample ----------------------------------------------------------------------- */
 /* The references of a species alone, so that reads are located: an end of the genome that no other
  * one has. */
-static size_t put_own(char *text)
-{
-	enum { FROM = 100100, LEN = 30000 };
-	const size_t n = (size_t)sprintf(text, ">own kraken:taxid|31\n");
-
-	memcpy(text + n, genome + FROM, LEN);
-	text[n + LEN] = '\n';
-	return n + LEN + 1;
-}
-
 static kh_db *open_census_db(kh_rule *rule)
 {
 	const kh_build_options o = options_of(SYNCMERS(18, 12, 32), true);
-	char *text = malloc(MAX_TEXT);
-	const size_t n = make_references(text);
+	const size_t n = make_references();
 
-	put_file(REFS, text, n + put_own(text + n));
-	free(text);
+	put_file(REFS, refs, put_sequence(n, 31, genome + 100100, 30000));
 	return open_built(&o, false, rule);
 }
 

@@ -100,14 +100,12 @@ static void same_calls_there(const struct way *cpu, const struct way *device, co
 static void check_there(const struct way *cpu, const struct way *device)
 {
 	const kh_build_options o = options_of(SYNCMERS(18, 10, 32), false);
-	char *refs = malloc(MAX_TEXT);
 	kh_rule rule;
 
-	make_references(refs);
+	make_references();
 	kh_db *const db = open_built(&o, false, &rule);
 	same_calls_there(cpu, device, db, &rule, 4, 0);
 	kh_db_close(db);
-	free(refs);
 }
 
 /* A database of Kraken 2 whose keys are so short that most k-mers are found, each of any taxon:

@@ -3,7 +3,6 @@
 #define KH_GPU_READS_H
 
 #include "test.h"
-#include <string.h>
 #include "seqio/feed.h"
 #include "bases.h"
 #include "kmer/kmer.h"

@@ -6,8 +6,6 @@
 #ifndef KH_GPU_REFERENCES_H
 #define KH_GPU_REFERENCES_H
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include "gpu_reads.h"
 #include "build/build.h"
@@ -16,7 +14,7 @@
 static char dir[] = "/tmp/kh-backend-XXXXXX";
 enum { NODES, NAMES, REFS, DB, SECOND, FILES };
 static char path[FILES][64];
-enum { MAX_TEXT = 1 << 22 };
+static char refs[1 << 22];              /* their text */
 
 static inline bool open_folder(void)
 {
@@ -40,10 +38,10 @@ static inline void remove_folder(void)
 static inline void build_as(int which, const kh_build_options *like)
 {
 	kh_build_options o = *like;
-	const char *refs[] = { path[REFS] };
+	const char *files[] = { path[REFS] };
 	kh_build_summary sum;
 
-	o.refs = refs;
+	o.refs = files;
 	o.n_refs = 1;
 	o.db = path[which];
 	o.taxonomy = dir;
@@ -138,8 +136,17 @@ static size_t put_strain(char *out, unsigned i, size_t len, unsigned changes)
 	return n;
 }
 
-/* Writes them; `text` has room for MAX_TEXT bytes. */
-static size_t make_references(char *text)
+/* Adds a sequence to the n bytes of text. */
+static size_t put_sequence(size_t n, unsigned taxon, const char *bases, size_t len)
+{
+	n += (size_t)sprintf(refs + n, ">t%zu kraken:taxid|%u\n", n, taxon);
+	memcpy(refs + n, bases, len);
+	refs[n + len] = '\n';
+	return n + len + 1;
+}
+
+/* Writes them; returns how long their text is. */
+static size_t make_references(void)
 {
 	static const size_t edge[] = { 0,   1,   17,  18,  19,  31,  32,  33,  64,  111,
 				       112, 113, 127, 128, 129, 130, 224, 225, 1008 };
@@ -150,24 +157,24 @@ static size_t make_references(char *text)
 	random_bases(repeat, sizeof repeat);
 	random_bases(crowd, sizeof crowd);
 	for (size_t e = 0; e < sizeof edge / sizeof *edge; e++)
-		n += put_strain(text + n, i++, edge[e], 0);
+		n += put_strain(refs + n, i++, edge[e], 0);
 	for (int k = 0; k < 24; k++) {
 		size_t len = test_rand() % 60000;
 
-		n += put_strain(text + n, i++, len, (unsigned)(len / 200));
+		n += put_strain(refs + n, i++, len, (unsigned)(len / 200));
 	}
-	n += put_strain(text + n, i++, 100000, 100);
+	n += put_strain(refs + n, i++, 100000, 100);
 	/* hundreds of bins for a read: more, and fewer, than the tables of a warp hold */
 	for (int k = 0; k < 300; k++) {
-		size_t len = test_rand() % 100;
+		char bases[100 + sizeof crowd];
+		const size_t len = test_rand() % 100;
 
-		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k, k % 2 ? 22 : 31);
-		random_bases(text + n, len);
-		memcpy(text + n + len, crowd, k < 250 ? sizeof crowd : sizeof crowd / 2);
-		n += len + (k < 250 ? sizeof crowd : sizeof crowd / 2);
-		text[n++] = '\n';
+		random_bases(bases, len);
+		memcpy(bases + len, crowd, sizeof crowd);
+		n = put_sequence(n, k % 2 ? 22 : 31, bases,
+				 len + (k < 250 ? sizeof crowd : sizeof crowd / 2));
 	}
-	put_file(REFS, text, n);
+	put_file(REFS, refs, n);
 	return n;
 }
 

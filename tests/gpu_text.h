@@ -46,14 +46,13 @@ static void check_text(const struct way *cpu, const struct way *device)
 						{ KH_MINHASH, 18, 7, 64, 0, 1 },
 						{ KH_MINHASH, 31, 2, 16, 1u << 30, 0 },
 						{ KH_SYNCMER, 20, 4, 512, 0, 0 } };
-	char *refs = malloc(MAX_TEXT);
 
 	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
 		const kh_build_options o = options_of(sampling[i], i % 2);
 		kh_rule rule;
 		char what[40];
 
-		make_references(refs);
+		make_references();
 		kh_db *const db = open_built(&o, i % 2, &rule);
 		snprintf(what, sizeof what, "text, k %u, stride %u", sampling[i].k,
 			 sampling[i].stride);
@@ -63,7 +62,6 @@ static void check_text(const struct way *cpu, const struct way *device)
 		same_calls_by_text(cpu, device, db, &rule, what);
 		kh_db_close(db);
 	}
-	free(refs);
 }
 
 #endif

@@ -29,10 +29,10 @@ static void drift_codons(char *p, size_t n, size_t share)
 
 /* References of three genera (one is a species without a genus) that are genes of one ancestor;
  * `genome`, from which reads are made, becomes what other species of these might have. */
-static void make_genes(char *text)
+static void make_genes(void)
 {
 	static const unsigned taxon[] = { 11, 21, 31 };
-	char *ancestor = text + MAX_TEXT / 2;
+	static char ancestor[GENOME];
 	size_t n = 0;
 
 	random_bases(ancestor, GENOME);
@@ -40,19 +40,18 @@ static void make_genes(char *text)
 		if (ancestor[i] == 'T')
 			ancestor[i] = "ACG"[test_rand() % 3];
 	for (int g = 0; g < 3; g++) {
-		n += (size_t)sprintf(text + n, ">g%d kraken:taxid|%u\n", g, taxon[g]);
-		memcpy(text + n, ancestor, GENOME);
-		drift_codons(text + n, GENOME, 70);
-		memcpy(genome + g * GENOME, text + n, GENOME);
+		char *const mine = genome + g * GENOME;
+
+		memcpy(mine, ancestor, GENOME);
+		drift_codons(mine, GENOME, 70);
+		n = put_sequence(n, taxon[g], mine, GENOME);
 		for (size_t i = 0; i < 8; i++)
-			drift_codons(genome + g * GENOME + i * FARTHER, FARTHER, 30 + 10 * i);
-		n += GENOME;
-		text[n++] = '\n';
+			drift_codons(mine + i * FARTHER, FARTHER, 30 + 10 * i);
 	}
 	random_bases(genome + 3 * GENOME, sizeof genome - 3 * GENOME);
 	random_bases(repeat, sizeof repeat);
 	random_bases(crowd, sizeof crowd);
-	put_file(REFS, text, n);
+	put_file(REFS, refs, n);
 }
 
 /* What the CPU says of fragment i. */
@@ -144,7 +143,6 @@ static void ask_levels(const struct way *w, kh_db *db, const kh_rule *rule, cons
 
 static void check_translated(const struct way *w)
 {
-	char *refs = malloc(MAX_TEXT);
 	struct made_block block[3];
 	size_t genera[3] = { 0, 0, 0 };
 
@@ -153,7 +151,7 @@ static void check_translated(const struct way *w)
 		kh_rule rule;
 
 		o.translated = true;
-		make_genes(refs);
+		make_genes();
 		kh_db *const db = open_built(&o, false, &rule);
 		for (int i = 0; i < 3; i++)
 			make_block(&block[i], GENE_READS, i);
@@ -172,7 +170,6 @@ static void check_translated(const struct way *w)
 		for (int i = 0; i < 3; i++)
 			free_block(&block[i]);
 	}
-	free(refs);
 	/* not each level has more than the one before: two genera above a threshold are no call */
 	if (genera[2] <= genera[0] || genera[2] <= genera[1])
 		fail_msg("%zu, %zu, %zu genera", genera[0], genera[1], genera[2]);

@@ -1,6 +1,7 @@
 /*
  * test_backend.c - the CUDA backend against the CPU's: calls, byte for byte
  */
+#define TEST_MAIN
 #include "test_gpu.h"
 #include "gpu_census.h"
 #include "gpu_parsed.h"

@@ -84,5 +84,3 @@ TEST(test_failing_batches)
 	}
 	fake_reset(UINT64_C(4) << 30);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -1,5 +1,6 @@
 /* test_by_genus.c - which calls are those of translated seeds, which of them are dropped, and on
  * what a sample agrees */
+#define TEST_MAIN
 #include "test.h"
 #include "made_tree.h"
 #include "run/by_genus.h"

@@ -192,5 +192,3 @@ TEST(test_ties)
 	kh_classes_clear(&four);
 	free(at);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -3,6 +3,7 @@
  *
  * The database of data/ is built once; then its sections are read and written anew.
  */
+#define TEST_MAIN
 #include "test.h"
 
 #include <fcntl.h>

@@ -387,5 +387,3 @@ TEST(test_put)
 	close_feed(f, m);
 	close(in.fd);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -136,5 +136,3 @@ TEST(test_dropped_pairs)
 	dropped_pairs(300, 300);
 	dropped_pairs(300, 150);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -253,5 +253,3 @@ TEST(test_ahead)
 		check_small(threads[i], true);
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -193,5 +193,3 @@ TEST(test_no_bases)
 	kh_text_turn(&r[1], &r[0], 0);
 	assert_memory_equal(r, before, sizeof r);
 }
-
-int main(void) { return test_run(NULL, NULL); }

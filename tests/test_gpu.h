@@ -4,7 +4,6 @@
 #define KH_TEST_GPU_H
 
 #include "test.h"
-#include <string.h>
 #include "classify/backend.h"
 
 /* True: go on.  False: the plan is out, the caller returns *status. */

@@ -3,6 +3,7 @@
  *
  * All GPUs are members; where there is but one, it talks to itself.
  */
+#define TEST_MAIN
 #include "test_gpu.h"
 
 #include "cuda/tables/comm.h"

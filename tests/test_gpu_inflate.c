@@ -1,4 +1,5 @@
 /* test_gpu_inflate.c - gzip files of all kinds, inflated by a GPU that is there, and by the host */
+#define TEST_MAIN
 #include "parsed_files.h"
 
 #include "cuda/kernels/gpu.h"

@@ -1,5 +1,6 @@
 /* test_inflater.c - the inflater's host side, and the functions of its kernels, on GPUs that are
  * made up */
+#define TEST_MAIN
 #include "test.h"
 #include "fake_gpu.h"
 #include "parsed_files.h"

@@ -48,5 +48,3 @@ TEST(test_rule)
 				 got, row[i].want);
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -148,5 +148,3 @@ TEST(test_repeats)
 			check_repeats(kh_repeats_avx2(), k);
 		}
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -153,5 +153,3 @@ TEST(test_bad_cell)
 		assert_int_equal(kh_k2_bad_cell(&r, cells, from, bad), bad);
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -41,5 +41,3 @@ TEST(test_lanes)
 				check_lanes(kh_lanes_avx2(), round % 11, terms);
 		}
 }
-
-int main(void) { return test_run(NULL, NULL); }

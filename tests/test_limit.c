@@ -1,4 +1,5 @@
 /* test_limit.c - the share of a database of limited size: found in few builds, for any content */
+#define TEST_MAIN
 #include "test.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * test_match.c - fragments compared by a device, on made-up GPUs, beside the CPU:
  * loading, queues, rooms that are too small, what is left to the host
  */
+#define TEST_MAIN
 #include "cuda/engine/batch.h"
 #include "db/join.h"
 #include "fake_gpu.h"
@@ -37,37 +38,33 @@ TEST(test_parsed)
 }
 
 /* Adds a stretch of the genome 130 times, in which seeds of many reads lie. */
-static void put_copies(char *refs, size_t n)
+static void put_copies(size_t n)
 {
-	enum { UNIT = 60, APART = 100 };
+	enum { UNIT = 60, EACH = 160 };
+	static char copies[130 * EACH];
 
-	n += (size_t)sprintf(refs + n, ">copies kraken:taxid|22\n");
-	for (int i = 0; i < 130; i++, n += UNIT + APART) {
-		memcpy(refs + n, genome + 1000, UNIT);
-		random_bases(refs + n + UNIT, APART);
-	}
-	refs[n++] = '\n';
-	put_file(REFS, refs, n);
+	random_bases(copies, sizeof copies);
+	for (size_t i = 0; i < sizeof copies; i += EACH)
+		memcpy(copies + i, genome + 1000, UNIT);
+	put_file(REFS, refs, put_sequence(n, 22, copies, sizeof copies));
 }
 
 /* Opens two databases of the references, with copies apart from each other, as one. */
 static kh_db *open_two(const kh_build_options *o, kh_rule *rule)
 {
 	static const int file[] = { DB, SECOND };
-	char *refs = malloc(MAX_TEXT);
-	const size_t n = make_references(refs);
+	const size_t n = make_references();
 	kh_db *part[2], *db = NULL;
 
 	for (int i = 0; i < 2; i++) {
 		const kh_db_options how = { .threads = 2, .later = i };
 
-		put_copies(refs, n);
+		put_copies(n);
 		build_as(file[i], o);
 		OK(kh_db_open(&part[i], path[file[i]], &how, err));
 	}
 	OK(kh_db_join(&db, part, 2, false, err));
 	kh_rule_init(rule, db->h);
-	free(refs);
 	return db;
 }
 
@@ -79,10 +76,7 @@ TEST(test_several)
 						{ KH_MINHASH, 18, 7, 64, 0, 1 } };
 
 	for (size_t i = 0; i < 3; i++) {
-		const kh_build_options o = { .sampling = sampling[i],
-					     .keep_all = i != 1,
-					     .threads = 2,
-					     .block_size = 1 << 16 };
+		const kh_build_options o = options_of(sampling[i], i != 1);
 		kh_rule rule;
 		kh_db *db = open_two(&o, &rule);
 
@@ -110,22 +104,6 @@ TEST(test_census) { check_census(way, 3); }
 enum { CROWD_READS = 6000, CROWD_LEN = 120, CROWD_INSERT = 400 };
 
 static char random_text[3 << 18];
-
-static void make_random_references(char *refs)
-{
-	static const unsigned taxon[] = { 11, 12, 21, 31 };
-	const size_t each = sizeof random_text / 32;
-	size_t n = 0;
-
-	random_bases(random_text, sizeof random_text);
-	for (size_t i = 0; i < 32; i++) {
-		n += (size_t)sprintf(refs + n, ">r%zu kraken:taxid|%u\n", i, taxon[i % 4]);
-		memcpy(refs + n, random_text + i * each, each);
-		n += each;
-		refs[n++] = '\n';
-	}
-	put_file(REFS, refs, n);
-}
 
 /* Adds a read, with changes, of what begins at `from`, or ends there, in reverse; without a number,
  * at every 11th base, so that hardly a seed is left of a read that fits well. */
@@ -172,18 +150,19 @@ static void make_pairs(struct made_block mate[2])
 struct compared {
 	kh_db *db;
 	kh_rule rule;
-	struct made_block mate[2];
 	struct answer cpu[2], device[2];
 };
 
 static void compare(struct compared *x, const kh_build_options *o, uint32_t candidates)
 {
+	struct made_block mate[2];
+
 	x->db = open_built(o, false, &x->rule);
 	x->rule.candidates = candidates;
-	make_pairs(x->mate);
+	make_pairs(mate);
 	for (int mates = 0; mates < 2; mates++) {
 		const kh_job job = { .n = CROWD_READS,
-				     .block = { &x->mate[0].b, mates ? &x->mate[1].b : NULL } };
+				     .block = { &mate[0].b, mates ? &mate[1].b : NULL } };
 		struct answer *const a[2] = { &x->cpu[mates], &x->device[mates] };
 
 		for (int i = 0; i < 2; i++) {
@@ -193,6 +172,8 @@ static void compare(struct compared *x, const kh_build_options *o, uint32_t cand
 		same_answers(a[0], a[1], CROWD_READS, x->db->tax->n,
 			     mates ? "pairs" : "single reads");
 	}
+	free_block(&mate[0]);
+	free_block(&mate[1]);
 }
 
 static void clear_compared(struct compared *x)
@@ -200,115 +181,94 @@ static void clear_compared(struct compared *x)
 	for (int i = 0; i < 2; i++) {
 		answer_clear(&x->cpu[i]);
 		answer_clear(&x->device[i]);
-		free_block(&x->mate[i]);
 	}
 	kh_db_close(x->db);
+}
+
+static const unsigned four_species[] = { 11, 12, 21, 31 };
+
+static void make_random_references(void)
+{
+	const size_t each = sizeof random_text / 32;
+	size_t n = 0;
+
+	random_bases(random_text, sizeof random_text);
+	for (size_t i = 0; i < 32; i++)
+		n = put_sequence(n, four_species[i % 4], random_text + i * each, each);
+	put_file(REFS, refs, n);
 }
 
 /* Each seed stands in several places by chance, as in a very large database: many regions that
  * could be best, more than are compared, and places that are equal. */
 TEST(test_crowds)
 {
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
-				     .keep_all = true,
-				     .threads = 2,
-				     .block_size = 1 << 16 };
-	struct compared x = { .db = NULL };
-	char *refs = malloc(MAX_TEXT);
+	const kh_build_options o = options_of(SYNCMERS(10, 6, 16), true);
+	struct compared x;
 
-	make_random_references(refs);
+	make_random_references();
 	compare(&x, &o, 0);
 	clear_compared(&x);
-	free(refs);
 }
 
-/* --- close species ------------------------------------------------------------------ */
-/* Four species that differ from one another at about one base in 44. */
-static void make_close_references(char *refs)
+/* Draws about one base in `each` anew. */
+static void change(char *text, size_t len, size_t each)
 {
-	static const unsigned taxon[] = { 11, 12, 21, 31 };
+	for (size_t k = 0; k < len / each; k++)
+		text[test_rand() % len] = "ACGT"[test_rand() & 3];
+}
+
+/* Of four species that differ from one another at about one base in 44: what others are nearly as
+ * good. */
+TEST(test_close)
+{
+	const kh_build_options o = options_of(SYNCMERS(18, 10, 32), true);
 	const size_t each = sizeof random_text;
-	size_t n = 0;
+	struct compared x;
+	size_t n = 0, several = 0;
 
 	random_bases(random_text, each);
 	for (size_t i = 0; i < 4; i++) {
-		n += (size_t)sprintf(refs + n, ">c%zu kraken:taxid|%u\n", i, taxon[i]);
-		memcpy(refs + n, random_text, each);
-		for (size_t k = 0; k < each / 66; k++)
-			refs[n + test_rand() % each] = "ACGT"[test_rand() & 3];
-		n += each;
-		refs[n++] = '\n';
+		n = put_sequence(n, four_species[i], random_text, each);
+		change(refs + n - 1 - each, each, 66);
 	}
 	put_file(REFS, refs, n);
-}
-
-/* What other species are nearly as good. */
-TEST(test_close)
-{
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
-				     .keep_all = true,
-				     .threads = 2,
-				     .block_size = 1 << 16 };
-	struct compared x = { .db = NULL };
-	char *refs = malloc(MAX_TEXT);
-	size_t several = 0;
-
-	make_close_references(refs);
 	compare(&x, &o, KH_WANT_CANDIDATES);
 	for (size_t i = 0; i < CROWD_READS; i++)
 		several += x.cpu[1].candidates[i].species[1] != KH_NO_TAXON;
 	assert_true(several > CROWD_READS / 10);
 	clear_compared(&x);
-	free(refs);
 }
 
-/* --- strains ------------------------------------------------------------------------- */
-enum { STRAINS = 6 };
-
-/* Pairs of strains of a species, of which the second one differs at about one base in 200. */
-static void make_strain_references(char *refs)
-{
-	static const unsigned taxon[STRAINS] = { 13, 14, 22, 23, 24, 12 };
-	const size_t each = sizeof random_text / STRAINS;
-	size_t n = 0;
-
-	random_bases(random_text, sizeof random_text);
-	for (size_t i = 0; i < STRAINS; i++) {
-		char *text = random_text + i * each;
-
-		if (i % 2)
-			memcpy(text, text - each, each);
-		for (size_t k = 0; i % 2 && k < each / 150; k++)
-			text[test_rand() % each] = "ACGT"[test_rand() & 3];
-		n += (size_t)sprintf(refs + n, ">s%zu kraken:taxid|%u\n", i, taxon[i]);
-		memcpy(refs + n, text, each);
-		n += each;
-		refs[n++] = '\n';
-	}
-	put_file(REFS, refs, n);
-}
-
-/* Which strain it is that a read is of, where it has alleles, and where it has none. */
+/* Of pairs of strains of a species, of which the second one differs at about one base in 200: which
+ * strain it is that a read is of, where it has alleles, and where it has none. */
 TEST(test_strains)
 {
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 10, 32, 0, 1 },
-				     .threads = 2,
-				     .block_size = 1 << 16 };
-	struct compared x = { .db = NULL };
-	char *refs = malloc(MAX_TEXT);
-	size_t below = 0;
+	static const unsigned taxon[] = { 13, 14, 22, 23, 24, 12 };
+	const kh_build_options o = options_of(SYNCMERS(18, 10, 32), false);
+	const size_t each = sizeof random_text / 6;
+	struct compared x;
+	size_t n = 0, below = 0;
 
-	make_strain_references(refs);
+	random_bases(random_text, sizeof random_text);
+	for (size_t i = 0; i < 6; i++) {
+		char *text = random_text + i * each;
+
+		if (i % 2) {
+			memcpy(text, text - each, each);
+			change(text, each, 150);
+		}
+		n = put_sequence(n, taxon[i], text, each);
+	}
+	put_file(REFS, refs, n);
 	compare(&x, &o, 0);
 	for (int mates = 0; mates < 2; mates++)
 		for (size_t i = 0; i < CROWD_READS; i++) {
-			const uint32_t taxon = x.cpu[mates].call[i].taxon;
+			const uint32_t is = x.cpu[mates].call[i].taxon;
 
-			below += taxon != KH_NO_TAXON && x.db->tax->species[taxon] != taxon;
+			below += is != KH_NO_TAXON && x.db->tax->species[is] != is;
 		}
 	assert_true(below > CROWD_READS / 10);
 	clear_compared(&x);
-	free(refs);
 }
 
 /* --- room --------------------------------------------------------------------------- */
@@ -316,17 +276,14 @@ TEST(test_strains)
  * all of it. */
 TEST(test_no_room)
 {
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
-				     .threads = 2,
-				     .block_size = 1 << 16 };
-	char *refs = malloc(MAX_TEXT);
+	const kh_build_options o = options_of(SYNCMERS(18, 14, 16), false);
 	kh_rule rule;
 	kh_engine_options eo = { .rule = &rule, .queues = 1 };
 	kh_engine *e = NULL;
 	kh_db *db;
 	kh_err why = { 0, "" };
 
-	make_references(refs);
+	make_references();
 	db = open_built(&o, false, &rule);
 	eo.on = devices_of(&way[0]);
 	eo.on.placement = KH_PLACE_REPLICATE;
@@ -337,7 +294,6 @@ TEST(test_no_room)
 	same_calls_by_text(&cpu, &way[0], db, &rule, "by the host");
 	fake_reset(UINT64_C(4) << 30);
 	kh_db_close(db);
-	free(refs);
 }
 
 /* --- a queue that fails -------------------------------------------------------------- */
@@ -345,12 +301,9 @@ TEST(test_no_room)
 TEST(test_failing_queue)
 {
 	enum { QUEUES = KH_BATCHES + 2, LAST = QUEUES - 1 };
-	const kh_build_options o = { .sampling = { KH_SYNCMER, 10, 6, 16, 0, 1 },
-				     .threads = 2,
-				     .block_size = 1 << 16 };
+	const kh_build_options o = options_of(SYNCMERS(10, 6, 16), false);
 	static struct made_block reads;
 	static kh_call call[QUEUES][1];
-	char *refs = malloc(MAX_TEXT);
 	kh_rule rule;
 	kh_engine_options eo = { .rule = &rule, .on = devices_of(&way[0]), .queues = QUEUES };
 	kh_engine *e = NULL;
@@ -359,7 +312,7 @@ TEST(test_failing_queue)
 	kh_db *db;
 	kh_err why = { 0, "" };
 
-	make_random_references(refs);
+	make_random_references();
 	db = open_built(&o, false, &rule);
 	new_block(&reads, 1, CROWD_LEN);
 	add_record(&reads, random_text, CROWD_LEN);
@@ -387,7 +340,6 @@ TEST(test_failing_queue)
 	kh_backend_cuda.engine_close(e);
 	kh_db_close(db);
 	free_block(&reads);
-	free(refs);
 	fake_reset(UINT64_C(4) << 30);
 }
 

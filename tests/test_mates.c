@@ -215,5 +215,3 @@ TEST(test_interleaved)
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", false,
 		    ":12: record 3: quality has 2 characters, sequence 1");
 }
-
-int main(void) { return test_run(NULL, NULL); }

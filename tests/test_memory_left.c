@@ -1,4 +1,5 @@
 /* test_memory_left.c - what is left of memory, by made-up files of /proc and of control groups */
+#define TEST_MAIN
 #include "test.h"
 
 #include <limits.h>

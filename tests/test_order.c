@@ -1,4 +1,5 @@
 /* test_order.c - ordered delivery: by whoever brings the next item, or by one that serves */
+#define TEST_MAIN
 #include "test.h"
 
 #include <sched.h>

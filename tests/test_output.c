@@ -1,4 +1,5 @@
 /* test_output.c - files that appear only when complete: commit, abandon, in place, signals */
+#define TEST_MAIN
 #include "output_harness.h"
 
 #include <errno.h>

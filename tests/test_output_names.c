@@ -1,5 +1,6 @@
 /* test_output_names.c - the names of outputs: those that a killed run has left, links, and
  * pipes that do not block */
+#define TEST_MAIN
 #include "output_harness.h"
 
 #include <errno.h>

@@ -135,5 +135,3 @@ TEST(test_empty)
 	json_decref(root);
 	free(b.p);
 }
-
-int main(void) { return test_run(NULL, NULL); }

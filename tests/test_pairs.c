@@ -186,5 +186,3 @@ TEST(test_spill_place)
 	assert_non_null(strstr(err.msg, "no-such-folder/"));
 	kh_store_free(s);
 }
-
-int main(void) { return test_run(NULL, NULL); }

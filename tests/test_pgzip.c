@@ -294,5 +294,3 @@ TEST(test_pipe)
 	free(gz.p);
 	free(d.p);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -50,5 +50,3 @@ TEST(test_short)
 		assert_memory_equal(text, want, strlen(text));
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

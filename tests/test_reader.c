@@ -405,5 +405,3 @@ TEST(test_mates)
 		assert_int_equal(kh_four_are_mates(a, &x, b, &y), v[i].are);
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -1,4 +1,5 @@
 /* test_report.c - tables over taxa, text of lines and reads, counters of features */
+#define TEST_MAIN
 #include "test.h"
 
 #include <time.h>

@@ -429,5 +429,3 @@ TEST(test_very_many_species)
 	free(first);
 	wide_free(db);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -262,5 +262,3 @@ TEST(test_simd)
 			free(text);
 		}
 }
-
-int main(void) { return test_run(NULL, NULL); }

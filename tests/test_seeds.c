@@ -251,5 +251,3 @@ TEST(test_joint)
 	for (int i = 0; i < INDICES; i++)
 		drop_index(&d[i]);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -441,5 +441,3 @@ TEST(test_many)
 	assert_int_equal(kh_idmap_taxid(m, 0), 9);
 	kh_idmap_free(m);
 }
-
-int main(void) { return test_run(NULL, NULL); }

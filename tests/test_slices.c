@@ -375,5 +375,3 @@ TEST(test_cut_inside)
 	close(in.fd);
 	free(s);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -200,5 +200,3 @@ TEST(test_no_eof)
 	close(fd);
 	free(b.p);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -1,5 +1,6 @@
 /* test_tables.c - insert and look up in every GPU hash table: keys, sizes, parameters,
  * limits */
+#define TEST_MAIN
 #include "tables_harness.h"
 
 TEST(test_usage)

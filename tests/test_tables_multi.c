@@ -4,6 +4,7 @@
  * KH_MEMBERS=n takes n members, several on a GPU if there are fewer; NCCL (KH_GPU_COMM=nccl)
  * refuses that, peer copies do not.
  */
+#define TEST_MAIN
 #include "tables_harness.h"
 #include "cuda/tables/dtable.h"
 #include "cuda/tables/dtable_kernels.h"

@@ -103,5 +103,3 @@ TEST(test_drop)
 	kh_tasks_drop(&s);
 	assert_int_equal(s.under_way + q.n + seen.n, 0);
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -431,5 +431,3 @@ TEST(test_join_refuses)
 	}
 	kh_taxonomy_free(a);
 }
-
-int main(void) { return test_run(NULL, NULL); }

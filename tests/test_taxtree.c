@@ -255,5 +255,3 @@ TEST(test_lca)
 		kh_taxonomy_free(t);
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

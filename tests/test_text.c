@@ -170,5 +170,3 @@ TEST(test_sequence)
 		unlink(path);
 	}
 }
-
-int main(void) { return test_run(NULL, NULL); }

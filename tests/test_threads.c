@@ -1,4 +1,5 @@
 /* test_threads.c - queues, events, threads and teams; the first error wins */
+#define TEST_MAIN
 #include "test.h"
 
 #include <stdatomic.h>

@@ -94,5 +94,3 @@ TEST(test_numbers)
 	s.n = 47;
 	assert_string_equal(kh_span_show(s).s, "01234567890123456789012345678901234567890123456");
 }
-
-int main(void) { return test_run(NULL, NULL); }

@@ -115,5 +115,3 @@ TEST(test_waiting)
 	free(f.p);
 	free(room.p);
 }
-
-int main(void) { return test_run(NULL, NULL); }
