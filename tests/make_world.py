@@ -87,6 +87,27 @@ def fastq(out, name, seq):
     out.write("@%s\n%s\n+\n%s\n" % (name, seq, "I" * len(seq)))
 
 
+def put_reads(path, name, reads):
+    with open(path, "w") as out:
+        for i, seq in enumerate(reads):
+            fastq(out, "%s%d" % (name, i), seq)
+
+
+def put_refs(path, seqs):
+    """(name, taxid, bases) of each"""
+    with open(path, "w") as out:
+        out.writelines(">%s kraken:taxid|%d\n%s\n" % ref for ref in seqs)
+
+
+def piece(seq, length, rate):
+    at = RNG.randrange(len(seq) - length)
+    return mutated(seq[at:at + length], rate)
+
+
+def random_bases(n):
+    return "".join(RNG.choices("ACGT", k=n))
+
+
 def sister_taxonomy(folder, data, species, leaves):
     """The taxonomy with more species of the genus of phiX174, and taxa (taxid, parent) below these"""
     with open(data + "/taxonomy/nodes.dmp") as nodes:
@@ -103,57 +124,48 @@ def sister_taxonomy(folder, data, species, leaves):
 
 
 def sisters(folder, data, apart=0.008):
-    base = "".join(RNG.choices("ACGT", k=140000))
+    base = random_bases(140000)
     names, seqs = range(8000001, 8000005), [mutated(base, apart / 2) for _ in range(5)]
     sister_taxonomy(folder, data, list(names), [])
-    with open(folder + "/refs.fa", "w") as refs:
-        for name, seq in zip(names, seqs):
-            refs.write(">s%d kraken:taxid|%d\n%s\n" % (name, name, seq))
+    put_refs(folder + "/refs.fa", (("s%d" % name, name, seq) for name, seq in zip(names, seqs)))
     strains_of = (mutated(seqs[0], 0.003), mutated(seqs[4], 0.003))
-    with open(folder + "/reads.fq", "w") as reads:
-        for i in range(6000):
-            seq = strains_of[i % 4 == 0]
-            at = RNG.randrange(len(seq) - 150)
-            fastq(reads, "s%d" % i, mutated(seq[at:at + 150], 0.004))
-    with open(folder + "/long.fq", "w") as reads:
-        for i in range(700):
-            seq, length = strains_of[i % 4 == 0], RNG.choice((400, 900, 1300, 1900, 2500))
-            at = RNG.randrange(len(seq) - length)
-            fastq(reads, "l%d" % i, mutated(seq[at:at + length], RNG.choice((0, 0.01, 0.05))))
+    put_reads(folder + "/reads.fq", "s", (piece(strains_of[i % 4 == 0], 150, 0.004) for i in range(6000)))
+
+    def long_read(i):
+        seq, length = strains_of[i % 4 == 0], RNG.choice((400, 900, 1300, 1900, 2500))
+        at = RNG.randrange(len(seq) - length)
+        return mutated(seq[at:at + length], RNG.choice((0, 0.01, 0.05)))
+    put_reads(folder + "/long.fq", "l", map(long_read, range(700)))
 
 
 def elements(folder, data):
     names = range(8000001, 8000019)
-    shared = ["".join(RNG.choices("ACGT", k=1500)) for _ in range(2)]
+    shared, first, second = [random_bases(1500) for _ in range(2)], [], []
     sister_taxonomy(folder, data, list(names), [])
-    with open(folder + "/first.fa", "w") as first, open(folder + "/second.fa", "w") as second:
-        for i, name in enumerate(names):
-            parts = ["".join(RNG.choices("ACGT", k=800)) for _ in range(3)]
-            seq = parts[0] + shared[0] + parts[1] + (shared[1] if i < 14 else "") + parts[2]
-            first.write(">e%d.1 kraken:taxid|%d\n%s\n" % (name, name, seq))
-            second.write(">e%d.2 kraken:taxid|%d\n%s\n" % (name, name, mutated(seq, 0.01)))
-    with open(folder + "/reads.fq", "w") as reads:
-        for i in range(600):
-            at = RNG.randrange(128, 1500 - 278)
-            fastq(reads, "e%d" % i, mutated(shared[0][at:at + 150], 0.02))
+    for i, name in enumerate(names):
+        parts = [random_bases(800) for _ in range(3)]
+        seq = parts[0] + shared[0] + parts[1] + (shared[1] if i < 14 else "") + parts[2]
+        first.append(("e%d.1" % name, name, seq))
+        second.append(("e%d.2" % name, name, mutated(seq, 0.01)))
+    put_refs(folder + "/first.fa", first)
+    put_refs(folder + "/second.fa", second)
+    put_reads(folder + "/reads.fq", "e", (piece(shared[0][128:1372], 150, 0.02) for _ in range(600)))
 
 
 def below(folder, data):
     species, serotype, leaves = [8000001, 8000002], 9000001, [9000002, 9000003, 9000004]
     parents = [(serotype, species[0]), (leaves[0], serotype), (leaves[1], serotype), (leaves[2], species[0])]
     sister_taxonomy(folder, data, species, parents)
-    repeat = "".join(RNG.choices("ACGT", k=500))
-    parts = ["".join(RNG.choices("ACGT", k=2600)) for _ in range(4)]
+    repeat = random_bases(500)
+    parts = [random_bases(2600) for _ in range(4)]
     base = repeat.join(parts)
     group = mutated(base, 0.004)
-    own = {leaves[0]: "".join(RNG.choices("ACGT", k=800)), leaves[2]: "".join(RNG.choices("ACGT", k=800))}
+    own = {leaves[0]: random_bases(800), leaves[2]: random_bases(800)}
     seqs = [(leaves[0], with_gaps(mutated(group, 0.003), 0.0005) + own[leaves[0]]),
             (leaves[2], own[leaves[2]] + with_gaps(mutated(base, 0.008), 0.0005)),
             (leaves[1], with_gaps(mutated(group, 0.003), 0.0005).translate(PAIRS)[::-1]),
             (species[0], mutated(base, 0.008)[:6000]), (species[1], mutated(base, 0.05)), (leaves[2], mutated(repeat, 0.005))]
-    with open(folder + "/refs.fa", "w") as refs:
-        for i, (taxid, seq) in enumerate(seqs):
-            refs.write(">b%d kraken:taxid|%d\n%s\n" % (i, taxid, seq))
+    put_refs(folder + "/refs.fa", (("b%d" % i, *of) for i, of in enumerate(seqs)))
     reads, ones, twos = (open(folder + name, "w") for name in ("/reads.fq", "/pairs_1.fq", "/pairs_2.fq"))
     for i in range(300):
         taxid, seq = seqs[i % 5]
@@ -175,11 +187,9 @@ def below(folder, data):
 def carriers(folder, data):
     names = list(range(8000001, 8000035))
     sister_taxonomy(folder, data, names, [])
-    base, element = ("".join(RNG.choices("ACGT", k=k)) for k in (30000, 20000))
+    base, element = random_bases(30000), random_bases(20000)
     seqs = [mutated(base, 0.02) for _ in range(4)] + [element] * 30
-    with open(folder + "/refs.fa", "w") as refs:
-        for name, seq in zip(names, seqs):
-            refs.write(">c%d kraken:taxid|%d\n%s\n" % (name, name, seq))
+    put_refs(folder + "/refs.fa", (("c%d" % name, name, seq) for name, seq in zip(names, seqs)))
     with open(folder + "/pairs_1.fq", "w") as ones, open(folder + "/pairs_2.fq", "w") as twos:
         for i in range(4000):
             at = RNG.randrange(len(base) - 400)
@@ -190,32 +200,21 @@ def carriers(folder, data):
 
 def isolate(folder, data):
     sister_taxonomy(folder, data, [8000001], [(9000001, 8000001), (9000002, 8000001)])
-    base = "".join(RNG.choices("ACGT", k=40000))
+    base = random_bases(40000)
     one, two, third = (mutated(base, 0.01) for _ in range(3))
-    with open(folder + "/refs.fa", "w") as refs:
-        for i, seq in enumerate((one, two), 1):
-            refs.write(">i%d kraken:taxid|%d\n%s\n" % (i, 9000000 + i, seq))
+    put_refs(folder + "/refs.fa", [("i1", 9000001, one), ("i2", 9000002, two)])
     for name, seqs in (("third", [third]), ("first", [one]), ("both", [one, one, two])):
-        with open("%s/%s.fq" % (folder, name), "w") as reads:
-            for i in range(600):
-                seq = RNG.choice(seqs)
-                at = RNG.randrange(len(seq) - 150)
-                fastq(reads, "i%d" % i, mutated(seq[at:at + 150], 0.003))
+        put_reads("%s/%s.fq" % (folder, name), "i", (piece(RNG.choice(seqs), 150, 0.003) for _ in range(600)))
 
 
 def kin(folder, data):
-    base = "".join(RNG.choices("ACGT", k=60000))
+    base = random_bases(60000)
     sister_taxonomy(folder, data, [8000001, 8000002, 8000003], [])
-    refs = [">k%d kraken:taxid|%d\n%s\n" % (i, i, mutated(base, rate))
-            for i, rate in ((8000001, 0.02), (8000002, 0.02), (8000003, 0.16))]
-    for name, lines in (("near", refs[:2]), ("wide", refs[1:])):
-        with open("%s/%s.fa" % (folder, name), "w") as out:
-            out.writelines(lines)
+    refs = [("k%d" % i, i, mutated(base, rate)) for i, rate in ((8000001, 0.02), (8000002, 0.02), (8000003, 0.16))]
+    put_refs(folder + "/near.fa", refs[:2])
+    put_refs(folder + "/wide.fa", refs[1:])
     seq = mutated(base, 0.16)
-    with open(folder + "/reads.fq", "w") as reads:
-        for i in range(900):
-            at = RNG.randrange(len(seq) - 150)
-            fastq(reads, "k%d" % i, mutated(seq[at:at + 150], 0.003))
+    put_reads(folder + "/reads.fq", "k", (piece(seq, 150, 0.003) for _ in range(900)))
 
 
 def strains(n, folder, data, n_species=1):
@@ -253,18 +252,12 @@ def sample(n, path, length, specs):
 
 def main(args):
     command = args.pop(0)
-    if command == "sample":
-        sample(int(args[0]), args[1], int(args[2]), args[3:])
-        return
-    if command == "strains":
-        strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
-        return
-    made = {"elements": elements, "isolate": isolate, "below": below, "kin": kin, "carriers": carriers}
+    made = {"elements": elements, "isolate": isolate, "below": below, "kin": kin, "carriers": carriers,
+            "sample": lambda n, path, length, *specs: sample(int(n), path, int(length), specs),
+            "sisters": lambda folder, data, *apart: sisters(folder, data, *map(float, apart)),
+            "strains": lambda n, folder, data, *more: strains(int(n), folder, data, *map(int, more))}
     if command in made:
         made[command](*args)
-        return
-    if command == "sisters":
-        sisters(*args[:2], *map(float, args[2:]))
         return
     n = int(args.pop(0))
     files = [open(args.pop(0), "w") for _ in range(2 if command == "pairs" else 1)]

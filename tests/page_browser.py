@@ -1,13 +1,14 @@
 """The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
 
-    page_browser.py ONE SEVERAL MANY REAL VIRUS LARGE [--shots FOLDER]
+    page_browser.py REAL VIRUS LARGE [--shots FOLDER]
 
-ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify,
-as VIRUS, a sample of one virus, and LARGE, of a database of more species than a page lists.
+They are made by kmerhash classify, VIRUS of a sample of one virus, and LARGE of a database of more species than
+a page lists; pages of one sample, several and 30 are REAL with data that are made up.
 """
 import base64
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -686,14 +687,54 @@ def test_downloads(t, p):
     t.ok(len(rows) == count + 1 and len({len(r) for r in rows}) == 1, "all of its rows", len(rows), count)
 
 
-def changed(path, change):
+RANKS = "no rank,superkingdom,phylum,class,order,family,genus,species,strain".split(",")
+TAILS = ",ia,ota,ia,ales,aceae,ella, communis, strain".split(",")
+PARTS = "ba co di fu la me no ri sta the ve xy sal bor lin gor".split()
+HOSTILE = ["<script>document.title = 'broken'</script>", "</script><img src=x onerror=\"document.title='broken'\">",
+           "\"quoted\" & 'quoted' \\ {{x}} ${x} %s", "\u05d7\u05d9\u05d9\u05d3\u05e7 \u202eabc", "not UTF-8: \\xff\\xfe",
+           "Long %0290d" % 7]
+
+
+def made_up(data, n, samples):
+    """n taxa, by ranks from domain to strain, with names that try to be more than text; a profile's columns in the
+    first sample."""
+    rng, parent, rank = random.Random(22), [], []
+
+    def grow(above, level, want):
+        me, left = len(parent), want - 1
+        parent.append(above)
+        rank.append(level)
+        while left > 0 and level + 1 < len(RANKS):
+            part = 1 if level + 2 == len(RANKS) else left * 3 // 4 if level == 0 and left > 4 else rng.randint(1, left)
+            grow(me, level + 1, part)
+            left -= part
+    grow(0, 0, n)
+    names = ["".join(rng.choices(PARTS, k=3)).capitalize() + TAILS[level] + " %d" % i for i, level in enumerate(rank)]
+    names[0], names[-len(HOSTILE):] = "root", HOSTILE
+    data.pop("known", None)
+    data.update(unit="reads", ranks=RANKS, taxa={"taxid": [1] + [7 * i + 2 for i in range(1, n)], "parent": parent,
+                                                 "rank": rank, "name": names},
+                facts=[{"label": "Command", "value": "made <b>up</b>", "code": True}], columns=[
+                    {"key": "detected", "label": "Detected", "kind": "text", "digits": 0},
+                    {"key": "ani", "label": "ANI", "help": "average identity", "kind": "percent", "digits": 2},
+                    {"key": "why", "label": "Why", "kind": "text", "digits": 0, "detail": True},
+                    {"key": "first", "label": "First", "kind": "number", "digits": 0, "detail": True}])
+    data["samples"] = [{"name": "<b>sample</b> 2" if k == 1 else "sample %d" % (k + 1), "unclassified": 1000 * (k + 1),
+                        "direct": [int(10 ** (5 * rng.random() ** 2)) if i not in parent or rng.random() < 1 / 8 else 0
+                                   for i in range(n)], "values": {}} for k in range(samples)]
+    for i in (i for i, level in enumerate(rank) if RANKS[level] == "species"):
+        word = rng.choice(("yes", "low", "no", None))
+        data["samples"][0]["values"][str(i)] = [word, round(rng.uniform(.9, 1), 4), word or "too few", rng.randrange(1000)]
+
+
+def changed(path, change, copy=None):
     """A copy of a page, beside it, whose data are other ones."""
     text = open(path, encoding="utf-8").read()
     head, rest = text.split('id="data">', 1)
     old, tail = rest.split("</script>", 1)
     data = json.loads(old)
     change(data)
-    copy = path + ".changed.html"
+    copy = copy or path + ".changed.html"
     with open(copy, "w", encoding="utf-8") as out:
         out.write(head + 'id="data">' + json.dumps(data).replace("<", "\\u003c") + "</script>" + tail)
     return copy
@@ -764,8 +805,10 @@ def test_unused(t, driver, path):
     t.ok([x for x in said[0] if x != "Second-best species"] == said[1] != said[0], "a column without a word is left out", *said)
 
 
-def tests(one, several, many, real, virus, large, shots):
+def tests(real, virus, large, shots):
     t = Tap()
+    one, several, many = (changed(real, lambda data: made_up(data, n, samples), "made.%d.html" % samples)
+                          for n, samples in ((400, 1), (1000, 6), (1400, 30)))
     driver = browser()
     try:
         p = Page(driver, one)
@@ -798,4 +841,4 @@ def tests(one, several, many, real, virus, large, shots):
 
 
 if __name__ == "__main__":
-    tests(*sys.argv[1:7], sys.argv[8] if len(sys.argv) > 8 else None)
+    tests(*sys.argv[1:4], sys.argv[5] if len(sys.argv) > 5 else None)
