@@ -115,9 +115,9 @@ static int served_worker(void *arg, unsigned id, kh_err *err)
 
 	if (id == 0)
 		return kh_order_serve(w.order, deliver, &w);
-	kh_order_there(w.order, true);
+	kh_order_come(w.order);
 	rc = order_worker(arg, id, err);
-	kh_order_there(w.order, false);
+	kh_order_leave(w.order);
 	return rc;
 }
 
@@ -155,7 +155,7 @@ static int late_worker(void *arg, unsigned id, kh_err *err)
 	(void)arg;
 	(void)err;
 	if (id > 0)
-		kh_order_there(w.order, true);
+		kh_order_come(w.order);
 	while (id != 1 && !atomic_load(&begun))
 		sched_yield();
 	if (id == 0)
@@ -167,7 +167,7 @@ static int late_worker(void *arg, unsigned id, kh_err *err)
 		atomic_store(&brought, true);
 	if (!rc)
 		rc = kh_order_wait(w.order, 1);
-	kh_order_there(w.order, false);
+	kh_order_leave(w.order);
 	return rc;
 }
 

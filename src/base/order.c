@@ -125,11 +125,18 @@ int kh_order_serve(kh_order *o, kh_order_fn *fn, void *arg)
 	return rc;
 }
 
-void kh_order_there(kh_order *o, bool there)
+void kh_order_come(kh_order *o)
 {
 	pthread_mutex_lock(&o->m->mu);
-	o->there += there ? 1 : -1;
-	o->left |= !there;
+	o->there++;
+	pthread_mutex_unlock(&o->m->mu);
+}
+
+void kh_order_leave(kh_order *o)
+{
+	pthread_mutex_lock(&o->m->mu);
+	o->there--;
+	o->left = true;
 	pthread_cond_signal(&o->cv[CONDITIONS]);
 	pthread_mutex_unlock(&o->m->mu);
 }

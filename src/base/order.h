@@ -19,10 +19,11 @@ int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
 /* A thread that brings nothing may do all deliveries: then none that does is kept from what is only
- * its own to bring. The others say when they are there and when they leave.  Returns when one has
+ * its own to bring. The others say when they come and when they leave.  Returns when one has
  * left and none is there: 0, or KH_ECANCEL. */
 int kh_order_serve(kh_order *o, kh_order_fn *fn, void *arg);
-void kh_order_there(kh_order *o, bool there);
+void kh_order_come(kh_order *o);
+void kh_order_leave(kh_order *o);
 /* until fn has returned for it; 0, or KH_ECANCEL */
 int kh_order_wait(kh_order *o, uint64_t ticket);
 /* Has fn returned for it? */

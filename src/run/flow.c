@@ -101,9 +101,11 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			      .counters = f->counters };
 	if (!rc && wanted && !(rc = KH_GROW(w->candidates, w->cap_candidates, n, err)))
 		w->task.candidates = w->candidates;
-	if (!rc && (answers || f->parts))
-		rc = kh_parts_begin(&w->parts, f->parts, self->from, &w->task, &self->sum.answers,
-				    err);
+	if (!rc && f->parts)
+		rc = kh_parts_look_up(&w->parts, f->parts, self->from, &w->task,
+				      &self->sum.answers, err);
+	else if (!rc && answers)
+		rc = kh_parts_ask(&w->parts, &w->task, &self->sum.answers, err);
 	if (rc || !f->results->pass)
 		return rc;
 	rc = KH_GROW(w->class_of, w->cap_class_of, n, err);
@@ -251,9 +253,9 @@ int kh_flow_work(void *flow, unsigned id, kh_err *err)
 
 	if (is_to_serve(f))
 		return kh_order_serve(f->order, deliver, f);
-	kh_order_there(f->order, true);
+	kh_order_come(f->order);
 	rc = take_blocks(f, id, err);
-	kh_order_there(f->order, false);
+	kh_order_leave(f->order);
 	return rc;
 }
 

@@ -397,10 +397,9 @@ static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
 	return rc;
 }
 
-int kh_parts_begin(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
-		   kh_answers_sum *sum, kh_err *err)
+/* Makes room for what is said of the fragments of a job, and counts them. */
+static int begin(kh_parts_job *w, const kh_job *job, kh_answers_sum *sum, kh_err *err)
 {
-	const kh_job *job = t->job;
 	int rc = KH_GROW(w->hash, w->cap_hash, job->n, err);
 
 	if (!rc)
@@ -413,14 +412,29 @@ int kh_parts_begin(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_t
 		w->answer[i].bits = 0;
 		w->rivals[i] = (struct kh_rivals) { .n = 0 };
 	}
-	for (unsigned i = 0; p && i < p->all->n && !rc; i++)
+	return rc;
+}
+
+int kh_parts_ask(kh_parts_job *w, kh_task *t, kh_answers_sum *sum, kh_err *err)
+{
+	const int rc = begin(w, t->job, sum, err);
+
+	t->answers = w->answer;
+	return rc;
+}
+
+int kh_parts_look_up(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
+		     kh_answers_sum *sum, kh_err *err)
+{
+	int rc = begin(w, t->job, sum, err);
+
+	for (unsigned i = 0; i < p->all->n && !rc; i++)
 		rc = take_part(p, i, t, scratch, w, err);
-	for (size_t i = 0; p && i < job->n && !rc; i++) {
+	for (size_t i = 0; i < t->job->n && !rc; i++) {
 		rc = settle(p, w, t, i, err);
 		sum->compared += (w->answer[i].bits & KH_ANSWER_OPEN) != 0;
 	}
-	t->answers = p ? NULL : w->answer;
-	t->known = p ? w->answer : NULL;
+	t->known = w->answer;
 	return rc;
 }
 

@@ -43,10 +43,11 @@ typedef struct kh_parts_job {
 	size_t cap_hash, cap_answer, cap_rivals;
 } kh_parts_job;
 
-/* Counts the task's fragments, and sets what it knows of them, or, if p is
- * NULL, where their answers go.  scratch: of the worker, or NULL if p is. */
-int kh_parts_begin(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
-		   kh_answers_sum *sum, kh_err *err);
+/* Counts the task's fragments, and sets where its answers go; */
+int kh_parts_ask(kh_parts_job *w, kh_task *t, kh_answers_sum *sum, kh_err *err);
+/* or counts them, and sets what the files know of them.  scratch: of the worker. */
+int kh_parts_look_up(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
+		     kh_answers_sum *sum, kh_err *err);
 void kh_parts_job_clear(kh_parts_job *w);
 
 #endif
