@@ -305,16 +305,22 @@ void kh_gzdev_take(kh_gzdev *g, kh_gzdev_part *part, bool *leave)
 
 int kh_gzdev_finish(kh_gzdev_part *part, char *out, kh_err *err)
 {
+	const kh_gzdev *g = part->g;
+	const int rc = g->o.by.f->get(g->f, part->text, part->from, part->n, out, err);
+
+	kh_gzdev_drop(part);
+	return rc;
+}
+
+void kh_gzdev_drop(kh_gzdev_part *part)
+{
 	kh_gzdev *g = part->g;
-	const int rc = out ? g->o.by.f->get(g->f, part->text, part->from, part->n, out, err)
-			   : KH_OK;
 
 	pthread_mutex_lock(&g->mu);
 	g->text[part->text].refs--;
 	has_changed(g);
 	pthread_mutex_unlock(&g->mu);
 	part->g = NULL;
-	return rc;
 }
 
 /* --- text that stays on the device ------------------------------------------------------- */

@@ -62,8 +62,9 @@ typedef struct kh_gzdev_part {
 
 /* In order.  *leave: only the sequential reader can go on. */
 void kh_gzdev_take(kh_gzdev *g, kh_gzdev_part *part, bool *leave);
-/* `out` has room for part->n, or is NULL: drops it. */
+/* Any thread ends a part: copies its text to `out`, which has room for part->n, or drops it. */
 int kh_gzdev_finish(kh_gzdev_part *part, char *out, kh_err *err);
+void kh_gzdev_drop(kh_gzdev_part *part);
 
 /* --- in place of taking text: it is parsed where it is.  All in order. */
 /* What is there of the text and was not used; part->g NULL: nothing. */

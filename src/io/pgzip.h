@@ -86,11 +86,13 @@ typedef struct kh_pgzip_part {
 	uint64_t number;
 } kh_pgzip_part;
 
-/* In order.  1: a part, which must be finished, also if it is not wanted any more; 0: nothing now;
+/* In order.  1: a part, which must be finished or dropped; 0: nothing now;
  * < 0: no memory; *leave: only the sequential reader can go on. */
 int kh_pgzip_take(kh_pgzip *p, kh_pgzip_part *part, bool *leave, kh_err *err);
-/* *n: bytes that are right, also on failure.  `out` has room for part->n, or is NULL: drops it. */
+/* *n: bytes that are right, also on failure.  `out` has room for part->n. */
 int kh_pgzip_finish(kh_pgzip_part *part, char *out, size_t *n, kh_err *err);
+/* In place of it, after a failure: the text is not wanted, and nothing is checked. */
+void kh_pgzip_drop(kh_pgzip_part *part);
 
 /* Where the sequential reader goes on. */
 typedef struct kh_pgzip_rest {

@@ -104,29 +104,43 @@ static void judge_first(kh_pgzip *p, const kh_pgzip_part *part, struct ends *end
 	}
 }
 
-int kh_pgzip_finish(kh_pgzip_part *part, char *out, size_t *n, kh_err *err)
+/* A part is done, whose last member goes on behind it.  The caller holds the lock. */
+static void end_part(kh_pgzip *p, kh_pgzip_part *part, struct member_sum last)
 {
 	struct kh_pgzip_chunk *c = part->chunk;
-	kh_pgzip *p = c->p;
-	struct member_sum last = { 0, 0 };
-	struct ends ends = { .bad = NULL };
 
-	if (out)
-		last = to_bytes(part, out, &ends);
-	pthread_mutex_lock(&p->mu);
-	if (out && part->n_event) {
-		while (p->n_joined < part->number)
-			pthread_cond_wait(&p->changed, &p->mu);
-		judge_first(p, part, &ends);
-	}
 	p->done[part->number % p->n_ring] = (struct pgzip_done) {
 		true, last.crc, last.n, part->n_event > 0,
 		part->n_event ? c->event[part->event + part->n_event - 1].next_at : 0
 	};
 	c->refs--;
 	join_done(p);
-	pthread_mutex_unlock(&p->mu);
-	*n = ends.bad ? ends.bad_at - part->from : out ? part->n : 0;
 	part->chunk = NULL;
+}
+
+int kh_pgzip_finish(kh_pgzip_part *part, char *out, size_t *n, kh_err *err)
+{
+	kh_pgzip *p = part->chunk->p;
+	struct ends ends = { .bad = NULL };
+	const struct member_sum last = to_bytes(part, out, &ends);
+
+	pthread_mutex_lock(&p->mu);
+	if (part->n_event) {
+		while (p->n_joined < part->number)
+			pthread_cond_wait(&p->changed, &p->mu);
+		judge_first(p, part, &ends);
+	}
+	end_part(p, part, last);
+	pthread_mutex_unlock(&p->mu);
+	*n = ends.bad ? ends.bad_at - part->from : part->n;
 	return ends.bad ? kh_gz_damaged(p->o.name, ends.bad_member, ends.bad, err) : KH_OK;
+}
+
+void kh_pgzip_drop(kh_pgzip_part *part)
+{
+	kh_pgzip *p = part->chunk->p;
+
+	pthread_mutex_lock(&p->mu);
+	end_part(p, part, (struct member_sum) { 0, 0 });
+	pthread_mutex_unlock(&p->mu);
 }

@@ -301,8 +301,17 @@ int kh_gz_finish(kh_gz_part *part, char *out, size_t *n, kh_err *err)
 		rc = kh_pgzip_finish(&part->by_threads, out, n, err);
 	} else {
 		rc = kh_gzdev_finish(&part->by_device, out, err);
-		*n = out && !rc ? part->n : 0;
+		*n = rc ? 0 : part->n;
 	}
 	part->any = false;
 	return rc;
+}
+
+void kh_gz_drop(kh_gz_part *part)
+{
+	if (part->by_device.g)
+		kh_gzdev_drop(&part->by_device);
+	else
+		kh_pgzip_drop(&part->by_threads);
+	part->any = false;
 }

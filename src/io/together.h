@@ -27,8 +27,10 @@ typedef struct kh_gz_part {
 	kh_gzdev_part by_device;        /* g NULL: by threads */
 } kh_gz_part;
 
-/* Any thread.  *n: bytes that are right, also on failure.  `out` has room for part->n, or is NULL:
- * drops it. */
+/* Any thread ends a part.  *n: bytes that are right, also on failure.  `out` has room for
+ * part->n. */
 int kh_gz_finish(kh_gz_part *part, char *out, size_t *n, kh_err *err);
+/* The text of the part is not wanted any more. */
+void kh_gz_drop(kh_gz_part *part);
 
 #endif

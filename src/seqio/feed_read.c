@@ -308,8 +308,10 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 	if (b->part.any) {
 		size_t n = 0;
 
-		rc = feed_reserve(b, 0, b->part.n, err);
-		kh_gz_finish(&b->part, rc ? NULL : b->buf + b->raw, &n, &b->bad);
+		if ((rc = feed_reserve(b, 0, b->part.n, err)))
+			kh_gz_drop(&b->part);
+		else
+			kh_gz_finish(&b->part, b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
 		feed_input_drop(f, b->in);
 		b->in = NULL;
