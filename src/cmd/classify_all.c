@@ -101,7 +101,7 @@ static int write_table(const struct classify *j, const kh_merge *reports, kh_err
 	kh_merge_sink sink = { .text = j->blanks, .err = err };
 
 	kh_merge_blanks_table(reports, &o, &sink);
-	const int rc = kh_merge_flush(&sink, true);
+	const int rc = kh_merge_flush(&sink);
 	free(sink.b.p);
 	return rc;
 }

@@ -358,7 +358,7 @@ int kh_classify_samples_page(const struct classify *j, kh_merge *reports, kh_err
 		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .known = &known,
 					     .to = reports->n_samples };
 		kh_merge_page(reports, &o, &sink);
-		rc = kh_merge_flush(&sink, true);
+		rc = kh_merge_flush(&sink);
 	}
 	kh_page_known_clear(&known);
 	for (size_t k = 0; line && k < reports->n_samples; k++) {

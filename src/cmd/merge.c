@@ -239,7 +239,7 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 	j->o.from = from;
 	j->o.to = to;
 	j->format->write(&j->m, &j->o, &sink);
-	rc = kh_merge_flush(&sink, true);
+	rc = kh_merge_flush(&sink);
 	if (!rc)
 		rc = kh_text_commit(&sink.text, 1, err);
 	kh_text_close(sink.text);

@@ -68,6 +68,6 @@ void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 		if (m->profiles)
 			kh_buf_print(&s->b, "#unknown\t%.6f\n", 100 * kh_merge_share(
 				m->sample[i].unknown.abundance, KH_MERGE_ONE));
-		kh_merge_flush(s, false);
+		kh_merge_flush_much(s);
 	}
 }

@@ -38,8 +38,9 @@ typedef struct kh_merge_sink {
 	kh_err *err;
 } kh_merge_sink;
 
-/* Passes the text on if there is much of it, or `all`. Returns s->rc. */
-int kh_merge_flush(kh_merge_sink *s, bool all);
+/* Passes the text on, or does so if there is much of it.  The first returns s->rc. */
+int kh_merge_flush(kh_merge_sink *s);
+void kh_merge_flush_much(kh_merge_sink *s);
 
 /* Puts a format's text into s; s->rc says whether that failed. */
 typedef void kh_merge_fn(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s);

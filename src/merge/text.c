@@ -5,17 +5,22 @@
 #include <string.h>
 
 /* --- text ------------------------------------------------------------------------- */
-int kh_merge_flush(kh_merge_sink *s, bool all)
+int kh_merge_flush(kh_merge_sink *s)
+{
+	if (!s->rc)
+		s->rc = kh_buf_check(&s->b, s->err);
+	if (!s->rc && s->b.n > 0)
+		s->rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, s->err);
+	s->b.n = 0;
+	return s->rc;
+}
+
+void kh_merge_flush_much(kh_merge_sink *s)
 {
 	enum { MUCH = 1 << 18 };
 
-	if (!s->rc)
-		s->rc = kh_buf_check(&s->b, s->err);
-	if (!s->rc && s->b.n > 0 && (all || s->b.n >= MUCH)) {
-		s->rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, s->err);
-		s->b.n = 0;
-	}
-	return s->rc;
+	if (s->b.lost || s->b.n >= MUCH)
+		kh_merge_flush(s);
 }
 
 void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not)
@@ -31,7 +36,7 @@ void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not)
 void kh_merge_end_row(kh_merge_sink *s)
 {
 	kh_buf_add(&s->b, "\n", 1);
-	kh_merge_flush(s, false);
+	kh_merge_flush_much(s);
 }
 
 /* --- lineages --------------------------------------------------------------------- */
