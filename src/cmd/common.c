@@ -118,7 +118,7 @@ static uint64_t threads_by_environment(void)
 		const char *text = getenv(name[i]);
 		uint64_t n;
 
-		if (text && kh_parse_uint(text, false, &n) && n > 0)
+		if (text && kh_parse_uint(text, &n) && n > 0)
 			return n;
 		if (text && *text && i == 0)
 			kh_log(KH_WARN, "KMERHASH_THREADS is not a whole number: '%s'", text);
@@ -176,7 +176,7 @@ time_t kh_cmd_now(void)
 	const char *fixed = getenv("SOURCE_DATE_EPOCH");
 	uint64_t seconds;
 
-	return fixed && kh_parse_uint(fixed, false, &seconds) ? (time_t)seconds : time(NULL);
+	return fixed && kh_parse_uint(fixed, &seconds) ? (time_t)seconds : time(NULL);
 }
 
 void kh_cmd_date(time_t when, char text[KH_DATE])

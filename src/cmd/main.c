@@ -74,7 +74,9 @@ static int version(int n, char **word)
 		fprintf(stderr, "kmerhash: --version takes no '%s', only -v\n", word[all]);
 		return 2;
 	}
-	kh_version(all);
+	printf("%s\n", PACKAGE_STRING);
+	if (all)
+		kh_version_details();
 	return 0;
 }
 

@@ -72,27 +72,34 @@ static int wrong(const kh_command *c, const char *fmt, ...)
 }
 
 /* --- values ----------------------------------------------------------------------- */
-bool kh_parse_uint(const char *s, bool suffix, uint64_t *x)
+/* The end of the number that s begins with; NULL: it begins with none. */
+static const char *parse_digits(const char *s, uint64_t *x)
 {
-	static const char unit[] = "KMGT";
 	char *end;
-	unsigned long long v;
-	const char *u;
 
 	errno = 0;
-	v = strtoull(s, &end, 10);
-	if (*s < '0' || *s > '9' || errno)
-		return false;
-	*x = v;
-	if (suffix && *end & 0x40 && (u = strchr(unit, *end & ~0x20))) {
-		unsigned shift = 10 * (unsigned)(u - unit + 1);
+	*x = strtoull(s, &end, 10);
+	return *s < '0' || *s > '9' || errno ? NULL : end;
+}
 
-		if (v > UINT64_MAX >> shift)
-			return false;
-		*x = (uint64_t)v << shift;
-		end++;
-	}
-	return *end == 0;
+bool kh_parse_uint(const char *s, uint64_t *x)
+{
+	const char *end = parse_digits(s, x);
+
+	return end && *end == 0;
+}
+
+bool kh_parse_size(const char *s, uint64_t *x)
+{
+	static const char unit[] = "KMGT";
+	const char *end = parse_digits(s, x);
+	const char *u = end && *end & 0x40 ? strchr(unit, *end & ~0x20) : NULL;
+	const unsigned shift = u ? 10 * (unsigned)(u - unit + 1) : 0;
+
+	if (!end || *x > UINT64_MAX >> shift)
+		return false;
+	*x <<= shift;
+	return end[u != NULL] == 0;
 }
 
 bool kh_parse_real(const char *s, double *x)
@@ -126,7 +133,7 @@ static int set_number(const kh_command *c, const kh_opt *o, const char *as, cons
 		*(double *)to = x;
 		return 0;
 	}
-	if (!kh_parse_uint(arg, o->kind == KH_OPT_SIZE, to))
+	if (!(o->kind == KH_OPT_SIZE ? kh_parse_size : kh_parse_uint)(arg, to))
 		return wrong(c, "%s: '%s' is not a %s", as, arg,
 			     o->kind == KH_OPT_SIZE ? "size (such as 512M)" : "whole number");
 	x = (double)*(uint64_t *)to;

@@ -113,9 +113,10 @@ void kh_usage(const kh_command *c);
  * few; else NULL. */
 const char *kh_nearest(const char *word, size_t n, const char *const *words, size_t n_words);
 
-/* A whole number, of which K, M, G or T may stand for powers of 1024; a decimal number.  False if
+/* A whole number; one that K, M, G or T may multiply by powers of 1024; a decimal number.  False if
  * the string is none. */
-bool kh_parse_uint(const char *s, bool suffix, uint64_t *x);
+bool kh_parse_uint(const char *s, uint64_t *x);
+bool kh_parse_size(const char *s, uint64_t *x);
 bool kh_parse_real(const char *s, double *x);
 
 /* "kmerhash NAME: message", and the exit status: 2 for KH_EUSAGE, else 1. */

@@ -17,8 +17,8 @@ void kh_cmd_signals(void);
  * status 1.  Otherwise temporary files are removed and the signal does what it did before. */
 void kh_cmd_faults(const char *name);
 
-/* --version: one line; if `all`, also what the program was built with and what it finds here. */
-void kh_version(bool all);
+/* --version -v: what the program was built with, and what it finds here. */
+void kh_version_details(void);
 
 /* Is the program called as kraken2?  Then it does what that would do with this command line, and
  * this is the exit status. */

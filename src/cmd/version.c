@@ -79,11 +79,8 @@ static void print_devices(void)
 		printf("devices\tcpu; %zu GPUs, cuda:0 to cuda:%d\n", c.n, c.device[c.n - 1]);
 }
 
-void kh_version(bool all)
+void kh_version_details(void)
 {
-	printf("%s\n", PACKAGE_STRING);
-	if (!all)
-		return;
 	printf("build\t%s, %s\n", COMPILER, CUDA);
 	print_libraries();
 	print_cpu();
