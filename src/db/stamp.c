@@ -40,19 +40,27 @@ static bool is_own(const struct stat *st)
 	return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Opens the folder, and makes it first if `make`; -1: that failed. */
-static int open_folder(bool make)
+/* Makes the folder and the one above it; if that fails, it will not open. */
+static void make_folder(void)
 {
 	char *folder = stamp_folder(), *slash = folder ? strrchr(folder, '/') : NULL;
+
+	if (!folder)
+		return;
+	*slash = 0;
+	mkdir(folder, 0700);
+	*slash = '/';
+	mkdir(folder, 0700);
+	free(folder);
+}
+
+/* -1: there is none that is this user's. */
+static int open_folder(void)
+{
+	char *folder = stamp_folder();
 	struct stat st;
 	int fd;
 
-	if (folder && make) {
-		*slash = 0;
-		mkdir(folder, 0700);    /* if this fails, so will the calls below */
-		*slash = '/';
-		mkdir(folder, 0700);
-	}
 	fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	free(folder);
 	if (fd >= 0 && (fstat(fd, &st) != 0 || !is_own(&st))) {
@@ -100,7 +108,7 @@ static void describe(const struct stat *st, char name[TEXT], char text[TEXT])
 bool kh_stamp_find(const kh_db *db, uint64_t *self)
 {
 	char name[TEXT], text[TEXT], is[TEXT + 32], *end;
-	const int folder = open_folder(false);
+	const int folder = open_folder();
 	struct stat st, own;
 	ssize_t n = -1;
 
@@ -158,7 +166,8 @@ void kh_stamp_write(const kh_db *db)
 	    kh_db_unchanged(db, NULL) != KH_OK ||
 	    clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < st.st_ctim.tv_sec + SETTLED)
 		return;
-	folder = open_folder(true);
+	make_folder();
+	folder = open_folder();
 	if (folder < 0)
 		return;
 	remove_old(folder);
