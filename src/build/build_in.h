@@ -170,12 +170,13 @@ enum {
 	KH_TILE_WHOLE = 2,      /* of the first tile: nobody looks at the others of its target */
 	KH_TILE_ALLELES = 4
 };
-/* Adds stretches of target i to it: of the tiles, of so many bases, for which kept[tile] is not 0;
- * kept NULL: all of it. */
-int kh_build_keep_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
-			 kh_err *err);
-/* Adds what a database that is added to has kept, with its alleles, and marks its tiles, those of
- * target i from kept[tiles[i]] on; *n: how many targets it has. */
+/* Adds stretches of target i to it: all of its bins, or the tiles, of so many bases, for which
+ * kept[tile] is not 0. */
+int kh_build_keep_whole(struct build *b, uint32_t i, kh_err *err);
+int kh_build_keep_tiles(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
+			kh_err *err);
+/* Adds what a database that is added to has kept, with its alleles, and marks its tiles in `kept`,
+ * if that is not NULL, those of target i from kept[tiles[i]] on; *n: how many targets it has. */
 int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
 		      uint32_t *n, kh_err *err);
 /* Where a stretch that is kept begins in the text as it was read, and how long it is. */

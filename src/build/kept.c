@@ -134,19 +134,30 @@ static int add_kept(struct build *b, uint32_t i, uint32_t from, uint32_t to, kh_
 	return rc;
 }
 
-int kh_build_keep_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
-			 kh_err *err)
+static uint32_t bins_of(const struct build *b, uint32_t target)
 {
-	const uint64_t bases = b->refs.ref[b->taxa.target[i]].bases;
-	const uint32_t stride = b->sampling.stride, each = tile / stride;
-	const uint32_t bins = bases ? (uint32_t)((bases + stride - 1) / stride) : 1;
+	const uint64_t bases = b->refs.ref[b->taxa.target[target]].bases;
+	const uint32_t stride = b->sampling.stride;
+
+	return bases ? (uint32_t)((bases + stride - 1) / stride) : 1;
+}
+
+int kh_build_keep_whole(struct build *b, uint32_t i, kh_err *err)
+{
+	return add_kept(b, i, 0, bins_of(b, i), err);
+}
+
+int kh_build_keep_tiles(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
+			kh_err *err)
+{
+	const uint32_t each = tile / b->sampling.stride, bins = bins_of(b, i);
 	int rc = KH_OK;
 
 	for (uint32_t from = 0, to; from < bins && !rc; from = to) {
-		const bool is = !kept || kept[from / each] != 0;
+		const bool is = kept[from / each] != 0;
 
-		for (to = from; to < bins && (!kept || kept[to / each] != 0) == is;)
-			to = !kept || bins - to < each ? bins : to + each;
+		for (to = from; to < bins && (kept[to / each] != 0) == is;)
+			to = bins - to < each ? bins : to + each;
 		if (is)
 			rc = add_kept(b, i, from, to, err);
 	}

@@ -450,8 +450,9 @@ int kh_build_keep(struct build *b, kh_err *err)
 	if (!rc && kept)
 		rc = kh_each(s.b->o->threads, s.n_species, sort_species, &s, err);
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
-		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != KH_TILE_WHOLE
-							  ? kept + tiles[i] : NULL, s.tile, err);
+		rc = !kept || kept[tiles[i]] == KH_TILE_WHOLE
+			     ? kh_build_keep_whole(b, i, err)
+			     : kh_build_keep_tiles(b, i, kept + tiles[i], s.tile, err);
 	if (!rc)
 		rc = kh_build_find_alleles(b, s.text, kept, tiles, s.tile, err);
 	free(s.member);
