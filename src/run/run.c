@@ -362,25 +362,29 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 	return rc ? rc : kh_text_commit(t->results.out, KH_N_RESULTS, err);
 }
 
-static void serve(kh_run *r, kh_slot *t, unsigned worker, bool opened)
+/* A slot has been opened: other workers may join. */
+static void let_join(kh_run *r, kh_slot *t)
+{
+	kh_monitor_lock(r->m);
+	t->opening = false;
+	t->joinable = !r->stop;
+	wake_all(r);
+	kh_monitor_unlock(r->m);
+	kh_event_set(r->changed);
+}
+
+static void serve(kh_run *r, kh_slot *t, unsigned worker)
 {
 	kh_err err = { 0, "" };
 	int rc;
 
-	do {
-		if (opened) {
-			kh_monitor_lock(r->m);
-			t->opening = false;
-			t->joinable = !r->stop;
-			wake_all(r);
-			kh_monitor_unlock(r->m);
-			kh_event_set(r->changed);
-		}
-		if (work(r, t, worker))
+	while (!work(r, t, worker)) {
+		if ((rc = next_step(r, t, &err)) != 1) {
+			end(r, t, rc, &err);
 			return;
-		opened = true;
-	} while ((rc = next_step(r, t, &err)) == 1);
-	end(r, t, rc, &err);
+		}
+		let_join(r, t);
+	}
 }
 
 static int run_worker(void *arg, unsigned worker, kh_err *err)
@@ -399,10 +403,13 @@ static int run_worker(void *arg, unsigned worker, kh_err *err)
 				return KH_ECANCEL;
 			continue;
 		}
-		if (c == BEGIN && (rc = begin(r, t, err)))
+		if (c == BEGIN && (rc = begin(r, t, err))) {
 			end(r, t, rc, err);
-		else
-			serve(r, t, worker, c == BEGIN);
+			continue;
+		}
+		if (c == BEGIN)
+			let_join(r, t);
+		serve(r, t, worker);
 	}
 }
 
