@@ -27,6 +27,7 @@ struct got {
 	kh_order *order;
 	struct got_block *block;        /* one for each worker */
 	bool late;              /* which reads on rather than wait until its block is committed */
+	void (*seen)(struct got *, const kh_block *);   /* NULL, or called of each block in turn */
 };
 
 static inline char *copy_bytes(const char *s, size_t n)
@@ -69,13 +70,15 @@ static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 	if (g->n == g->cap)
 		g->rec = realloc(g->rec, (g->cap = 2 * g->cap + 16) * sizeof *g->rec);
 	struct got_record *q = &g->rec[g->n++];
+	const bool named = g->o.text != KH_FEED_BASES;
+	const bool whole = g->o.text == KH_FEED_ALL || (named && !r->fastq);
 	*q = (struct got_record) {
-		.name = copy_bytes(b->text + r->name, r->name_len),
+		.name = copy_bytes(b->text + r->name, named ? r->name_len : 0),
 		.name_len = r->name_len,
 		.id_len = r->id_len,
 		.fastq = r->fastq,
 		.text_len = r->text_len,
-		.text = copy_bytes(b->text + r->text, r->text_len),
+		.text = copy_bytes(b->text + r->text, whole ? r->text_len : 0),
 	};
 	got_bases(g, q, b, r);
 }
@@ -110,6 +113,8 @@ static inline int got_block(void *arg, void *item, kh_err *err)
 
 	(void)err;
 	g->n_ends += x->b->file_end;
+	if (g->seen)
+		g->seen(g, x->b);
 	for (size_t i = 0; i < x->jobs.n; i++)
 		got_job(g, &x->jobs.job[i]);
 	g->n_bad += g->o.pieces && x->jobs.n > 0;

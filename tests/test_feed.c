@@ -133,9 +133,8 @@ static size_t made_fastq(char *s, size_t room, bool wrapped)
 TEST(test_made)
 {
 	enum { ROOM = 60000 };
-	char *s = malloc(ROOM);
+	static char s[ROOM];
 
-	assert_non_null(s);
 	for (int i = 0; i < 150; i++) {
 		struct text t = { .name = "", .message = "", .s = s };
 		bool fastq = i % 3;
@@ -154,14 +153,13 @@ TEST(test_made)
 			ref_free(&t.ref);
 		}
 	}
-	free(s);
 }
 
 /* One record of 3 MB in blocks of 1000 bytes: the cost must not be quadratic. */
 TEST(test_long_record)
 {
 	enum { LEN = 3000000 };
-	char *s = malloc(3 * LEN);
+	static char s[3 * LEN];
 
 	for (int fastq = 0; fastq < 2; fastq++)
 		for (int pieces = 0; pieces < 2 - fastq; pieces++) {
@@ -180,7 +178,6 @@ TEST(test_long_record)
 			run_text(&t, BGZF, o, 1);
 			ref_free(&t.ref);
 		}
-	free(s);
 }
 
 /* Records of FASTA of all lengths, whose texts nobody wants: of those that span blocks, the header
@@ -190,11 +187,10 @@ TEST(test_names_only)
 	enum { BLOCK = 1 << 14 };
 	static const size_t len[] = { 0, 1, 31, 32, 33, 63, 64, 65, 1000, 20000, 300000, 1500000 };
 	enum { LENGTHS = sizeof len / sizeof *len };
-	char *s = malloc(4000000);
+	static char s[4000000];
 	struct ref ref;
 	size_t n = 0;
 
-	assert_non_null(s);
 	for (size_t i = 0; i < 2 * LENGTHS; i++) {
 		n += (size_t)sprintf(s + n, ">seq%zu a name\n", i);
 		n += put_lines(s + n, len[i % LENGTHS], 61 + i, "ACGTN");
@@ -208,9 +204,8 @@ TEST(test_names_only)
 					    .text = KH_FEED_NAMES };
 		struct got g;
 
-		assert_int_equal(got_open(&g, &o, threads), 0);
-		assert_int_equal(kh_threads_run(g.m, threads, got_work, &g, &g.err), 0);
-		got_close(&g);
+		got_run(&g, &o, threads);
+		assert_int_equal(g.rc, 0);
 		assert_int_equal(g.n_bad, 0);
 		assert_int_equal(g.n, ref.n_rec);
 		for (size_t i = 0; i < g.n; i++) {
@@ -230,14 +225,13 @@ TEST(test_names_only)
 		close(in.fd);
 	}
 	ref_free(&ref);
-	free(s);
 }
 
 /* A header line of 10 MB. */
 TEST(test_long_header)
 {
 	enum { LEN = 10000000 };
-	char *s = malloc(LEN + 100);
+	static char s[LEN + 100];
 	struct text t = { .name = "", .message = "", .s = s };
 
 	for (int pieces = 0; pieces < 2; pieces++) {
@@ -251,7 +245,6 @@ TEST(test_long_header)
 		run_text(&t, RANGES, o, 1);
 		ref_free(&t.ref);
 	}
-	free(s);
 }
 
 /* --- several files --------------------------------------------------------------- */
@@ -316,7 +309,7 @@ TEST(test_progress)
 TEST(test_together)
 {
 	enum { N = 3000 };
-	char *s = malloc(N * 60);
+	static char s[N * 60];
 	size_t n = 0;
 
 	for (int i = 0; i < N; i++) {
@@ -348,7 +341,6 @@ TEST(test_together)
 		}
 	close(in[0].fd);
 	close(in[1].fd);
-	free(s);
 }
 
 /* A block can be handed in before the one in front of it; its jobs come when that one is, too. */

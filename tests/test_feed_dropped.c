@@ -38,7 +38,8 @@ TEST(test_dropped_text)
 {
 	static const char seq[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACG";
 	enum { N = 300, BLOCKS = 100, LEN = 10 + 2 * sizeof seq };
-	char *s = malloc((size_t)N * LEN), *end = s;
+	static char s[N * LEN];
+	char *end = s;
 	struct seen seen = { 0 };
 	kh_block *held[BLOCKS];
 	size_t len = 0, n_blocks = 0;
@@ -69,7 +70,6 @@ TEST(test_dropped_text)
 	assert_int_equal(len, N * (sizeof seq - 1));
 	close_feed(f, m);
 	close(in.fd);
-	free(s);
 }
 
 /* Two files of mates whose blocks end at different records.  The text of a block is there until

@@ -139,7 +139,7 @@ TEST(test_pairs)
 TEST(test_many_pairs)
 {
 	enum { PAIRS = 3000 };
-	char *s[2] = { malloc(PAIRS * 400), malloc(PAIRS * 400) };
+	static char s[2][PAIRS * 400];
 	size_t n[2] = { 0, 0 };
 
 	for (int k = 0; k < 2; k++)
@@ -170,8 +170,6 @@ TEST(test_many_pairs)
 		close(in[0].fd);
 		close(in[1].fd);
 	}
-	free(s[0]);
-	free(s[1]);
 }
 
 static void interleaved(const char *s, bool check, const char *message)

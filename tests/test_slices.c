@@ -5,128 +5,42 @@
 #include "test.h"
 #include "feed_inputs.h"
 #include "seqio/feed_in.h"
-#include "kmer/kmer.h"
 
 enum { TEXT = 40000 };
 
-/* What of texts is looked at. */
-enum look { ALL, NAMES, NOTHING };
-
-/* What came out of a feed: sums over records and over their header lines, which do not depend on
- * their order. */
-struct outcome {
-	int rc;
-	char msg[sizeof((kh_err *)0)->msg];
-	uint64_t fragments, sum, names;
+struct reading {
+	struct got g;
+	bool always;            /* every block is tried in slices */
 	size_t blocks, sliced;
 };
 
-struct reading {
-	kh_feed *f;
-	enum look look;
-	bool always;            /* every block is tried in slices */
-	struct outcome *out;
-	pthread_mutex_t lock;
-};
-
-static uint64_t digest(const kh_block *b, const kh_record *r, uint64_t number)
+static void count_block(struct got *g, const kh_block *b)
 {
-	uint64_t h = kh_fmix64(number + 1);
+	struct reading *x = (struct reading *)g;
 
-	h = kh_fmix64(h ^ r->len ^ (uint64_t)r->name_len << 32 ^ (uint64_t)r->id_len << 48);
-	h = kh_fmix64(h ^ (r->fastq ? r->text_len : 0) ^ (uint64_t)r->fastq << 40);
-	for (uint64_t w = r->seq / 32; w < (r->seq + r->len + 31) / 32; w++)
-		h = kh_fmix64(kh_fmix64(h ^ b->bases[w]) ^ b->amb[w]);
-	return h;
+	x->blocks++;
+	x->sliced += ((struct feed_block *)b->priv)->sliced;
+	if (!x->always)
+		return;
+	/* Blocks may be under way in slices when another one turns out not to be fit for that. */
+	pthread_mutex_lock(&g->f->lock);
+	for (unsigned s = 0; s < g->f->n_streams; s++)
+		g->f->st[s].whole = g->f->st[s].long_records = false;
+	pthread_mutex_unlock(&g->f->lock);
 }
 
-static uint64_t digest_name(const kh_block *b, const kh_record *r, uint64_t number)
+static struct reading read_all(const kh_feed_options *o, unsigned threads, enum kh_feed_text text)
 {
-	uint64_t h = kh_fmix64(number + 1);
-
-	for (uint32_t i = 0; i < r->name_len; i++)
-		h = kh_fmix64(h ^ (unsigned char)b->text[r->name + i]);
-	return h;
-}
-
-/* Adds the records of a job to the sums. */
-static void add_job(struct outcome *to, const kh_job *job, enum look look)
-{
-	for (size_t k = 0; k < job->n; k++) {
-		const kh_block *b[2];
-		const kh_record *r[2];
-
-		kh_job_records(job, k, b, r);
-		for (int mate = 0; mate < 2 && r[mate]; mate++) {
-			const uint64_t number = 2 * (job->first + k) + (uint64_t)mate;
-
-			to->sum += digest(b[mate], r[mate], number);
-			to->names += look == NOTHING ? 0 : digest_name(b[mate], r[mate], number);
-		}
-	}
-	to->fragments += job->n;
-}
-
-/* Blocks may be under way in slices when another one turns out not to be fit for that. */
-static void try_slices(kh_feed *f)
-{
-	pthread_mutex_lock(&f->lock);
-	for (unsigned s = 0; s < f->n_streams; s++)
-		f->st[s].whole = f->st[s].long_records = false;
-	pthread_mutex_unlock(&f->lock);
-}
-
-static int work(void *arg, unsigned worker, kh_err *err)
-{
-	struct reading *x = arg;
-	kh_block *b;
-	kh_jobs jobs;
-	int rc;
-
-	(void)worker;
-	while ((rc = kh_feed_next(x->f, &b, err)) > 0) {
-		const bool sliced = ((struct feed_block *)b->priv)->sliced;
-		struct outcome now = { 0 };
-
-		rc = kh_feed_commit(x->f, b, &jobs, err);
-		for (size_t i = 0; !rc && i < jobs.n; i++) {
-			add_job(&now, &jobs.job[i], x->look);
-			kh_feed_release_job(x->f, &jobs.job[i]);
-		}
-		kh_feed_release(x->f, b);
-		pthread_mutex_lock(&x->lock);
-		x->out->blocks++;
-		x->out->sliced += sliced;
-		x->out->fragments += now.fragments;
-		x->out->sum += now.sum;
-		x->out->names += now.names;
-		pthread_mutex_unlock(&x->lock);
-		if (rc)
-			break;
-		if (x->always)
-			try_slices(x->f);
-	}
-	return rc;
-}
-
-static struct outcome read_all(const kh_feed_options *o, unsigned threads, enum look look)
-{
-	struct outcome out = { 0 };
-	struct reading x = { .look = look, .out = &out, .always = test_rand() % 2 };
-	kh_monitor *m = NULL;
-	kh_err err = { 0, "" };
-
-	pthread_mutex_init(&x.lock, NULL);
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	struct reading x = { .always = test_rand() % 2 };
 	kh_feed_options with = *o;
-	with.text = look == NOTHING ? KH_FEED_BASES : look == NAMES ? KH_FEED_NAMES : KH_FEED_ALL;
-	assert_int_equal(kh_feed_open(&x.f, &with, m, &err), 0);
-	out.rc = kh_threads_run(m, threads, work, &x, &err);
-	memcpy(out.msg, err.msg, sizeof out.msg);
-	kh_feed_close(x.f);
-	kh_monitor_free(m);
-	pthread_mutex_destroy(&x.lock);
-	return out;
+
+	with.text = text;
+	assert_int_equal(got_open(&x.g, &with, threads), 0);
+	x.g.seen = count_block;
+	x.g.rc = kh_threads_run(x.g.m, threads, got_work, &x.g, &x.g.err);
+	got_close(&x.g);
+	assert_int_equal(x.g.n_bad, 0);
+	return x;
 }
 
 /* --- texts ------------------------------------------------------------------------ */
@@ -210,26 +124,41 @@ static size_t make_text(char *s, const struct style *y, uint64_t names, size_t r
 /* --- tests ------------------------------------------------------------------------ */
 static size_t n_sliced, n_blocks, n_failed;
 
+static void same_records(const struct got *whole, const struct got *x)
+{
+	assert_int_equal(whole->n_frag, x->n_frag);
+	assert_int_equal(whole->n, x->n);
+	for (size_t i = 0; i < x->n; i++) {
+		const struct got_record *a = &whole->rec[i], *b = &x->rec[i];
+
+		assert_string_equal(a->seq, b->seq);
+		assert_int_equal(a->name_len, b->name_len);
+		assert_int_equal(a->id_len, b->id_len);
+		assert_int_equal(a->fastq, b->fastq);
+		assert_int_equal(a->fastq ? a->text_len : 0, b->fastq ? b->text_len : 0);
+		if (x->o.text == KH_FEED_NAMES)
+			assert_memory_equal(a->name, b->name, a->name_len);
+	}
+}
+
 static void same_outcome(const kh_feed_options *o)
 {
-	const struct outcome whole = read_all(o, 1, ALL);
+	struct reading whole = read_all(o, 1, KH_FEED_ALL);
 
 	for (unsigned i = 0; i < 4; i++) {
-		const enum look look = i % 2 ? NAMES : NOTHING;
-		const struct outcome x = read_all(o, 1 + i / 2 * 2, look);
+		struct reading x = read_all(o, 1 + i / 2 * 2, i % 2 ? KH_FEED_NAMES : KH_FEED_BASES);
 
-		assert_int_equal(whole.rc, x.rc);
-		assert_string_equal(whole.msg, x.msg);
-		if (!x.rc) {
-			assert_int_equal(whole.fragments, x.fragments);
-			assert_int_equal(whole.sum, x.sum);
-			assert_int_equal(look == NAMES ? whole.names : 0, x.names);
-		}
+		assert_int_equal(whole.g.rc, x.g.rc);
+		assert_string_equal(whole.g.err.msg, x.g.err.msg);
+		if (!x.g.rc)
+			same_records(&whole.g, &x.g);
 		n_sliced += x.sliced;
 		n_blocks += x.blocks;
-		n_failed += x.rc != 0;
+		n_failed += x.g.rc != 0;
+		got_free(&x.g);
 	}
 	assert_int_equal(whole.sliced, 0);
+	got_free(&whole.g);
 }
 
 static struct style random_style(void)
@@ -289,7 +218,7 @@ static void two_texts(char *s[2])
 
 TEST(test_texts)
 {
-	char *s[2] = { malloc(4 * TEXT), malloc(4 * TEXT) };
+	static char text[2][4 * TEXT], *s[2] = { text[0], text[1] };
 
 	for (int i = 0; i < 400; i++)
 		one_text(s[0]);
@@ -300,15 +229,13 @@ TEST(test_texts)
 		two_texts(s);
 	printf("# %zu of %zu blocks in slices, %zu failed\n", n_sliced, n_blocks, n_failed);
 	assert_true(n_sliced > n_blocks / 4 && n_sliced < n_blocks && n_failed > 20);
-	free(s[0]);
-	free(s[1]);
 }
 
 /* A block was parsed, its file is cut off, and then a name is wanted. */
 TEST(test_cut)
 {
 	const struct style y = { .same_length = true };
-	char *s[2] = { malloc(2 * TEXT), malloc(2 * TEXT) };
+	static char s[2][2 * TEXT];
 	struct input in[2];
 	const char *path[2];
 	kh_monitor *m = NULL;
@@ -337,17 +264,15 @@ TEST(test_cut)
 	snprintf(want, sizeof want, "%s: became shorter while it was read: 5000 of", path[0]);
 	assert_non_null(strstr(err.msg, want));
 	close_feed(f, m);
-	for (int k = 0; k < 2; k++) {
-		close(in[k].fd);
-		free(s[k]);
-	}
+	close(in[0].fd);
+	close(in[1].fd);
 }
 
 /* A file is cut off inside a block that is read next: nothing of that block is taken. */
 TEST(test_cut_inside)
 {
 	const struct style y = { .same_length = true };
-	char *s = malloc(2 * TEXT);
+	static char s[2 * TEXT];
 	struct input in = make_input(RANGES, s, make_text(s, &y, 1, 300));
 	const char *path = in.path;
 	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .block_size = 8000,
@@ -373,5 +298,4 @@ TEST(test_cut_inside)
 	kh_feed_release(f, b);
 	close_feed(f, m);
 	close(in.fd);
-	free(s);
 }
