@@ -77,7 +77,7 @@ static kh_small_list look_up(const kh_small *x, const kh_small_job *j, uint32_t 
 	const kh_match_db *db = x->m.db;
 	const uint64_t key = kh_small_key(&j->s.mate[mate], x->pos[mate][seed], db->sampling.k);
 
-	return kh_small_bins(db, seed, key, NULL, to, cap);
+	return kh_small_bins(db, seed, key, to, cap);
 }
 
 static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)

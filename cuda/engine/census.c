@@ -237,12 +237,12 @@ int kh_cuda_census_read(kh_census *base, unsigned part, kh_team *team, kh_census
 }
 
 /* --- stretches -------------------------------------------------------------------- */
-/* Adds masks of another part, or of the host if that is NULL, to those of the first device, by way
- * of `chunk`. */
-static int add_masks(struct census *c, const kh_gpu_buf *chunk, const kh_cuda_part *from,
+/* Adds masks, which the device of a part can copy, to those of the first device, by way of
+ * `chunk`. */
+static int add_masks(struct census *c, const kh_gpu_buf *chunk, const kh_cuda_part *by,
 		     const uint32_t *mask, kh_err *err)
 {
-	const kh_cuda_part *to = &c->part[0], *by = from ? from : to;
+	const kh_cuda_part *to = &c->part[0];
 	int rc = KH_OK;
 
 	for (uint64_t at = 0; at < c->n_stretches && !rc; at += CHUNK) {
@@ -273,7 +273,7 @@ static int add_all_masks(struct census *c, const uint32_t *also, kh_err *err)
 	for (unsigned i = 1; i < c->base.parts && !rc; i++)
 		rc = add_masks(c, &chunk, &c->part[i], arrays_of(c, i).gpu.mask, err);
 	if (!rc && also)
-		rc = add_masks(c, &chunk, NULL, also, err);
+		rc = add_masks(c, &chunk, &c->part[0], also, err);
 	kh_gpu_drop(&chunk);
 	return rc;
 }

@@ -249,40 +249,40 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 	}
 }
 
-/* One step of what parts, all or the first ones, say of the strain of a species: they are seen, or
- * counted. */
-static KH_HD void kh_gpu_poll_step(const kh_gpu_query *q, const kh_match_db *db,
-				   const kh_gpu_long *l, bool all, uint32_t species, bool count,
-				   kh_strain_poll *poll)
+/* The strain that part k says of a species; KH_NO_TAXON: the species is not among its best ones, or
+ * only the first parts have been compared, and k is none of them. */
+static KH_HD uint32_t kh_gpu_strain_by(const kh_gpu_query *q, const kh_match_db *db, uint32_t k,
+				       bool all, uint32_t species)
 {
-	for (uint32_t k = l->first; k < l->first + l->n; k++) {
-		const kh_gpu_part *p = &q->part[k];
+	const kh_gpu_part *p = &q->part[k];
 
-		if (!all && !kh_gpu_is_first(q, k))
-			continue;
-		const int32_t most = kh_gpu_part_best(db, p).score;
+	if (!all && !kh_gpu_is_first(q, k))
+		return KH_NO_TAXON;
+	const int32_t most = kh_gpu_part_best(db, p).score;
 
-		for (uint32_t c = 0; c < p->n; c++) {
-			if (p->claim[c].species != species || p->claim[c].score != most)
-				continue;
-			if (count)
-				kh_strain_poll_count(&db->tree, poll, p->claim[c].strain);
-			else
-				kh_strain_poll_see(&db->tree, poll, p->claim[c].strain);
-		}
-	}
+	for (uint32_t c = 0; c < p->n; c++)
+		if (p->claim[c].species == species && p->claim[c].score == most)
+			return p->claim[c].strain;
+	return KH_NO_TAXON;
 }
 
+/* What parts, all or the first ones, say of the strain of a species. */
 static KH_HD kh_strain_poll kh_gpu_poll(const kh_gpu_query *q, const kh_match_db *db,
 					const kh_gpu_long *l, bool all, uint32_t species)
 {
 	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(db, species), 0);
+	const uint32_t end = l->first + l->n;
+	uint32_t strain;
 
 	if (!kh_species_has_strains(db, species))
 		return p;
 	do {
-		kh_gpu_poll_step(q, db, l, all, species, false, &p);
-		kh_gpu_poll_step(q, db, l, all, species, true, &p);
+		for (uint32_t k = l->first; k < end; k++)
+			if ((strain = kh_gpu_strain_by(q, db, k, all, species)) != KH_NO_TAXON)
+				kh_strain_poll_see(&db->tree, &p, strain);
+		for (uint32_t k = l->first; k < end; k++)
+			if ((strain = kh_gpu_strain_by(q, db, k, all, species)) != KH_NO_TAXON)
+				kh_strain_poll_count(&db->tree, &p, strain);
 	} while (kh_strain_poll_next(&p));
 	return p;
 }

@@ -54,22 +54,32 @@ __device__ void read_mate(warp_match *w, uint32_t mate)
 	__syncwarp();
 }
 
-/* Finds the positions of a mate's seeds, all or those that begin behind the one before; their
- * number. */
-__device__ uint32_t choose_seeds(warp_match *w, uint32_t mate, bool all)
+/* The seeds of a mate that begin in the 32 bases of a lane, as bits. */
+__device__ uint32_t marks_of_lane(const warp_match *w, uint32_t mate)
+{
+	const kh_mate *a = &w->j.s.mate[mate];
+
+	return 32 * lane_id() < a->len
+		       ? kh_small_marks(w->j.mark, a, w->x.m.db->sampling.k, lane_id()) : 0;
+}
+
+/* Finds the positions of all seeds of a mate; their number. */
+__device__ uint32_t choose_all(warp_match *w, uint32_t mate)
+{
+	uint32_t marks = marks_of_lane(w, mate), n = sum_before(kh_count_bits(marks));
+
+	for (; marks; marks &= marks - 1, n++)
+		if (n < KH_MATCH_SEEDS)
+			w->x.pos[mate][n] = 32 * lane_id() + kh_lowest_bit(marks);
+	return w->j.s.mate[mate].seeds;
+}
+
+/* The same of the seeds that begin behind the one before. */
+__device__ uint32_t choose_apart(warp_match *w, uint32_t mate)
 {
 	const uint32_t k = w->x.m.db->sampling.k, cap = KH_MATCH_SEEDS, base = 32 * lane_id();
-	uint32_t *pos = w->x.pos[mate], n = 0;
-	const kh_mate *a = &w->j.s.mate[mate];
-	uint32_t marks = base < a->len ? kh_small_marks(w->j.mark, a, k, lane_id()) : 0;
+	uint32_t *pos = w->x.pos[mate], n = 0, marks = marks_of_lane(w, mate);
 
-	if (all) {
-		n = sum_before(kh_count_bits(marks));
-		for (; marks; marks &= marks - 1, n++)
-			if (n < cap)
-				pos[n] = base + kh_lowest_bit(marks);
-		return a->seeds;
-	}
 	for (unsigned any; (any = __ballot_sync(ALL, marks != 0)) != 0; n++) {
 		const int first = (int)kh_lowest_bit(any);
 		const uint32_t bit = kh_lowest_bit(__shfl_sync(ALL, marks, first));
@@ -90,7 +100,7 @@ __device__ __noinline__ kh_small_list look_up_seed(const warp_match *w, uint32_t
 	const uint32_t pos = w->x.pos[mate][seed];
 
 	return kh_small_bins(db, seed, kh_small_key(&w->j.s.mate[mate], pos, db->sampling.k),
-			     nullptr, to, cap);
+			     to, cap);
 }
 
 /* A lane's first seed has few bins nearly always, and keeps them. */
@@ -154,7 +164,7 @@ __device__ void pass_over(uint8_t *length, uint32_t n, uint32_t sum)
 __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 {
 	kh_found *f = &w->x.m.found[mate];
-	const uint32_t n = choose_seeds(w, mate, all);
+	const uint32_t n = all ? choose_all(w, mate) : choose_apart(w, mate);
 	uint64_t kept[KEPT];
 
 	__syncwarp();    /* all lanes have read what the seeds before gave */

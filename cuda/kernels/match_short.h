@@ -131,7 +131,7 @@ static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_shor
 	if (asked)
 		candidates = kh_short_take_asked(&q->fetch, asked, w->db, r, a->len, &known);
 	else if (n <= KH_SHORT_SEEDS)
-		candidates = kh_short_ask(w->db, a, r, n, NULL, &known);
+		candidates = kh_short_ask(w->db, a, r, n, &known);
 
 	if (candidates == UINT32_MAX)
 		return kh_short_stop(w, KH_SHORT_LEFT);

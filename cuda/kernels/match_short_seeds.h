@@ -97,7 +97,8 @@ static KH_HD uint32_t kh_short_lines(const kh_match_db *db)
 	return KH_SEVERAL ? 1 + db->n_beside : 1;
 }
 
-/* Wants the first lines of the seeds of fragment i, which are looked up by kh_short_ask. */
+/* Wants the first lines of the seeds of fragment i, which are looked up by
+ * kh_short_ask_fetched. */
 static KH_HD void kh_short_want_lines(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
 				      bool all)
 {
@@ -125,38 +126,64 @@ static KH_HD void kh_short_want_lines(const kh_gpu_query *q, const kh_match_db *
 	}
 }
 
-/* The bins of n seeds become candidates; *known: those whose list is whole, and without which a
- * place has a loss.  Their number, or UINT32_MAX: there are more than there is room for.  lines:
- * NULL, or copies of their first lines. */
-static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
-				   uint32_t n, const char *lines, uint32_t *known)
+/* The bins of seed i, which follow the `have` candidates of the seeds before, become candidates if
+ * its list is whole.  How many there are now, or UINT32_MAX: more than there is room for. */
+static KH_HD uint32_t kh_short_add_list(const kh_match_db *db, const kh_short_rooms *r,
+					kh_small_list l, uint32_t i, uint32_t have,
+					uint32_t *known)
 {
-	const uint32_t each = KH_GPU_BLOCK * kh_short_lines(db);
+	if (!l.whole)
+		return have;
+	if (have + l.n > KH_SHORT_CANDIDATES)
+		return UINT32_MAX;
+	KH_ROLLED
+	for (uint32_t c = have; c < have + l.n; c++)
+		kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
+	*known |= (uint32_t)kh_match_seeds_tell(db) << i;
+	return have + l.n;
+}
+
+/* Looks up n seeds, whose bins become candidates; *known: the seeds whose list is whole, so that a
+ * place without one of them has a loss.  The number of candidates, or UINT32_MAX: there are more
+ * than there is room for. */
+static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
+				   uint32_t n, uint32_t *known)
+{
 	uint32_t have = 0;
 
 	*known = 0;
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
 		r->key[i] = kh_small_key(a, r->pos[i], db->sampling.k);
-		if (!lines)
-			kh_short_soon_line(db, r->key[i]);
+		kh_short_soon_line(db, r->key[i]);
 	}
 	KH_ROLLED
-	for (uint32_t i = 0; i < n; i++) {
-		const kh_small_list l = kh_small_bins(db, i, r->key[i],
-						      lines ? lines + each * i : lines,
-						      r->candidate + have,
+	for (uint32_t i = 0; i < n && have != UINT32_MAX; i++) {
+		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->candidate + have,
 						      KH_SHORT_CANDIDATES - have);
 
-		if (!l.whole)
-			continue;
-		if (have + l.n > KH_SHORT_CANDIDATES)
-			return UINT32_MAX;
-		KH_ROLLED
-		for (uint32_t c = have; c < have + l.n; c++)
-			kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
-		have += l.n;
-		*known |= (uint32_t)kh_match_seeds_tell(db) << i;
+		have = kh_short_add_list(db, r, l, i, have, known);
+	}
+	return have;
+}
+
+/* The same of seeds whose first lines have been fetched to `lines`. */
+static KH_HD uint32_t kh_short_ask_fetched(const kh_match_db *db, const kh_mate *a,
+					   kh_short_rooms *r, uint32_t n, const char *lines,
+					   uint32_t *known)
+{
+	const uint32_t each = KH_GPU_BLOCK * kh_short_lines(db);
+	uint32_t have = 0;
+
+	*known = 0;
+	KH_ROLLED
+	for (uint32_t i = 0; i < n && have != UINT32_MAX; i++) {
+		const uint64_t key = kh_small_key(a, r->pos[i], db->sampling.k);
+		const kh_small_list l = kh_small_bins_fetched(db, i, key, lines + each * i,
+							      r->candidate + have,
+							      KH_SHORT_CANDIDATES - have);
+
+		have = kh_short_add_list(db, r, l, i, have, known);
 	}
 	return have;
 }
@@ -194,43 +221,74 @@ static KH_HD kh_short_span kh_short_span_of(const kh_match_db *db, uint64_t byte
 	return s;
 }
 
-/* The regions of a mate's n candidates, which ascend: the blocks of their text are counted; or
- * wanted, as number `at` and so on; or, as they have been fetched, windows are made of them. */
-enum kh_short_do { KH_SHORT_COUNT, KH_SHORT_WANT, KH_SHORT_FIND };
-
-static KH_HD uint32_t kh_short_spans(const kh_gpu_fetch *f, const kh_match_db *db,
-				     kh_short_rooms *r, uint32_t len, uint32_t n,
-				     enum kh_short_do what, uint32_t at)
+/* The text of the region that begins with candidate *i of a mate's n, which ascend; *i becomes
+ * where the next region begins. */
+static KH_HD kh_short_span kh_short_next_span(const kh_gpu_fetch *f, const kh_match_db *db,
+					      const kh_short_rooms *r, uint32_t len, uint32_t n,
+					      uint32_t *i)
 {
 	const uint32_t far = len < db->sampling.k ? 0 : (len - db->sampling.k) /
 							db->sampling.stride + 1;
+	const uint32_t first = kh_candidate_bin(r->candidate[*i]);
+	uint32_t last = first, next;
+
+	while (++*i < n && (next = kh_candidate_bin(r->candidate[*i])) - last <= far)
+		last = next;
+	return kh_short_span_of(db, f->bytes, first, last, len);
+}
+
+/* The blocks of text that the first KH_SHORT_WINDOWS regions of n candidates have: how many, */
+static KH_HD uint32_t kh_short_count_text(const kh_gpu_fetch *f, const kh_match_db *db,
+					  const kh_short_rooms *r, uint32_t len, uint32_t n)
+{
 	uint32_t blocks = 0, windows = 0;
 
 	KH_ROLLED
-	for (uint32_t i = 0, j; i < n && windows < KH_SHORT_WINDOWS; i = j) {
-		for (j = i + 1; j < n && kh_candidate_bin(r->candidate[j]) -
-						 kh_candidate_bin(r->candidate[j - 1]) <= far;)
-			j++;
-		const kh_short_span s =
-			kh_short_span_of(db, f->bytes, kh_candidate_bin(r->candidate[i]),
-					 kh_candidate_bin(r->candidate[j - 1]), len);
-		const int64_t from = (int64_t)(s.first * KH_GPU_BLOCK - db->shares.first);
+	for (uint32_t i = 0; i < n && windows < KH_SHORT_WINDOWS;) {
+		const kh_short_span s = kh_short_next_span(f, db, r, len, n, &i);
 
-		KH_ROLLED
-		for (uint32_t b = 0; b < s.n && what == KH_SHORT_WANT; b++)
-			kh_fetch_want(f, at + blocks + b, s.from + b * KH_GPU_BLOCK);
-		if (what == KH_SHORT_FIND) {
-			kh_short_window *w = &r->window[windows];
-
-			w->from = 4 * from;
-			w->to = 4 * (from + (int64_t)s.n * KH_GPU_BLOCK);
-			w->text = (const uint32_t *)(kh_fetch_blocks(f, at + blocks) - from);
-		}
 		blocks += s.n;
 		windows += s.n > 0;
 	}
-	r->n_windows = what == KH_SHORT_FIND ? windows : 0;
 	return blocks;
+}
+
+/* they are wanted, as number `at` and so on, */
+static KH_HD void kh_short_want_blocks(const kh_gpu_fetch *f, const kh_match_db *db,
+				       const kh_short_rooms *r, uint32_t len, uint32_t n,
+				       uint32_t at)
+{
+	uint32_t windows = 0;
+
+	KH_ROLLED
+	for (uint32_t i = 0; i < n && windows < KH_SHORT_WINDOWS;) {
+		const kh_short_span s = kh_short_next_span(f, db, r, len, n, &i);
+
+		KH_ROLLED
+		for (uint32_t b = 0; b < s.n; b++)
+			kh_fetch_want(f, at + b, s.from + b * KH_GPU_BLOCK);
+		at += s.n;
+		windows += s.n > 0;
+	}
+}
+
+/* and when they have been fetched, they are the mate's windows. */
+static KH_HD void kh_short_find_windows(const kh_gpu_fetch *f, const kh_match_db *db,
+					kh_short_rooms *r, uint32_t len, uint32_t n, uint32_t at)
+{
+	r->n_windows = 0;
+	KH_ROLLED
+	for (uint32_t i = 0; i < n && r->n_windows < KH_SHORT_WINDOWS;) {
+		const kh_short_span s = kh_short_next_span(f, db, r, len, n, &i);
+		const int64_t from = (int64_t)(s.first * KH_GPU_BLOCK - db->shares.first);
+		kh_short_window *w = &r->window[r->n_windows];
+
+		w->from = 4 * from;
+		w->to = 4 * (from + (int64_t)s.n * KH_GPU_BLOCK);
+		w->text = (const uint32_t *)(kh_fetch_blocks(f, at) - from);
+		at += s.n;
+		r->n_windows += s.n > 0;
+	}
 }
 
 /* Looks up the seeds of fragment i, whose lines have been fetched, and wants the text of what they
@@ -248,8 +306,9 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 		const uint32_t n = kh_short_choose(j.mark, a, db->sampling.k, all, r.pos);
 
 		x->n = n > KH_SHORT_SEEDS ? UINT32_MAX
-					  : kh_short_ask(db, a, &r, n,
-							 kh_fetch_blocks(f, x->lines), &x->known);
+					  : kh_short_ask_fetched(db, a, &r, n,
+								 kh_fetch_blocks(f, x->lines),
+								 &x->known);
 		if (x->n == UINT32_MAX)
 			continue;
 		x->first = kh_gpu_add(f->n_found, x->n);
@@ -257,18 +316,17 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 			x->n = UINT32_MAX;
 			continue;
 		}
-		kh_places_sort_candidates(r.candidate, NULL, x->n);
+		kh_sort_few(r.candidate, x->n);
 		KH_ROLLED
 		for (uint32_t c = 0; c < x->n; c++)
 			f->found[x->first + c] = r.candidate[c];
-		x->text = kh_fetch_reserve(f, kh_short_spans(f, db, &r, a->len, x->n,
-							     KH_SHORT_COUNT, 0));
+		x->text = kh_fetch_reserve(f, kh_short_count_text(f, db, &r, a->len, x->n));
 		if (x->text != KH_GPU_NOT_FETCHED)
-			kh_short_spans(f, db, &r, a->len, x->n, KH_SHORT_WANT, x->text);
+			kh_short_want_blocks(f, db, &r, a->len, x->n, x->text);
 	}
 }
 
-/* Takes what was found for a mate, as kh_short_ask, and the windows of its text. */
+/* Takes what was found for a mate, as kh_short_ask does, and the windows of its text. */
 static KH_HD uint32_t kh_short_take_asked(const kh_gpu_fetch *f, const kh_gpu_asked *x,
 					  const kh_match_db *db, kh_short_rooms *r, uint32_t len,
 					  uint32_t *known)
@@ -280,7 +338,7 @@ static KH_HD uint32_t kh_short_take_asked(const kh_gpu_fetch *f, const kh_gpu_as
 	for (uint32_t c = 0; c < x->n; c++)
 		r->candidate[c] = f->found[x->first + c];
 	if (x->text != KH_GPU_NOT_FETCHED)
-		kh_short_spans(f, db, r, len, x->n, KH_SHORT_FIND, x->text);
+		kh_short_find_windows(f, db, r, len, x->n, x->text);
 	return x->n;
 }
 
@@ -338,7 +396,7 @@ static KH_HD uint32_t kh_short_regions(const kh_match_db *db, kh_short_rooms *r,
 	const uint32_t far = len < k ? 0 : (len - k) / db->sampling.stride + 1;
 	uint32_t regions = 0;
 
-	kh_places_sort_candidates(r->candidate, NULL, n);
+	kh_sort_few(r->candidate, n);
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
 		if (i == 0 || kh_candidate_bin(r->candidate[i]) -

@@ -73,7 +73,6 @@ int kh_aligner_begin(kh_aligner *a, const kh_job *job, kh_alignments *to, kh_err
 
 	a->job = job;
 	a->to = to;
-	a->n_places = 0;
 	if (!to)
 		return KH_OK;
 	to->n = to->n_runs = 0;
@@ -418,7 +417,7 @@ static int by_order(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err)
+int kh_aligner_end(kh_aligner *a, size_t number, kh_err *err)
 {
 	const struct place *x = a->place;
 	const kh_block *b[2];
@@ -428,7 +427,7 @@ int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err)
 
 	if (!a->to)
 		return KH_OK;
-	for (size_t i = 0; i < a->n_places && called; i++)
+	for (size_t i = 0; i < a->n_places; i++)
 		if (x[i].species == a->species)
 			a->place[n++] = x[i];
 	if (n > 1)                      /* some parts are compared before others */
@@ -441,6 +440,10 @@ int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err)
 		rc = align(a, number, &x[i], end - i, err);
 	}
 	a->to->list[number].n = a->to->n - a->to->list[number].from;
-	a->n_places = 0;
 	return rc;
+}
+
+void kh_aligner_forget(kh_aligner *a)
+{
+	a->n_places = 0;
 }

@@ -33,7 +33,9 @@ bool kh_aligner_wanted(const kh_aligner *a);
 int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_mates *s, kh_err *err);
 /* The call of a fragment of several segments rests on this species; */
 void kh_aligner_choose(kh_aligner *a, uint32_t species);
-/* a fragment ends.  It has alignments if it is called. */
-int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err);
+/* a fragment ends that is called, and gets its alignments; */
+int kh_aligner_end(kh_aligner *a, size_t number, kh_err *err);
+/* another one begins. */
+void kh_aligner_forget(kh_aligner *a);
 
 #endif

@@ -109,6 +109,7 @@ static void begin(kh_matcher *m)
 	m->bases = 0;
 	m->n_credits = m->lain.n = m->n_parts = 0;
 	m->sure = false;
+	kh_aligner_forget(m->aligner);
 }
 
 static int end(kh_matcher *m, size_t number, kh_err *err)
@@ -124,8 +125,10 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
-	rc = kh_aligner_end(m->aligner, number, m->call.taxon != KH_NO_TAXON, err);
-	if (rc || !m->distinct || m->call.taxon == KH_NO_TAXON)
+	if (m->call.taxon == KH_NO_TAXON)
+		return KH_OK;
+	rc = kh_aligner_end(m->aligner, number, err);
+	if (rc || !m->distinct)
 		return rc;
 	return kh_distinct_add(m->distinct, m->call.taxon, m->had, m->n_had, err);
 }
@@ -333,7 +336,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 
 	*again = true;
 	if (x->answers)
-		kh_asking_bounds(asking, m, later && early);
+		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
 	for (uint32_t i = 0; i < 2; i++)
 		if (kh_match_has_nothing(m, s, i))
 			return KH_OK;
@@ -381,11 +384,13 @@ static int settle(kh_matcher *m, kh_err *err)
 	return rc;
 }
 
+/* Of a part of a longer record, all seeds are asked for; else those that do not overlap. */
 static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
 {
+	const kh_sampling *k = &m->rule->sampling;
 	int rc = m->waiting.first.seeds.n >= TOGETHER ? settle(m, err) : KH_OK;
 
-	return rc ? rc : kh_asking_add(&m->waiting, s, &m->rule->sampling, !s->only, err);
+	return rc ? rc : kh_asking_add(&m->waiting, s, k, s->only ? k->k : 0, err);
 }
 
 /* --- fragments ----------------------------------------------------------------------- */

@@ -32,20 +32,26 @@ static uint8_t load_of(const kh_found *f, bool places, bool far)
 			 (far ? KH_ANSWER_FAR : 0));
 }
 
-void kh_asking_bounds(kh_asking *x, kh_matching *m, bool again)
+void kh_asking_bounds(kh_asking *x, kh_matching *m)
 {
-	x->small = again ? x->small : true;
+	x->small = true;
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t len = x->s.mate[i].len;
 
 		kh_places_regions(m, &x->s, i);
-		const uint16_t bound = bound_of(&m->found[i], len);
-
-		x->far[i] = (!again || x->far[i]) && bound + kh_answer_far(len) <= len;
-		if (again)
-			continue;
-		x->bound[i] = bound;
+		x->bound[i] = bound_of(&m->found[i], len);
+		x->far[i] = x->bound[i] + kh_answer_far(len) <= len;
 		x->small &= is_plain(&m->found[i], KH_ANSWER_FEW);
+	}
+}
+
+void kh_asking_bounds_again(kh_asking *x, kh_matching *m)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t len = x->s.mate[i].len;
+
+		kh_places_regions(m, &x->s, i);
+		x->far[i] &= bound_of(&m->found[i], len) + kh_answer_far(len) <= len;
 	}
 }
 

@@ -68,8 +68,7 @@ static void ask(kh_seeds_asked *to, const kh_seeds *all, size_t i)
 	to->number[s->n++] = (uint32_t)i;
 }
 
-/* Asks for all seeds of a mate, or for those that begin behind the one before. */
-static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t k, struct kh_asking_mate *first,
+static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t apart, struct kh_asking_mate *first,
 		     kh_err *err)
 {
 	kh_seeds_asked *to = &w->first;
@@ -79,14 +78,14 @@ static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t k, struct kh_asking_
 	first->seed = to->seeds.n;
 	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++)
 		if (w->all.pos[i] >= next) {
-			next = w->all.pos[i] + k;
+			next = w->all.pos[i] + apart;
 			ask(to, &w->all, i);
 		}
 	first->seeds = x->asked = (uint32_t)(to->seeds.n - first->seed);
 	return rc;
 }
 
-int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, bool all,
+int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uint32_t apart,
 		  kh_err *err)
 {
 	int rc = KH_GROW(w->v, w->cap, w->n + 1, err);
@@ -100,7 +99,7 @@ int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, boo
 			continue;
 		rc = sample(w, &x->s.mate[i], k, err);
 		if (!rc)
-			rc = ask_first(w, &x->s.mate[i], all ? 0 : k->k, &x->first[i], err);
+			rc = ask_first(w, &x->s.mate[i], apart, &x->first[i], err);
 	}
 	w->n += !rc;
 	return rc;

@@ -51,9 +51,9 @@ typedef struct kh_asking_all {
 
 void kh_asking_clear(kh_asking_all *w);
 
-/* Adds a segment; samples its mates, and asks for those of their seeds that do not overlap, or for
- * all. */
-int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, bool all,
+/* Adds a segment; samples its mates, and asks for those of their seeds that begin at least `apart`
+ * bases behind the one before. */
+int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uint32_t apart,
 		  kh_err *err);
 
 /* Looks up what was asked for. */
@@ -68,9 +68,11 @@ bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 /* Asks for the other seeds of the segments that are left. */
 int kh_asking_ask_others(kh_asking_all *w, kh_err *err);
 
-/* match_answer.c: notes the bounds of a segment, whose candidates are known, and makes regions;
- * again: of all seeds, where some of the first have found something; */
-void kh_asking_bounds(kh_asking *x, kh_matching *m, bool again);
+/* match_answer.c: makes regions of the candidates of a segment, and notes its bounds; */
+void kh_asking_bounds(kh_asking *x, kh_matching *m);
+/* makes regions again, of all seeds, where some of the first have found something: the bounds stay,
+ * but for whether a mate is far from all. */
+void kh_asking_bounds_again(kh_asking *x, kh_matching *m);
 /* what else an answer has of a segment that is settled, if all seeds were looked up, or not. */
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
 

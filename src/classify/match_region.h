@@ -149,7 +149,10 @@ static inline void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t
 {
 	kh_found *f = &m->found[mate];
 
-	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates);
+	if (f->n_candidates > 32 && m->sorted)
+		kh_sort_many(f->candidate, m->sorted, f->n_candidates);
+	else
+		kh_sort_few(f->candidate, f->n_candidates);
 	kh_places_find_regions(m, f, s->mate[mate].len);
 }
 #endif

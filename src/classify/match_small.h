@@ -114,17 +114,14 @@ typedef struct kh_small_list {
 	bool whole;
 } kh_small_list;
 
-/* Adds the bins of a seed that an index has as candidates, up to `cap` of them.  line: NULL, or a
- * copy of its first line. */
+/* Adds the bins of a seed that an index has as candidates, up to `cap` of them; s: the search for
+ * it has begun. */
 static KH_HD kh_small_list kh_small_add_bins(kh_small_list l, const kh_seed_index *x,
-					     uint32_t first_bin, uint32_t seed, uint64_t key,
-					     const char *line, uint64_t *to, uint32_t cap)
+					     kh_seed_search s, uint32_t first_bin, uint32_t seed,
+					     uint64_t *to, uint32_t cap)
 {
 	const uint32_t slots = kh_seed_slots(x->bits);
-	kh_seed_search s = kh_seed_begin(x, key);
 
-	if (line && s.line)
-		s.line = (const uint8_t *)line;
 	for (; s.line; kh_seed_go_on(x, &s))
 		for (uint32_t with = kh_small_slots(s.line, s.tag, slots); with; with &= with - 1) {
 			const uint32_t value = kh_seed_value(s.line, kh_lowest_bit(with), x->bits);
@@ -147,20 +144,49 @@ static KH_HD kh_small_list kh_small_add_bins(kh_small_list l, const kh_seed_inde
 }
 
 /* Writes the bins of a seed as candidates, `cap` of them at most.  Of several databases they may be
- * KH_LIST_OVER and more, which are passed over as those are that are not all.  lines: NULL, or
- * copies of its first line in each database. */
+ * KH_LIST_OVER and more, which are passed over as those are that are not all. */
 static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, uint64_t key,
-					 const char *lines, uint64_t *to, uint32_t cap)
+					 uint64_t *to, uint32_t cap)
 {
 	kh_small_list l = { 0, true };
 
-	l = kh_small_add_bins(l, &db->seeds, 0, seed, key, lines, to, cap);
+	l = kh_small_add_bins(l, &db->seeds, kh_seed_begin(&db->seeds, key), 0, seed, to, cap);
 	KH_ROLLED
 	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
 		const kh_seed_part *p = &db->beside[i];
 
-		l = kh_small_add_bins(l, &p->index, p->first_bin, seed, key,
-				      lines ? lines + 64 * (i + 1) : lines, to, cap);
+		l = kh_small_add_bins(l, &p->index, kh_seed_begin(&p->index, key), p->first_bin,
+				      seed, to, cap);
+	}
+	return l;
+}
+
+/* A search whose first line is read from a copy. */
+static KH_HD kh_seed_search kh_small_begin_in(const kh_seed_index *x, uint64_t key,
+					      const char *line)
+{
+	kh_seed_search s = kh_seed_begin(x, key);
+
+	s.line = s.line ? (const uint8_t *)line : s.line;
+	return s;
+}
+
+/* As kh_small_bins, with copies of the seed's first line in each database. */
+static KH_HD kh_small_list kh_small_bins_fetched(const kh_match_db *db, uint32_t seed,
+						 uint64_t key, const char *lines, uint64_t *to,
+						 uint32_t cap)
+{
+	kh_small_list l = { 0, true };
+
+	l = kh_small_add_bins(l, &db->seeds, kh_small_begin_in(&db->seeds, key, lines), 0, seed,
+			      to, cap);
+	KH_ROLLED
+	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
+		const kh_seed_part *p = &db->beside[i];
+
+		l = kh_small_add_bins(l, &p->index,
+				      kh_small_begin_in(&p->index, key, lines + 64 * (i + 1)),
+				      p->first_bin, seed, to, cap);
 	}
 	return l;
 }

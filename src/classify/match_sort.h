@@ -62,16 +62,9 @@ static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 static_assert(KH_MATCH_SEEDS <= 128, "seven bits have the number of a seed");
 #endif
 
-/* Sorts candidates. */
-static KH_HD void kh_places_sort_candidates(uint64_t *a, uint64_t *other, uint32_t n)
+/* Sorts candidates, 32 or so: by insertion. */
+static KH_HD void kh_sort_few(uint64_t *a, uint32_t n)
 {
-#ifndef __CUDACC__
-	if (n > 32 && other) {
-		kh_sort_many(a, other, n);
-		return;
-	}
-#endif
-	(void)other;
 	for (uint32_t i = 1; i < n; i++) {
 		const uint64_t x = a[i];
 		uint32_t j = i;
