@@ -2,10 +2,9 @@
  * fuzz_translated.c - a small sound section of translated seeds, edited as the input says; what is
  * still accepted is looked up in, and fragments are compared with it
  *
- * Input: a byte (its lowest bit: 1 if the text is the database's; the others: what is cut off the
- * end, in fours), then edits of 10 bytes: position (u16, in
- * fours: the section's words, its first 64 Ki), value (u64, of which so many low bytes are written
- * as the lowest two bits of its last byte say, and one).
+ * Input: a byte (all but its lowest bit: what is cut off the end, in fours), then edits of 10
+ * bytes: position (u16, in fours: the section's words, its first 64 Ki), value (u64, of which so
+ * many low bytes are written as the lowest two bits of its last byte say, and one).
  */
 #include <config.h>
 #include "fuzz.h"
@@ -22,7 +21,7 @@ static uint64_t text[WORDS + KH_TEXT_BEHIND];
 static struct section {
 	char *p;
 	size_t bytes;
-} sections[2];                          /* with a text of its own; with the database's */
+} section;
 
 static int append(void *arg, const void *p, size_t n, kh_err *err)
 {
@@ -36,7 +35,7 @@ static int append(void *arg, const void *p, size_t n, kh_err *err)
 	return 0;
 }
 
-static void make(bool of_db)
+static void make(void)
 {
 	static const uint16_t *const none[1];
 	const kh_translated_target target[TARGETS] = {
@@ -45,12 +44,12 @@ static void make(bool of_db)
 		{ 4, 3, 0, 2 * GENOME, GENOME, 2 * GENOME, false }
 	};
 	const kh_translated_input in = { (const void *)text, none, target, TARGETS,
-					 of_db ? TARGETS * GENOME : 0, 1 };
+					 TARGETS * GENOME, 1 };
 	kh_translated_made *m = NULL;
 	kh_err err = { 0, "" };
 
 	REQUIRE(kh_translated_make(&m, &in, &err) == 0);
-	REQUIRE(kh_translated_put(m, append, &sections[of_db], &err) == 0);
+	REQUIRE(kh_translated_put(m, append, &section, &err) == 0);
 	kh_translated_made_free(m);
 }
 
@@ -111,19 +110,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kh_translated_text of;
 	kh_translated t;
 	kh_err err = { 0, "" };
-	const struct section *s;
+	const struct section *s = &section;
 	uint64_t *copy;
 	size_t left;
 
-	if (!sections[0].p) {
+	if (!section.p) {
 		make_text();
-		make(false);
-		make(true);
+		make();
 	}
 	if (size == 0)
 		return 0;
 	of = database();
-	s = &sections[data[0] & 1];
 	left = s->bytes - 4 * (size_t)(data[0] >> 1) % s->bytes;
 	copy = malloc(left + 64);
 	REQUIRE(copy);
@@ -135,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (at + n <= left)
 			memcpy((char *)copy + at, data + i + 2, n);
 	}
-	if (kh_translated_find(&t, copy, left, N_TAXA, data[0] & 1 ? &of : NULL, &err) == 0) {
+	if (kh_translated_find(&t, copy, left, N_TAXA, &of, &err) == 0) {
 		for (uint64_t i = 0; i < 64; i++) {
 			uint32_t found;
 			const uint32_t place =
@@ -145,8 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				(found == 0 || place + (uint64_t)found <= t.head->places));
 		}
 		classify(&t);
-		if (data[0] & 1)
-			of.part = NULL; /* it is t's */
+		of.part = NULL;         /* it is t's */
 		kh_translated_clear(&t);
 	} else {
 		REQUIRE(err.code == KH_EFORMAT && err.msg[0]);

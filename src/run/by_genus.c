@@ -11,14 +11,13 @@
 static void set_up(kh_by_genus *g)
 {
 	const kh_translated *t = &g->db->translated;
-	const bool text = t->head->codons == 0;
 
 	for (size_t i = 0; i < t->parts; i++)
 		if (t->part[i].genus != KH_NO_TAXON)
 			g->of[t->part[i].species].width += t->part[i].end - t->part[i].begin;
 	for (uint32_t i = 0; i < g->db->tax->n; i++)
 		g->of[i].width = g->of[i].width / KH_GENOME_WINDOWS + 1;
-	for (uint32_t i = 0; i < t->head->genera && text; i++) {
+	for (uint32_t i = 0; i < t->head->genera; i++) {
 		kh_by_genus_sum *family = &g->of[t->genus[i].family];
 
 		family->kin = family->family;
@@ -86,7 +85,7 @@ static struct said said_of(const kh_by_genus *g, uint32_t x)
 		return (struct said) { KH_NO_TAXON, KH_NO_TAXON, 0, 0, KH_NO_TAXON };
 	s.genus = t->genus[place].taxon;
 	s.call = kh_compute_called(g->db->tax, t->genus[place].called);
-	if (t->head->codons == 0 && t->genus[place].family > 0)
+	if (t->genus[place].family > 0)
 		s.family = t->genus[place].family;
 	return s;
 }

@@ -17,24 +17,23 @@ typedef struct kh_translated_head {
 	uint32_t genera, lines;
 	uint32_t behind;                /* lines behind those that keys belong to */
 	uint64_t places;
-	uint64_t codons;                /* of all genera; below 2^32; 0 if the database has these */
+	uint64_t nothing;               /* 0 */
 	uint32_t bits;                  /* of a place */
 	uint32_t zero[7];
 } kh_translated_head;
 
 static_assert(sizeof(kh_translated_head) == 64, "what follows begins at multiples of 64");
 
-/* In ascending order of both: a taxon's number, and the first codon of its stretches, a multiple of
- * KH_GENUS_CODONS; if the database has the bases, in place of this its family, or 0.  What it is
- * called is that taxon, or one above it. */
+/* In ascending order: a taxon's number, and its family, or 0.  What it is called is that taxon, or
+ * one above it. */
 typedef struct kh_translated_genus {
 	uint32_t taxon;
 	union {
-		uint32_t first, family;
+		uint32_t family;
+		uint32_t first;         /* while a section is made: its first codon */
 	};
 	uint32_t threshold, called;
 } kh_translated_genus;
-#define KH_GENUS_CODONS 32
 
 /* A key, mixed to 32 bits, belongs to line key * lines / 2^32, or, where that is full, to one of
  * those behind it. */
@@ -68,15 +67,15 @@ typedef struct kh_translated {
 	const kh_translated_genus *genus;
 	const kh_translated_line *line;
 	const uint8_t *place;           /* head->bits each: kh_translated_at */
-	const uint32_t *text;           /* with KH_TEXT_BEHIND words behind it */
+	const uint32_t *text;           /* of the database, with KH_TEXT_BEHIND words behind it */
 	uint64_t bases;                 /* of it */
 	kh_translated_part *part;
 	size_t parts;
 	kh_translated_level level;
 } kh_translated;
 
-/* Place number i: a codon of the section's own text.  Else twice a base of the database's: the
- * codon's first one; and 1 more if it is read on the other strand, from there downwards. */
+/* Place number i: twice a base of the database's text, the codon's first one; and 1 more if it is
+ * read on the other strand, from there downwards. */
 static KH_HD uint64_t kh_translated_at(const kh_translated *t, uint64_t i)
 {
 	const uint64_t bit = i * t->head->bits;

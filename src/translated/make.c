@@ -372,20 +372,6 @@ static int join(kh_translated_made *m, kh_err *err)
 	return kh_each(m->in->threads, m->head.genera, join_genus, m, err);
 }
 
-/* Of a database that has not the text, the section has the codons. */
-static int make_text(kh_translated_made *m, kh_err *err)
-{
-	if (m->in->db_bases > 0)
-		return KH_OK;
-	m->text = kh_array((size_t)kh_translated_text_bytes(m->codons) / 8 + 1, sizeof *m->text,
-			   err);
-	if (!m->text)
-		return KH_ENOMEM;
-	if (m->codons > 0)
-		kh_read_codons(m, 0, (uint32_t)m->codons, m->text);
-	return KH_OK;
-}
-
 static int make(kh_translated_made *m, kh_err *err)
 {
 	struct genera all = { m, 0 };
@@ -394,7 +380,7 @@ static int make(kh_translated_made *m, kh_err *err)
 
 	if ((rc = find_genera(m, m->in, err)) ||
 	    (rc = kh_side_by_side(threads, make_genera, &all, err)) ||
-	    (rc = number_codons(m, err)) || (rc = join(m, err)) || (rc = make_text(m, err)) ||
+	    (rc = number_codons(m, err)) || (rc = join(m, err)) ||
 	    (rc = kh_each(threads, KH_TRANSLATED_RANGES, kh_table_range, m, err)) ||
 	    (rc = kh_thresholds_make(m, err)))
 		return rc;
@@ -433,7 +419,6 @@ void kh_translated_made_free(kh_translated_made *m)
 	free(m->genus);
 	free(m->line);
 	free(m->place);
-	free(m->text);
 	free(m->key);
 	free(m->stretch);
 	free(m->block);

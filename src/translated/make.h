@@ -18,7 +18,7 @@ typedef struct kh_translated_target {
 	uint32_t called;                /* and what its fragments are called: that, or above it; */
 	uint32_t family;                /* its family, or 0 */
 	uint64_t at, bases;             /* where it begins in the text, at a multiple of 16 */
-	uint64_t db_at;                 /* and in that of the database, if this has one */
+	uint64_t db_at;                 /* and in that of the database */
 	bool code_4;                    /* by genetic code 4, else 11 */
 } kh_translated_target;
 
@@ -28,8 +28,7 @@ typedef struct kh_translated_input {
 	const uint16_t *const *unknown;
 	const kh_translated_target *target;     /* by genus, ascending */
 	size_t n_targets;
-	/* 0, or the bases of the database's text: places are there, and the section has no text */
-	uint64_t db_bases;
+	uint64_t db_bases;              /* of the database's text, where places are */
 	unsigned threads;
 } kh_translated_input;
 

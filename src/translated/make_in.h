@@ -6,6 +6,7 @@
 #include "translated/make.h"
 
 #define KH_STRETCH_CODONS 60            /* without a stop */
+#define KH_GENUS_CODONS 32              /* the first codon of a genus is a multiple of these */
 
 /* A stop-free stretch of a target: its first base along the target. */
 typedef struct kh_coding {
@@ -81,7 +82,6 @@ struct kh_translated_made {
 	kh_translated_genus *genus;
 	kh_translated_line *line;
 	uint8_t *place;
-	uint64_t *text;                 /* NULL: the section has none */
 	const kh_translated_input *in;
 	kh_genus_made *made;            /* head.genera, while it is made */
 	kh_key_at *key;                 /* of all genera, ascending */

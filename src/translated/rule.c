@@ -172,9 +172,8 @@ static int look_up(kh_translator *r, kh_err *err)
 	}
 	for (i = 0; i < n && !rc; i++) {
 		const uint64_t place = kh_translated_at(r->t, r->hit[i].key);
-		const uint64_t base = kh_translated_base(r->t, place);
 
-		__builtin_prefetch(&r->t->text[base / KH_TEXT_WORD]);
+		__builtin_prefetch(&r->t->text[place / 2 / KH_TEXT_WORD]);
 		r->hit[i].place = place;
 	}
 	return rc;

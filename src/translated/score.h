@@ -73,18 +73,12 @@ static KH_HD uint32_t kh_translated_near(const kh_translated_place *p)
 }
 
 /* --- places --------------------------------------------------------------------------- */
-/* The base at which a place's first codon begins, in the direction in which it is read. */
-static KH_HD uint64_t kh_translated_base(const kh_translated *t, uint64_t place)
-{
-	return t->head->codons > 0 ? 3 * place : place / 2;
-}
-
 /* How a mate of `len` bases lies by a key that begins at base `pos` of a strand of it. */
 static KH_HD kh_translated_place kh_translated_lay(const kh_translated *t, uint32_t len,
 						   uint32_t strand, uint32_t pos, uint64_t place)
 {
-	const uint64_t base = kh_translated_base(t, place);
-	const uint32_t down = t->head->codons > 0 ? 0 : place & 1;
+	const uint64_t base = place / 2;
+	const uint32_t down = place & 1;
 	const uint32_t before = down ? len - 1 - pos : pos;
 	kh_translated_place p;
 
@@ -212,7 +206,7 @@ static KH_HD bool kh_translated_ahead(const kh_translated_claim *c, const kh_tra
 /* The family of a genus, or 0. */
 static KH_HD uint32_t kh_translated_family(const kh_translated *t, uint32_t genus)
 {
-	return t->head->codons > 0 ? 0 : t->genus[genus].family;
+	return t->genus[genus].family;
 }
 
 /* Are two genera of one family? */

@@ -15,11 +15,6 @@ static uint64_t up_to_64(uint64_t bytes)
 	return (bytes + 63) / 64 * 64;
 }
 
-uint64_t kh_translated_text_bytes(uint64_t codons)
-{
-	return (3 * codons / KH_TEXT_WORD + KH_TEXT_BEHIND) * sizeof(uint32_t);
-}
-
 uint64_t kh_translated_place_bytes(uint64_t n, uint32_t bits)
 {
 	return (n * bits + 7) / 8;
@@ -45,26 +40,16 @@ uint32_t kh_translated_taxon(const kh_taxonomy *tax, uint32_t taxon)
 }
 
 /* --- checks --------------------------------------------------------------------------- */
-/* One past the last codon of a genus. */
-static uint64_t end_of(const kh_translated *t, uint32_t genus)
+static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa)
 {
-	return genus + 1 < t->head->genera ? t->genus[genus + 1].first : t->head->codons;
-}
-
-static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa, bool own)
-{
-	const kh_translated_head *h = t->head;
-
-	for (uint32_t i = 0; i < h->genera; i++) {
+	for (uint32_t i = 0; i < t->head->genera; i++) {
 		const kh_translated_genus *g = &t->genus[i];
 
 		if (g->taxon >= n_taxa || g->threshold == 0 || g->called > g->taxon ||
-		    (own ? g->first % KH_GENUS_CODONS != 0 || end_of(t, i) <= g->first
-			 : g->family > g->taxon) ||
-		    (i > 0 ? g->taxon <= g[-1].taxon : own && g->first != 0))
+		    g->family > g->taxon || (i > 0 && g->taxon <= g[-1].taxon))
 			return false;
 	}
-	return h->genera > 0 || h->codons == 0;
+	return true;
 }
 
 static bool lines_are_sound(const kh_translated *t, uint64_t end)
@@ -91,7 +76,7 @@ static bool lines_are_sound(const kh_translated *t, uint64_t end)
 static bool head_is_sound(const kh_translated_head *h, uint64_t end)
 {
 	return (h->k == 8 || h->k == KH_KEY_MOST) && h->lines > 0 && h->genera < KH_GRADED_GENERA &&
-	       h->codons % KH_GENUS_CODONS == 0 && h->places <= end && h->places <= UINT32_MAX &&
+	       h->nothing == 0 && h->places <= end && h->places <= UINT32_MAX &&
 	       h->bits == kh_translated_bits(end) && h->bits <= KH_PLACE_BITS &&
 	       kh_all_zero(h->zero, sizeof h->zero);
 }
@@ -112,51 +97,35 @@ uint32_t kh_translated_genus_of(const kh_translated *t, uint32_t taxon)
 	return lo < t->head->genera && t->genus[lo].taxon == taxon ? lo : KH_NO_TAXON;
 }
 
-static int find_parts(kh_translated *t, const kh_translated_text *of, kh_err *err)
-{
-	if (of) {
-		t->text = of->text;
-		t->bases = of->bases;
-		t->part = of->part;
-		t->parts = of->n;
-		for (size_t i = 0; i < t->parts; i++)
-			t->part[i].genus = kh_translated_genus_of(t, t->part[i].genus);
-		return KH_OK;
-	}
-	t->bases = 3 * t->head->codons;
-	t->parts = t->head->genera;
-	t->part = kh_array(t->parts, sizeof *t->part, err);
-	for (uint32_t i = 0; t->part && i < t->head->genera; i++)
-		t->part[i] = (kh_translated_part) { 3 * (uint64_t)t->genus[i].first,
-						    3 * end_of(t, i), i,
-						    t->genus[i].taxon };
-	return t->part ? KH_OK : KH_ENOMEM;
-}
-
 int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, uint32_t n_taxa,
 		       const kh_translated_text *of, kh_err *err)
 {
 	const char *at = section;
 	const kh_translated_head *h = section;
-	const uint64_t end = bytes < sizeof *h ? 0 : of ? 2 * of->bases : h->codons;
+	const uint64_t end = 2 * of->bases;
 	uint64_t genera, lines, places;
 
 	*t = (kh_translated) { .head = h, .level = *kh_translated_level_of(NULL) };
-	if (bytes < sizeof *h || h->codons > (of ? 0 : UINT32_MAX) || !head_is_sound(h, end))
+	if (bytes < sizeof *h || !head_is_sound(h, end))
 		return kh_fail(err, KH_EFORMAT, "the head of its translated seeds is damaged");
 	genera = up_to_64((uint64_t)h->genera * sizeof *t->genus);
 	lines = ((uint64_t)h->lines + h->behind) * sizeof *t->line;
 	places = up_to_64(kh_translated_place_bytes(h->places, h->bits));
-	if (bytes != sizeof *h + genera + lines + places + kh_translated_text_bytes(h->codons))
+	if (bytes != sizeof *h + genera + lines + places + KH_TEXT_BEHIND * sizeof *t->text)
 		return kh_fail(err, KH_EFORMAT, "its translated seeds do not fit their head");
 	t->genus = (const void *)(at + sizeof *h);
 	t->line = (const void *)(at + sizeof *h + genera);
 	t->place = (const void *)(at + sizeof *h + genera + lines);
-	t->text = (const void *)(at + sizeof *h + genera + lines + places);
-	if (!genera_are_sound(t, n_taxa, !of) || !lines_are_sound(t, end) ||
-	    (h->places > 0 && (of ? of->n : h->genera) == 0))
+	if (!genera_are_sound(t, n_taxa) || !lines_are_sound(t, end) ||
+	    (h->places > 0 && of->n == 0))
 		return kh_fail(err, KH_EFORMAT, "its translated seeds are damaged");
-	return find_parts(t, of, err);
+	t->text = of->text;
+	t->bases = of->bases;
+	t->part = of->part;
+	t->parts = of->n;
+	for (size_t i = 0; i < t->parts; i++)
+		t->part[i].genus = kh_translated_genus_of(t, t->part[i].genus);
+	return KH_OK;
 }
 
 void kh_translated_clear(kh_translated *t)
@@ -172,7 +141,5 @@ void kh_translated_move(kh_translated *t, const void *copy)
 	t->genus = (const void *)(to + ((const char *)t->genus - from));
 	t->line = (const void *)(to + ((const char *)t->line - from));
 	t->place = (const void *)(to + ((const char *)t->place - from));
-	if (t->head->codons > 0)        /* else the text is not the section's */
-		t->text = (const void *)(to + ((const char *)t->text - from));
 	t->head = copy;
 }

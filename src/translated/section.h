@@ -9,9 +9,8 @@
  *	          -> ungapped comparison of its bases -> scores of genera (rule.c) -> a genus,
  *	          or none
  *
- * What reads are compared with are parts: the stretches of targets that a database keeps, else the
- * genera, whose coding stretches the section has itself, in the direction in which they are
- * read.  kmerhash-method(7) has the rule.
+ * Reads are compared with parts of the database's text: the stretches of targets that it keeps.
+ * kmerhash-method(7) has the rule.
  */
 #ifndef KH_TRANSLATED_SECTION_H
 #define KH_TRANSLATED_SECTION_H
@@ -33,8 +32,8 @@ typedef struct kh_translated_text {
 /* The place in the section of the genus that is this taxon, or KH_NO_TAXON. */
 uint32_t kh_translated_genus_of(const kh_translated *t, uint32_t taxon);
 
-/* Finds the parts of a section, and checks them: taxa are numbered below n_taxa.  `of` is the
- * database's text, or NULL; its parts become the section's. */
+/* Finds the parts of a section, and checks them: taxa are numbered below n_taxa.  The parts of the
+ * database's text, `of`, become the section's. */
 int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, uint32_t n_taxa,
 		       const kh_translated_text *of, kh_err *err);
 void kh_translated_clear(kh_translated *t);
@@ -42,9 +41,7 @@ void kh_translated_clear(kh_translated *t);
 /* Makes it point into a copy of the section, wherever its parts are in that. */
 void kh_translated_move(kh_translated *t, const void *copy);
 
-/* The bytes of the text of that many codons, with what is behind it; of n places; and the bits that
- * numbers below n take. */
-uint64_t kh_translated_text_bytes(uint64_t codons);
+/* The bytes of n places, and the bits that numbers below n take. */
 uint64_t kh_translated_place_bytes(uint64_t n, uint32_t bits);
 uint32_t kh_translated_bits(uint64_t n);
 

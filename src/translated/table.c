@@ -180,7 +180,7 @@ static uint64_t place_of(const kh_translated_made *m, uint32_t codon)
 	const kh_laid_stretch *s = kh_stretch_at(m, codon);
 	const kh_translated_target *t = &m->in->target[s->target];
 
-	return m->text ? codon : kh_place_in(s, codon) + 2 * (t->db_at - t->at);
+	return kh_place_in(s, codon) + 2 * (t->db_at - t->at);
 }
 
 static void put_some(const kh_translated_made *m, const kh_key_at *key, size_t n, struct bits *to)
@@ -227,12 +227,11 @@ static int make_part(void *arg, size_t task, kh_err *err)
 int kh_table_make(kh_translated_made *m, kh_err *err)
 {
 	const size_t n = number_keys(m);
-	const uint64_t db_bases = m->in->db_bases, lines = n / LOAD + 1;
+	const uint64_t lines = n / LOAD + 1;
 	int rc;
 
-	m->head.codons = db_bases ? 0 : m->codons;
 	m->head.places = n;
-	m->head.bits = kh_translated_bits(db_bases ? 2 * db_bases : m->codons);
+	m->head.bits = kh_translated_bits(2 * m->in->db_bases);
 	m->head.lines = (uint32_t)lines;
 	if (m->head.bits > KH_PLACE_BITS)
 		return kh_fail(err, KH_EUSAGE, "--translated: the text has too many bases");
@@ -241,7 +240,7 @@ int kh_table_make(kh_translated_made *m, kh_err *err)
 	if (!m->line || !m->place)
 		return KH_ENOMEM;
 	rc = kh_each(m->in->threads, n / PLACES + 2, make_part, m, err);
-	for (uint32_t i = 0; db_bases && i < m->head.genera; i++)
+	for (uint32_t i = 0; i < m->head.genera; i++)
 		m->genus[i].family = m->made[i].family;
 	return rc;
 }
@@ -251,7 +250,6 @@ int kh_translated_put(const kh_translated_made *m,
 		      kh_err *err)
 {
 	static const uint32_t zero[KH_TEXT_BEHIND];
-	const uint64_t codons = m->head.codons;
 	const size_t lines = (size_t)m->head.lines + m->head.behind;
 	const struct {
 		const void *p;
@@ -261,7 +259,7 @@ int kh_translated_put(const kh_translated_made *m,
 		{ m->genus, m->head.genera * sizeof *m->genus },
 		{ m->line, lines * sizeof *m->line },
 		{ m->place, (size_t)kh_translated_place_bytes(m->head.places, m->head.bits) },
-		{ codons ? (const void *)m->text : zero, (size_t)kh_translated_text_bytes(codons) },
+		{ zero, sizeof zero },
 	};
 	int rc = KH_OK;
 
