@@ -101,7 +101,7 @@ class Shapes:
         """[n][g][h]: h features of n found"""
         m, steps = self.steps()
         run, none = self.seeds(m)
-        seen = self.walk(most, m, steps, max(m, run), lambda *_: 2**24)
+        seen = self.walk(most, m, steps, m, lambda *_: 2**24)
         missed = self.walk(most, m, steps, max(m, run), lambda j, t: pw(none * min(t, max(0, j - run + 1))))
         return [[x and [p - q for p, q in zip(x, y)] for x, y in zip(*at)] for at in zip(seen, missed)]
 

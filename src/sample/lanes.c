@@ -2,25 +2,36 @@
 #include <config.h>
 #include "sample/lanes.h"
 
-#include <stddef.h>
 #include "base/simd.h"
 
-void kh_lanes_plain(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms)
+static void sum_up(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms)
 {
 	while (n-- > 0) {
 		kh_lanes sum = { { 0 } };
 
 		for (uint32_t k = 0; k < n_terms; k++)
 			for (uint32_t j = 0; j < KH_LANES; j++)
-				sum.at[j] += term[k].factor.at[j] * term[k].x[n].at[j];
+				sum.at[j] += term[k].factor->at[j] * term[k].x[n].at[j];
 		for (uint32_t j = 0; j < KH_LANES; j++)
 			to[n].at[j] = sum.at[j] >> 24;
 	}
 }
 
-kh_lanes_fn *kh_lanes_get(void)
+static void add_up(kh_lanes *to, uint32_t n, const kh_lanes *x, uint32_t rows, size_t behind)
 {
-	kh_lanes_fn *best = kh_simd_most() > 0 ? kh_lanes_avx2() : NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		to[i] = x[i];
+		for (uint32_t row = 1; row < rows; row++)
+			for (uint32_t j = 0; j < KH_LANES; j++)
+				to[i].at[j] += x[i + row * behind].at[j];
+	}
+}
 
-	return best ? best : kh_lanes_plain;
+const kh_lanes_fns kh_lanes_plain = { sum_up, add_up };
+
+const kh_lanes_fns *kh_lanes_get(void)
+{
+	const kh_lanes_fns *best = kh_simd_most() > 0 ? kh_lanes_avx2() : NULL;
+
+	return best ? best : &kh_lanes_plain;
 }

@@ -2,6 +2,7 @@
 #ifndef KH_SAMPLE_LANES_H
 #define KH_SAMPLE_LANES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { KH_LANES = 4, KH_TERMS = 4 };
@@ -12,18 +13,22 @@ typedef struct kh_lanes {
 } kh_lanes;
 
 typedef struct kh_term {
-	const kh_lanes *x;
-	kh_lanes factor;
+	const kh_lanes *x, *factor;
 } kh_term;
 
-/* to[i] = the sum of up to KH_TERMS terms' factor x[i], over 2^24, for i from n - 1 down to 0: an x
- * may begin at `to` or before it. */
-typedef void kh_lanes_fn(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms);
+typedef struct kh_lanes_fns {
+	/* to[i] = the sum of up to KH_TERMS terms' factor x[i], over 2^24, for i from n - 1 down to
+	 * 0: an x may begin at `to` or before it. */
+	void (*sum_up)(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms);
+	/* to[i] = the sum of x[i] and of what lies so many behind it in the other rows, for i below
+	 * n. */
+	void (*add_up)(kh_lanes *to, uint32_t n, const kh_lanes *x, uint32_t rows, size_t behind);
+} kh_lanes_fns;
 
-void kh_lanes_plain(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms);
+extern const kh_lanes_fns kh_lanes_plain;
 /* NULL: not on this processor. */
-kh_lanes_fn *kh_lanes_avx2(void);
-/* The fastest one. */
-kh_lanes_fn *kh_lanes_get(void);
+const kh_lanes_fns *kh_lanes_avx2(void);
+/* The fastest ones. */
+const kh_lanes_fns *kh_lanes_get(void);
 
 #endif

@@ -117,15 +117,23 @@ static void add_seeds(struct steps *s, uint32_t k, const kh_sampling *seeds)
 }
 
 /* Features in order: how many were found so far, and how many parts before the end of the last one
- * are without a difference, up to those of a seed; in 1/2^32.  Lanes have a chance each. */
+ * are without a difference, up to those of a feature, or, of what no seed has found, of a seed; in
+ * 1/2^32.  Lanes have a chance each. */
 struct walk {
 	uint32_t first, last;           /* between which all are that are not 0 */
 	/* With no difference in the next parts, of which there are two at most; or with 0 or 1
 	 * since one, which does not depend on what was before; in 1/2^24. */
 	kh_lanes on[RUN + 1][RUN + 1], off[RUN + 1];
 	uint32_t parts, most;
+	/* by parts: the rows that go there, and by which factors; ALL: their sum */
+	struct into {
+		uint32_t n, row[KH_TERMS];
+		const kh_lanes *factor[KH_TERMS];
+	} into[RUN + 1];
 	kh_lanes now[RUN + 1][N];
 };
+
+enum { ALL = RUN + 1 };
 
 /* No more parts than there are. */
 static uint32_t up_to(const struct walk *w, uint32_t parts)
@@ -175,46 +183,45 @@ static bool is_zero(const kh_lanes *x)
 	return any == 0;
 }
 
-static void add_term(kh_term *term, uint32_t *n, const kh_lanes *x, const kh_lanes *factor)
+static void add_term(struct into *x, uint32_t row, const kh_lanes *factor)
 {
-	if (!is_zero(factor))
-		term[(*n)++] = (kh_term) { x, *factor };
+	if (is_zero(factor))
+		return;
+	x->row[x->n] = row;
+	x->factor[x->n++] = factor;
 }
 
-/* The sums over all parts. */
-static void add_up(const struct walk *w, kh_lanes *all, uint32_t n, kh_lanes_fn *sum_up)
+/* Nothing goes to fewer parts, but from all to 0 or 1. */
+static void find_terms(struct walk *w)
 {
-	const kh_lanes one = { { KH_EXP2_ONE, KH_EXP2_ONE, KH_EXP2_ONE, KH_EXP2_ONE } };
-
-	for (uint32_t i = 0; i <= w->most;) {
-		kh_term term[KH_TERMS] = { { all, one } };
-		uint32_t terms = i > 0;
-
-		while (terms < KH_TERMS && i <= w->most)
-			term[terms++] = (kh_term) { &w->now[i++][w->first], one };
-		sum_up(all, n, term, terms);
+	for (uint32_t to = 0; to <= w->most; to++) {
+		for (uint32_t step = 0; step <= 2 && step <= to; step++)
+			add_term(&w->into[to], to - step, &w->on[to - step][to]);
+		add_term(&w->into[to], ALL, &w->off[to]);
 	}
 }
 
-/* From one feature to the next, in place: nothing goes to fewer parts, but from all to 0 or 1. */
-static void go_on(struct walk *w, kh_lanes_fn *sum_up)
+/* From one feature to the next, in place. */
+static void go_on(struct walk *w, const kh_lanes_fns *fns)
 {
 	kh_lanes all[N];
 
-	add_up(w, &all[w->first], w->last + 1 - w->first, sum_up);
+	fns->add_up(&all[w->first], w->last + 1 - w->first, &w->now[0][w->first], w->most + 1, N);
 	while (w->first < w->last && is_zero(&all[w->first]))
 		w->first++;
 	while (w->first < w->last && is_zero(&all[w->last]))
 		w->last--;
 	for (uint32_t to = w->most + 1; to-- > 0;) {
+		const struct into *x = &w->into[to];
 		const uint32_t more = to >= w->parts;
 		kh_term term[KH_TERMS];
-		uint32_t n = 0;
 
-		for (uint32_t step = 0; step <= 2 && step <= to; step++)
-			add_term(term, &n, &w->now[to - step][w->first], &w->on[to - step][to]);
-		add_term(term, &n, &all[w->first], &w->off[to]);
-		sum_up(&w->now[to][w->first + more], w->last + 1 - w->first, term, n);
+		for (uint32_t i = 0; i < x->n; i++) {
+			const kh_lanes *row = x->row[i] == ALL ? all : w->now[x->row[i]];
+
+			term[i] = (kh_term) { row + w->first, x->factor[i] };
+		}
+		fns->sum_up(&w->now[to][w->first + more], w->last + 1 - w->first, term, x->n);
 		if (more)
 			w->now[to][w->first] = (kh_lanes) { { 0 } };
 	}
@@ -283,7 +290,7 @@ struct making {
 	const uint64_t *many;
 	struct steps steps;
 	uint32_t most;                  /* features of any fragment */
-	kh_lanes_fn *sum_up;
+	const kh_lanes_fns *lanes;
 	struct tables tables;
 	struct sums sum;
 	_Atomic uint32_t walked, taken;
@@ -318,17 +325,18 @@ static void walk(struct making *m, uint32_t g, bool seedless)
 
 	memset(&w, 0, offsetof(struct walk, now));
 	w.parts = s->parts;
-	w.most = s->run > s->parts ? s->run : s->parts;
+	w.most = seedless && s->run > s->parts ? s->run : s->parts;
 	w.last = 1;
 	for (uint32_t i = 0; i <= w.most; i++)
 		memset(w.now[i], 0, (m->most + 1) * sizeof **w.now);
 	for (uint32_t j = 0; j < KH_LANES; j++)
 		start(&w, j, s, g + j, seedless);
+	find_terms(&w);
 	for (uint32_t n = 1; n <= m->most; n++) {
 		if (m->many[n] > 0)
 			add_found(m, n, g, &w, seedless);
 		if (n < m->most)
-			go_on(&w, m->sum_up);
+			go_on(&w, m->lanes);
 	}
 }
 
@@ -368,7 +376,7 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 	if (!m)
 		return KH_ENOMEM;
 	m->many = many;
-	m->sum_up = kh_lanes_get();
+	m->lanes = kh_lanes_get();
 	m->steps = steps_of(sampling);
 	if (seeds)
 		add_seeds(&m->steps, sampling->k, seeds);
