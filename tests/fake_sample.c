@@ -32,7 +32,8 @@ static uint32_t count(const kh_gpu_query *q, uint32_t i)
 	const bool located = best != KH_NO_TAXON &&
 			     q->text.tree.species[q->text.bins.taxon[target]] == best;
 	const bool has = call->taxon != KH_GPU_CALL_LEFT && kh_has_class(call, cand);
-	const kh_class k = kh_class_make(&q->rule, call, cand, located);
+	const kh_class_rest rest = kh_class_rest_of(&q->rule, call, located);
+	const kh_class k = kh_class_make(cand, &rest);
 	const uint32_t place = has ? place_of(c, &k) : KH_NO_CLASS;
 
 	if (call->taxon != KH_GPU_CALL_LEFT && !has)

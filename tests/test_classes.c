@@ -71,7 +71,8 @@ static void count(struct counted *s)
 	const kh_bins bins = { .n_targets = 2, .first = first, .taxon = taxon };
 	const kh_tree tree = { .n = N_TAXA, .species = species };
 	const kh_rule rule = { .confidence = 0 };
-	const kh_class_rule r = { &rule, &bins, &tree };
+	const kh_match_db text = { .bins = bins, .tree = tree };
+	const kh_class_rule r = { &rule, &text };
 	kh_class_of at;
 
 	for (int i = 0; i < N_FRAGMENTS; i++)

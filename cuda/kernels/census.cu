@@ -101,8 +101,8 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&db, cand.bin);
 	const bool located =
 		best != KH_NO_TAXON && db.tree.species[db.bins.taxon[target]] == best;
-	const uint32_t place =
-		place_of(q.census, kh_class_make(&q.rule, &call, &cand, located));
+	const kh_class_rest rest = kh_class_rest_of(&q.rule, &call, located);
+	const uint32_t place = place_of(q.census, kh_class_make(&cand, &rest));
 
 	if (place == KH_NO_CLASS) {
 		atomicAdd(&q.counts[KH_GPU_UNCOUNTED], 1);

@@ -18,6 +18,7 @@
 #ifndef KH_CLASSIFY_CLASS_H
 #define KH_CLASSIFY_CLASS_H
 
+#include <string.h>
 #include "classify/rule.h"
 
 /* In place of the number of a fragment's class: it has none; it has one, and is not counted yet. */
@@ -53,6 +54,9 @@ typedef struct kh_class {
 #define KH_CLASS_KEY 72         /* its bytes in front of `many`: they tell classes apart */
 static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 24,
 	      "classes are compared by their bytes, and copied from devices");
+static_assert(offsetof(kh_class, drop) == offsetof(kh_candidates, drop) &&
+		      offsetof(kh_class, call) == offsetof(kh_candidates, bin),
+	      "a class begins with its candidates");
 
 static KH_HD int kh_has_class(const kh_call *call, const kh_candidates *cand)
 {
@@ -98,20 +102,32 @@ static KH_HD uint32_t kh_class_best(const kh_candidates *cand)
 	return n == 1 && cand->bin != KH_NO_BIN ? best : KH_NO_TAXON;
 }
 
-/* The class of a fragment that has one. */
-static KH_HD kh_class kh_class_make(const kh_rule *r, const kh_call *call,
-				    const kh_candidates *cand, int located)
+/* What a class has beside its candidates, of a fragment that has one. */
+typedef struct kh_class_rest {
+	uint32_t call, cell;
+	uint8_t located, enough;
+} kh_class_rest;
+
+static KH_HD kh_class_rest kh_class_rest_of(const kh_rule *r, const kh_call *call, int located)
+{
+	const kh_class_rest x = {
+		call->taxon, kh_class_size(call->features) * KH_SHARES + kh_class_share(call),
+		(uint8_t)(located != 0), (uint8_t)kh_class_enough(r, call)
+	};
+
+	return x;
+}
+
+/* The class, of which none is counted. */
+static KH_HD kh_class kh_class_make(const kh_candidates *cand, const kh_class_rest *x)
 {
 	kh_class k;
 
-	for (int i = 0; i < KH_CANDIDATES; i++) {
-		k.species[i] = cand->species[i];
-		k.drop[i] = cand->drop[i];
-	}
-	k.call = call->taxon;
-	k.cell = kh_class_size(call->features) * KH_SHARES + kh_class_share(call);
-	k.located = (uint8_t)(located != 0);
-	k.enough = (uint8_t)kh_class_enough(r, call);
+	memcpy(&k, cand, offsetof(kh_class, call));
+	k.call = x->call;
+	k.cell = x->cell;
+	k.located = x->located;
+	k.enough = x->enough;
 	k.zero[0] = k.zero[1] = 0;
 	k.many = k.segments = k.placed = 0;
 	return k;
@@ -133,17 +149,25 @@ static KH_HD uint32_t kh_class_alone(const kh_class *k)
 }
 
 /* A mix of the key; most classes have few candidates, so it ends with the last one of these. */
-static KH_HD uint64_t kh_class_mix(const kh_class *k)
+static KH_HD uint64_t kh_class_mix_of(const uint32_t species[KH_CANDIDATES],
+				      const uint8_t drop[KH_CANDIDATES], const kh_class_rest *rest)
 {
-	uint64_t x = k->call | (uint64_t)k->cell << 32 | (uint64_t)k->located << 40 |
-		     (uint64_t)k->enough << 41;
+	uint64_t x = rest->call | (uint64_t)rest->cell << 32 | (uint64_t)rest->located << 40 |
+		     (uint64_t)rest->enough << 41;
 
-	for (int i = 0; i < KH_CANDIDATES && k->species[i] != KH_NO_TAXON; i++) {
+	for (int i = 0; i < KH_CANDIDATES && species[i] != KH_NO_TAXON; i++) {
 		x *= UINT64_C(0x9e3779b97f4a7c15);
 		x ^= x >> 32;
-		x += k->species[i] | (uint64_t)k->drop[i] << 40;
+		x += species[i] | (uint64_t)drop[i] << 40;
 	}
 	return kh_fmix64(x);
+}
+
+static KH_HD uint64_t kh_class_mix(const kh_class *k)
+{
+	const kh_class_rest x = { k->call, k->cell, k->located, k->enough };
+
+	return kh_class_mix_of(k->species, k->drop, &x);
 }
 
 #endif

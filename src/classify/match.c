@@ -166,15 +166,17 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 {
 	const kh_matching *m = &x->m;
 
-	if (x->wanted)
+	const bool any = best && s->mate[0].seeds + s->mate[1].seeds > 0;
+
+	if (x->wanted && any && !kh_extent_any(m->crowd))
+		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, best);
+	else if (x->wanted)
 		x->wanted[s->number] = kh_candidates_nothing(x->db.candidates);
-	if (!best || s->mate[0].seeds + s->mate[1].seeds == 0)
+	if (!any)
 		return;
 	x->call.hits = best->hits;
 	x->answer.score = best->score > 0 ? (uint32_t)best->score : 0;
 	x->answer.level = (uint8_t)kh_log2(s->mate[0].seeds + s->mate[1].seeds);
-	if (x->wanted && !kh_extent_any(m->crowd))
-		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, best);
 	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best,
 					m->crowd);
 	x->call.taxon = kh_match_strain(m, s, best, x->call.taxon);

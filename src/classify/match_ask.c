@@ -195,63 +195,59 @@ static bool add_all(kh_found *f, const struct bins *b)
 	return good;
 }
 
-/* The bins of one seed, which stand together; many: the list is not whole. */
+/* The bins of one seed, which stand together. */
 struct list {
-	uint32_t seed;                  /* in the mate */
-	size_t from, end;
-	bool many;
+	const uint64_t *bin;
+	size_t n;
 };
 
-static bool next_list(const struct bins *b, struct list *l)
+/* The list that begins with bin i, by its seed in the mate; *many: it is not whole. */
+static struct list list_at(const struct bins *b, size_t i, bool *many)
 {
-	size_t i = l->end;
+	struct list l = { b->bin + i, 0 };
 
-	if (i == b->n)
-		return false;
-	const uint32_t seed = (uint32_t)b->bin[i];
-
-	*l = (struct list) { .seed = (uint32_t)candidate(b, i), .from = i };
-	for (; i < b->n && (uint32_t)b->bin[i] == seed; i++)
-		l->many |= b->bin[i] >> 32 == KH_SEED_MANY;
-	l->end = i;
-	return true;
+	*many = false;
+	for (; i + l.n < b->n && (uint32_t)l.bin[l.n] == (uint32_t)l.bin[0]; l.n++)
+		*many |= l.bin[l.n] >> 32 == KH_SEED_MANY;
+	return l;
 }
 
-/* The lengths of the lists of seeds; KH_LIST_OVER: one is not whole, or has as many or more. */
-static void find_lengths(const kh_found *f, const struct bins b[2], uint8_t len[KH_MATCH_SEEDS])
+/* Finds the lists of seeds, and their lengths; KH_LIST_OVER: one is not whole, or has as many or
+ * more. */
+static void find_lists(const kh_found *f, const struct bins b[2],
+		       struct list list[KH_MATCH_SEEDS], uint8_t len[KH_MATCH_SEEDS])
 {
-	for (int k = 0; k < 2; k++)
-		for (struct list l = { .end = 0 }; next_list(&b[k], &l);) {
-			const size_t n = l.end - l.from;
+	struct list l;
+	bool many;
 
-			if (l.seed < f->n)
-				len[l.seed] = l.many || n > KH_LIST_OVER ? KH_LIST_OVER
-									 : (uint8_t)n;
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < b[k].n; i += l.n) {
+			const uint32_t seed = (uint32_t)candidate(&b[k], i);
+
+			l = list_at(&b[k], i, &many);
+			if (seed >= f->n)
+				continue;
+			list[seed] = l;
+			len[seed] = many || l.n > KH_LIST_OVER ? KH_LIST_OVER : (uint8_t)l.n;
 		}
 }
 
 /* Adds those of seeds that are not passed over, in the order of the seeds. */
 static void add_some(kh_found *f, const struct bins b[2])
 {
+	struct list list[KH_MATCH_SEEDS];
 	uint8_t len[KH_MATCH_SEEDS] = { 0 };
-	uint32_t at[KH_MATCH_SEEDS];
 
-	find_lengths(f, b, len);
+	find_lists(f, b, list, len);
 	kh_places_pass_over(len, f->n);
 	f->n_candidates = 0;
 	for (uint32_t i = 0; i < f->n; i++) {
-		at[i] = f->n_candidates;
 		if (len[i] == KH_LIST_OVER)
 			continue;
 		kh_seed_add(&f->known, i);
-		f->n_candidates += len[i];
+		for (uint32_t j = 0; j < len[i]; j++)
+			f->candidate[f->n_candidates++] = list[i].bin[j] >> 32 << 32 | i;
 	}
-	for (int k = 0; k < 2; k++)
-		for (struct list l = { .end = 0 }; next_list(&b[k], &l);)
-			if (l.seed < f->n && len[l.seed] != KH_LIST_OVER)
-				for (size_t i = l.from; i < l.end; i++)
-					f->candidate[at[l.seed]++] =
-						b[k].bin[i] >> 32 << 32 | l.seed;
 }
 
 /* Makes candidates of bins; nearly always of all of them. */

@@ -93,24 +93,28 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
 	int n = 0;
 
-	if (kh_claim_is_like_chance(db, places, best) &&
+	if (c->n > KH_MATCH_CHANCE && kh_claim_is_like_chance(db, places, best) &&
 	    kh_claims_near(c, best->score, reach) > KH_MATCH_CHANCE)
 		return to;
-	while (reach > 0 && kh_claims_near(c, best->score, reach) > KH_CANDIDATES)
+	while (c->n > KH_CANDIDATES && reach > 0 &&
+	       kh_claims_near(c, best->score, reach) > KH_CANDIDATES)
 		reach--;
 	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++) {
-		const uint32_t species = db->tree.species[kh_species_taxon(db, c->v[i].species)];
 		const int32_t has = c->v[i].score;
 
 		if (kh_claim_behind(best->score, has) > reach)
 			continue;
+		const uint32_t species = db->tree.species[kh_species_taxon(db, c->v[i].species)];
+
 		if (species == KH_NO_TAXON || has <= 0 ||
-		    !kh_candidates_add(&to, score, &n, species, (uint32_t)has))
-			return kh_candidates_none();
+		    !kh_candidates_add(&to, score, &n, species, (uint32_t)has)) {
+			to = kh_candidates_none();
+			return to;
+		}
 	}
 	KH_ROLLED
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && n > 1; i++)
 		to.drop[i] = (uint8_t)kh_claim_behind(best->score, (int32_t)score[i]);
 	to.bin = kh_place_bin(db, &places[best->place[best->mates & 1 ? 0 : 1]]);
 	return to;

@@ -106,13 +106,20 @@ typedef struct kh_begins {
 	uint64_t base[2][KH_ALIKE];
 } kh_begins;
 
+/* Base i of some, 32 times. */
+static KH_HD uint64_t kh_text_each(uint64_t bases, int i)
+{
+	return (bases >> 2 * i & 3) * KH_TEXT_LOW;
+}
+
 static KH_HD kh_begins kh_places_begins(const kh_stands *f)
 {
-	kh_begins x;
+	const uint64_t a = f->bases[0], b = f->bases[1];
+	const kh_begins x = { { { kh_text_each(a, 0), kh_text_each(a, 1), kh_text_each(a, 2),
+				  kh_text_each(a, 3) },
+				{ kh_text_each(b, 0), kh_text_each(b, 1), kh_text_each(b, 2),
+				  kh_text_each(b, 3) } } };
 
-	for (int strand = 0; strand < 2; strand++)
-		for (int i = 0; i < KH_ALIKE; i++)
-			x.base[strand][i] = (f->bases[strand] >> 2 * i & 3) * KH_TEXT_LOW;
 	return x;
 }
 

@@ -49,13 +49,14 @@ typedef struct kh_call {
 
 static_assert(sizeof(kh_call) == 16, "kh_call is copied from devices");
 
+/* Of 0: 0. */
 static KH_HD uint32_t kh_log2(uint32_t n)
 {
-	uint32_t i = 0;
-
-	while (n >>= 1)
-		i++;
-	return i;
+#ifdef __CUDA_ARCH__
+	return 31 - (uint32_t)__clz((int)(n | 1));
+#else
+	return 31 - (uint32_t)__builtin_clz(n | 1);
+#endif
 }
 
 /* What a fragment could be, for what is decided by the sample: species that fit nearly as well as

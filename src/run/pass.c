@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "classify/match.h"
 #include "run/waiting.h"
 #include "sample/frames.h"
 #include "sample/qualities.h"
@@ -22,7 +23,8 @@ struct worker {
 
 struct kh_pass {
 	kh_pass_options o;
-	kh_tree tree;
+	kh_match_db text;
+	uint32_t *guess;                /* of its targets */
 	kh_class_rule rule;
 	struct worker *worker;
 	/* Counts the fragments of most tasks; NULL: workers count them all.  `marked`: workers have
@@ -74,12 +76,15 @@ int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 	if (!s)
 		return KH_ENOMEM;
 	s->o = *o;
-	s->tree = kh_taxonomy_tree(o->db->tax);
-	s->rule = (kh_class_rule) { o->rule, &o->db->bins, &s->tree };
+	s->rule = (kh_class_rule) { o->rule, &s->text };
+	s->guess = kh_array(KH_MATCH_GUESSES, sizeof *s->guess, err);
 	s->worker = kh_array(o->threads, sizeof *s->worker, err);
 	s->result.first = kh_array(o->db->tax->n, sizeof *s->result.first, err);
 	s->result.direct = kh_array(o->db->tax->n, sizeof *s->result.direct, err);
-	rc = s->worker && s->result.first && s->result.direct ? KH_OK : KH_ENOMEM;
+	rc = s->guess && s->worker && s->result.first && s->result.direct ? KH_OK : KH_ENOMEM;
+	kh_match_db_init(&s->text, o->db, o->rule);
+	if (!rc)
+		kh_match_db_guess(&s->text, s->guess, o->db->h->bins);
 	if (!rc)
 		rc = kh_by_genus_init(&s->by_genus, o->db, o->threads, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
@@ -125,6 +130,7 @@ void kh_pass_close(kh_pass *s)
 	free(s->result.first);
 	free(s->result.direct);
 	kh_marks_clear(&s->marks);
+	free(s->guess);
 	free(s->worker);
 	free(s);
 }
@@ -178,7 +184,7 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 	for (size_t i = 0; s->coverage && i < n; i++) {
 		uint64_t part = KH_NO_PART;
 
-		if (kh_class_is_located(&w->classes, &of[i]))
+		if (of[i].target != KH_NO_TARGET)
 			kh_coverage_add(s->coverage, &w->classes.at[of[i].index], of[i].target,
 					cand[i].bin, &part);
 	}

@@ -58,11 +58,19 @@ void kh_marks_clear(kh_marks *m)
 }
 
 /* The mask of the stretch where a window begins. */
-static _Atomic uint32_t *place_of(const kh_marks *m, uint32_t target, uint32_t bin)
+static inline _Atomic uint32_t *place_of(const kh_marks *m, uint32_t target, uint32_t bin)
 {
 	const kh_db_locus l = kh_db_locate(m->db, target, bin);
 
 	return &m->mask[m->first[l.target] + l.at / KH_STRETCH];
+}
+
+static void mark(_Atomic uint32_t *mask, uint32_t share)
+{
+	const uint32_t bit = UINT32_C(1) << share;
+
+	if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
 }
 
 /* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
@@ -70,19 +78,15 @@ void kh_marks_add(kh_marks *m, const kh_classes *c, const kh_class_of *of,
 		  const kh_candidates *cand, size_t n)
 {
 	enum { AHEAD = 16 };
+	_Atomic uint32_t *mask[AHEAD];
 
 	for (size_t i = 0; i < n + AHEAD; i++) {
-		if (i < n && kh_class_is_located(c, &of[i]))
-			__builtin_prefetch((const void *)place_of(m, of[i].target, cand[i].bin),
-					   1);
-		if (i < AHEAD || !kh_class_is_located(c, &of[i - AHEAD]))
+		if (i >= AHEAD && of[i - AHEAD].target != KH_NO_TARGET)
+			mark(mask[i % AHEAD], c->at[of[i - AHEAD].index].cell % KH_SHARES);
+		if (i >= n || of[i].target == KH_NO_TARGET)
 			continue;
-		const size_t now = i - AHEAD;
-		_Atomic uint32_t *mask = place_of(m, of[now].target, cand[now].bin);
-		const uint32_t bit = UINT32_C(1) << c->at[of[now].index].cell % KH_SHARES;
-
-		if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
-			atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
+		mask[i % AHEAD] = place_of(m, of[i].target, cand[i].bin);
+		__builtin_prefetch((const void *)mask[i % AHEAD], 1);
 	}
 }
 

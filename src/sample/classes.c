@@ -8,6 +8,7 @@
 
 enum {
 	FIRST_SLOTS = 1024,
+	SLOTS = 4,              /* for each class, at least */
 	TOGETHER = 32,          /* fragments whose classes are fetched at a time */
 	LOOKED_AT = 64          /* classes of a part that are looked at to cut parts */
 };
@@ -46,14 +47,52 @@ static int make_slots(kh_classes *c, size_t size, kh_err *err)
 	return KH_OK;
 }
 
-/* Finds the place of a class, which is added if it is new. mix: kh_class_mix of it. */
-static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index, kh_err *err)
+/* A fragment whose class is to be found. */
+struct wanted {
+	const kh_candidates *cand;
+	kh_class_rest rest;
+	uint64_t mix;
+	size_t fragment;
+};
+
+static void describe(struct wanted *w, const kh_class_rule *r, const kh_call *call,
+		     const kh_candidates *cand, uint32_t *target)
 {
-	size_t at = mix & c->mask;
+	const uint32_t best = kh_class_best(cand);
+
+	if (best != KH_NO_TAXON) {
+		const uint32_t t = kh_match_target(r->text, cand->bin);
+
+		if (r->text->tree.species[r->text->bins.taxon[t]] == best)
+			*target = t;
+	}
+	w->cand = cand;
+	w->rest = kh_class_rest_of(r->rule, call, *target != KH_NO_TARGET);
+	w->mix = kh_class_mix_of(cand->species, cand->drop, &w->rest);
+}
+
+static inline bool is_of(const struct wanted *w, const kh_class *k)
+{
+	if (k->call != w->rest.call || k->cell != w->rest.cell ||
+	    k->located != w->rest.located || k->enough != w->rest.enough)
+		return false;
+	for (int i = 0; i < KH_CANDIDATES; i++) {
+		if (k->species[i] != w->cand->species[i] || k->drop[i] != w->cand->drop[i])
+			return false;
+		if (k->species[i] == KH_NO_TAXON)
+			break;
+	}
+	return true;
+}
+
+/* Finds the place of the class of a fragment; it is added if it is new. */
+static int find(kh_classes *c, const struct wanted *w, uint32_t *index, kh_err *err)
+{
+	size_t at = w->mix & c->mask;
 	int rc = KH_OK;
 
 	for (; c->slot[at]; at = (at + 1) & c->mask)
-		if (memcmp(&c->at[c->slot[at] - 1], k, KH_CLASS_KEY) == 0) {
+		if (is_of(w, &c->at[c->slot[at] - 1])) {
 			*index = c->slot[at] - 1;
 			return KH_OK;
 		}
@@ -64,31 +103,10 @@ static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index,
 	if (rc)
 		return rc;
 	*index = (uint32_t)c->n;
-	c->at[c->n] = *k;
+	c->at[c->n] = kh_class_make(w->cand, &w->rest);
 	c->n++;
 	c->slot[at] = (uint32_t)c->n;
-	return 2 * c->n > c->mask ? make_slots(c, 2 * (c->mask + 1), err) : KH_OK;
-}
-
-/* A fragment whose class is to be found. */
-struct wanted {
-	kh_class key;
-	uint64_t mix;
-	size_t fragment;
-};
-
-static void describe(struct wanted *w, const kh_class_rule *r, const kh_call *call,
-		     const kh_candidates *cand, uint32_t *target)
-{
-	const uint32_t best = kh_class_best(cand);
-	bool located = false;
-
-	if (best != KH_NO_TAXON) {
-		*target = kh_bins_target(r->bins, cand->bin);
-		located = r->tree->species[r->bins->taxon[*target]] == best;
-	}
-	w->key = kh_class_make(r->rule, call, cand, located);
-	w->mix = kh_class_mix(&w->key);
+	return SLOTS * c->n > c->mask ? make_slots(c, 2 * (c->mask + 1), err) : KH_OK;
 }
 
 /* Counts the fragments in w. */
@@ -105,7 +123,7 @@ static int find_all(kh_classes *c, const struct wanted *w, size_t n, kh_class_of
 	for (size_t i = 0; i < n && !rc; i++) {
 		uint32_t *index = &of[w[i].fragment].index;
 
-		rc = find(c, &w[i].key, w[i].mix, index, err);
+		rc = find(c, &w[i], index, err);
 		if (!rc)
 			c->at[*index].many++;
 	}
@@ -120,7 +138,7 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < n && !rc; i++) {
-		of[i] = (kh_class_of) { KH_NO_CLASS, 0 };
+		of[i] = (kh_class_of) { KH_NO_CLASS, KH_NO_TARGET };
 		if (kh_has_class(&call[i], &cand[i])) {
 			describe(&w[wanted], r, &call[i], &cand[i], &of[i].target);
 			__builtin_prefetch(&c->slot[w[wanted].mix & c->mask]);

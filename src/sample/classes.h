@@ -9,6 +9,7 @@
 
 #include "base/team.h"
 #include "classify/class.h"
+#include "classify/match_segment.h"
 #include "db/db.h"
 
 typedef struct kh_classes {
@@ -24,21 +25,16 @@ void kh_classes_clear(kh_classes *c);
 
 typedef struct kh_class_rule {
 	const kh_rule *rule;
-	const kh_bins *bins;
-	const kh_tree *tree;
+	const kh_match_db *text;
 } kh_class_rule;
 
 /* The class of a fragment. */
 typedef struct kh_class_of {
 	uint32_t index;         /* its class's place in c->at, or KH_NO_CLASS */
-	uint32_t target;        /* of a class that is located: where the best window lies */
+	uint32_t target;        /* where the best window lies; KH_NO_TARGET: it is not located */
 } kh_class_of;
 
-/* Has the class of a fragment a place in a genome? */
-static inline bool kh_class_is_located(const kh_classes *c, const kh_class_of *of)
-{
-	return of->index != KH_NO_CLASS && c->at[of->index].located;
-}
+#define KH_NO_TARGET UINT32_MAX
 
 /* Counts n fragments; of[i] becomes the class of fragment i. Many at a time are faster: while the
  * memory for one is fetched, others are worked on. */
