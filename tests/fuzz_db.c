@@ -34,7 +34,8 @@ static void make_genomes(void)
 {
 	for (uint64_t t = 0; t < TARGETS; t++)
 		for (uint64_t i = 0; i < GENOME; i++) {
-			const uint64_t text = i < GENOME / 2 ? 0 : i < 3 * GENOME / 4 ? t / 2 + 1 : t + 9;
+			const uint64_t later = i < 3 * GENOME / 4 ? t / 2 + 1 : t + 9;
+			const uint64_t text = i < GENOME / 2 ? 0 : later;
 			const bool differs = t % 2 && i % (t < 3 ? 97 : 1499) == 50;
 
 			genome[t][i] = "ACGT"[kh_fmix64(i + 9999 * (text + 99 * differs)) & 3];

@@ -146,7 +146,8 @@ static void same_outcome(const kh_feed_options *o)
 	struct reading whole = read_all(o, 1, KH_FEED_ALL);
 
 	for (unsigned i = 0; i < 4; i++) {
-		struct reading x = read_all(o, 1 + i / 2 * 2, i % 2 ? KH_FEED_NAMES : KH_FEED_BASES);
+		struct reading x =
+			read_all(o, 1 + i / 2 * 2, i % 2 ? KH_FEED_NAMES : KH_FEED_BASES);
 
 		assert_int_equal(whole.g.rc, x.g.rc);
 		assert_string_equal(whole.g.err.msg, x.g.err.msg);
