@@ -1,4 +1,5 @@
-# run_input.sh - bad and odd inputs: exit status, message, what is left; speaks TAP
+# run_input.sh - bad and odd inputs: exit status, message, what is left (which inputs are bad, and their
+# messages: tests/corpus); speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 
 check "a database" build --db a.khdb "$data"/genomes/*.gz
@@ -32,20 +33,11 @@ good() {
 # --- mates ----------------------------------------------------------------------------
 head -n 400 2.fq >short.fq
 bad "(100.*300|300.*100)" "unequal mates" --paired 1.fq short.fq
-head -n 400 1.fq >short_1.fq
-bad "(100.*300|300.*100)" "unequal mates, the first" --paired short_1.fq 2.fq
 sed '5s/.*/@other/' 2.fq >other.fq
 bad "other" "mates of different names" --paired 1.fq other.fq
 good "mates of different names, allowed" 300 --paired --set no-mate-check 1.fq other.fq
 { cat 1.fq; head -n 4 2.fq; } >odd.fq
 bad "mate" "interleaved, an odd number" --interleaved --set no-mate-check odd.fq
-for style in '/1 /2' '.1 .2' '_1 _2' ' 1:N:0 2:N:0'; do
-	a=${style% *} b=${style##* }; case $style in ' '*) a=' 1:N:0' b=' 2:N:0' ;; esac
-	awk -v e="$a" 'NR % 4 == 1 { print "@r" NR e; next } { print }' 1.fq >s1.fq
-	awk -v e="$b" 'NR % 4 == 1 { print "@r" NR e; next } { print }' 2.fq >s2.fq
-	good "names of mates:$a and$b" 300 --paired s1.fq s2.fq
-done
-
 for blank in ' ' '\t '; do
 	awk -v b="$blank" 'NR % 4 == 1 { sub(/^@/, "@" b) } { print }' 1.fq >blank.fq
 	good "names behind '@' and blanks" 300 blank.fq
@@ -61,24 +53,15 @@ same p.khdb s.khdb "references with blanks behind '>': the same"
 
 # --- cut and damaged ---------------------------------------------------------------------
 size=$(wc -c <1.fq)
-head -c $((size - 170)) 1.fq >cut.fq
-bad "cut.fq.*record 300" "FASTQ cut in its sequence" cut.fq
 head -c $((size - 20)) 1.fq >cut.fq
 bad "cut.fq.*record 300" "FASTQ cut in its quality" cut.fq
 size=$(wc -c <1.fq.gz)
 head -c $((size / 2)) 1.fq.gz >cut.fq.gz
 bad "cut.fq.gz" "gzip cut" cut.fq.gz
-head -c $((size - 4)) 1.fq.gz >cut.fq.gz
-bad "cut.fq.gz" "gzip cut in its trailer" cut.fq.gz
 at=$((size / 3))
 { head -c $at 1.fq.gz; printf '\377\000\377'; tail -c +$((at + 4)) 1.fq.gz; } >flip.fq.gz
-bad "flip.fq.gz" "gzip with changed bytes" flip.fq.gz
 { head -c $((size - 8)) 1.fq.gz; printf 'abcd'; tail -c 4 1.fq.gz; } >crc.fq.gz
-bad "crc.fq.gz" "gzip with a wrong CRC" crc.fq.gz
 { cat 1.fq.gz; echo garbage; } >tail.fq.gz
-bad "tail.fq.gz" "garbage behind gzip" tail.fq.gz
-{ cat 1.fq.gz; head -c 1000 /dev/zero; } >zeros.fq.gz
-good "zeros behind gzip" 300 zeros.fq.gz
 # Threads that inflate together, in chunks of 4 KiB, say what one says.
 for f in cut flip crc tail; do
 	c $f.fq.gz 2>want
@@ -89,44 +72,18 @@ done
 if command -v bgzip >/dev/null; then
 	bgzip -c 1.fq >1.bgz
 	head -c -28 1.bgz >noeof.bgz
-	bad "noeof.bgz" "BGZF without its end" noeof.bgz
 	good "BGZF without its end, allowed" 300 --set allow-no-eof noeof.bgz
-	head -c -40 1.bgz >cut.bgz
-	bad "cut.bgz" "BGZF cut, though no end is asked for" --set allow-no-eof cut.bgz
 else skip "BGZF without its end" "no bgzip"; fi
 
 # --- not what it should be -----------------------------------------------------------------
-printf '@r1\nACGT\n+\nIII\n@r2\nACGT\n+\nIIII\n' >q.fq
-bad "q.fq.*quality" "a quality too short" q.fq
-printf '@r1\nACGT\n+\nIIIII\n@r2\nACGT\n+\nIIII\n' >q.fq
-bad "q.fq.*quality" "a quality too long" q.fq
 echo "some text" >text
 bad "text" "neither FASTA nor FASTQ" text
-head -c 20000 "$real" >binary
-bad "binary" "a program" binary
-printf '>r1\nAC\000GT\n' >nul.fa
-bad "nul.fa" "NUL in a sequence" nul.fa
-printf '>r1\nACGT!\n' >bang.fa
-bad "bang.fa" "a character that is no base" bang.fa
-printf '>r\0001\nACGT\n' >nul.fa
-bad "nul.fa" "NUL in a name" nul.fa
 mkdir folder
 bad "folder" "a folder" folder
 bad "none.fq: No such file" "missing input" none.fq
-for kind in zst bz2 xz; do
-	case $kind in zst) tool=zstd ;; bz2) tool=bzip2 ;; *) tool=xz ;; esac
-	if command -v $tool >/dev/null; then
-		$tool -c <1.fq >1.fq.$kind
-		bad "1.fq.$kind" "$kind, by its bytes" 1.fq.$kind
-		cp 1.fq.$kind named.fq
-		bad "named.fq" "$kind, by its bytes, whatever its name" named.fq
-	else skip "$kind" "no $tool"; fi
-done
 # Inputs are looked at before the database is: the message is about them.
 expect 1 "none.fq" "missing input, missing database" classify --db none.khdb 1.fq none.fq
 expect 1 "none.khdb" "missing database" classify --db none.khdb 1.fq
-cp 1.fq.gz plain.name
-good "gzip, whatever its name" 300 plain.name
 
 # --- small, odd, right ----------------------------------------------------------------------------
 : >empty.fq; : >empty2.fq
@@ -144,17 +101,8 @@ check "empty: BGZF out is sound" gzip -t u.fq.gz
 printf '@a\nACGTACG\n+\nIIIIIII\n@b\n\n+\n\n@c\nNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n' >odd.fq
 printf 'U\ta\t0\t7\t0:0\nU\tb\t0\t0\t0:0\nU\tc\t0\t40\tA:27\n' >odd.want
 c odd.fq; same odd.want o.tsv "short, empty, all N: U lines"
-printf '>only a name' >name.fa
-good "a name without a sequence" 1 name.fa
 c phix.fa; cp o.tsv want.tsv
 check "phiX174 is called as one read of 5386 bases" grep -q '^C	NC_001422.1	10847	5386' want.tsv
-tr ACGT acgt <phix.fa | sed '1s/.*/>NC_001422.1/' >low.fa; c low.fa; same want.tsv o.tsv "lower case"
-sed 's/$/\r/' phix.fa >crlf.fa; c crlf.fa; same want.tsv o.tsv "CR LF"
-head -c -1 phix.fa >nonl.fa; c nonl.fa; same want.tsv o.tsv "no newline at the end"
-sed 1d phix.fa | tr -d '\n' | fold -w 7 | { echo '>NC_001422.1'; cat; echo; } >fold.fa
-c fold.fa; same want.tsv o.tsv "lines of 7"
-{ printf '>NC_001422.1 '; head -c 10000000 /dev/zero | tr '\0' x; echo; sed 1d phix.fa; } >head.fa
-c --threads 2 --set block-size=64K head.fa; same want.tsv o.tsv "a header of 10 MB"
 sed 's/T/U/g;1s/.*/>NC_001422.1/' phix.fa >rna.fa; c rna.fa; same want.tsv o.tsv "RNA"
 
 # --- references ---------------------------------------------------------------------------------------

@@ -18,18 +18,9 @@ b() {
 tax() { rm -rf tax; cp -r "$data/taxonomy" tax; chmod -R u+w tax; }
 row() { printf '%s\t|\t%s\t|\t%s\t|\n' "$@" >>tax/nodes.dmp; printf '%s\t|\tsome name\t|\t\t|\tscientific name\t|\n' "$1" >>tax/names.dmp; }
 
-# --- dump files ------------------------------------------------------------------------
+# --- dump files: tests/test_taxonomy.c has what is wrong with them -----------------------
 tax; b 0 "" "good" --taxonomy tax -a $map $phix
 tax; row 77777 88888 genus; b 1 "nodes.dmp:[0-9]+: .*88888" "a missing parent" --taxonomy tax -a $map $phix
-tax; row 77777 88888 genus; row 88888 77777 family
-b 1 "nodes.dmp:[0-9]+: .*its own ancestor" "a cycle" --taxonomy tax -a $map $phix
-tax; row 77777 77777 "no rank"; b 1 "nodes.dmp:[0-9]+: .*root" "two roots" --taxonomy tax -a $map $phix
-tax; row 10847 1 species; b 1 "nodes.dmp:[0-9]+: .*10847" "a taxid twice" --taxonomy tax -a $map $phix
-tax; echo "not a row" >>tax/nodes.dmp; b 1 "nodes.dmp:[0-9]+" "a malformed row" --taxonomy tax -a $map $phix
-tax; row 77777 1 "hyper-rank"; b 0 "" "an unknown rank" --taxonomy tax -a $map $phix
-tax; rm tax/names.dmp; b 1 "names.dmp" "no names.dmp" --taxonomy tax -a $map $phix
-tax; rm tax/nodes.dmp; b 1 "nodes.dmp" "no nodes.dmp" --taxonomy tax -a $map $phix
-tax; : >tax/nodes.dmp; b 1 "nodes.dmp" "an empty nodes.dmp" --taxonomy tax -a $map $phix
 tax; printf '999\t|\t10847\t|\n' >tax/merged.dmp
 printf 'NC_001422.1\t999\n' >m.tsv; b 0 "" "a merged taxid" --taxonomy tax -m m.tsv $phix
 check "a merged taxid: the new one" sh -c '"$1" inspect --targets x.khdb | cut -f2 | grep -qx 10847' - "$kmerhash"
