@@ -40,10 +40,10 @@ static KH_HD void kh_fetch_want(const kh_gpu_fetch *f, uint32_t i, const void *p
 		f->rank[i] = kh_gpu_add(&f->bucket[from >> f->shift & (KH_GPU_BUCKETS - 1)], 1);
 }
 
-/* Blocks from number i on; NULL, if they are not fetched. */
+/* Where blocks that have been fetched are, from number i on. */
 static KH_HD const char *kh_fetch_blocks(const kh_gpu_fetch *f, uint32_t i)
 {
-	return i == KH_GPU_NOT_FETCHED ? (const char *)0 : f->to + (uint64_t)i * KH_GPU_BLOCK;
+	return f->to + (uint64_t)i * KH_GPU_BLOCK;
 }
 
 #endif

@@ -291,8 +291,8 @@ static KH_HD void kh_short_find_windows(const kh_gpu_fetch *f, const kh_match_db
 	}
 }
 
-/* Looks up the seeds of fragment i, whose lines have been fetched, and wants the text of what they
- * find. */
+/* Looks up the seeds of fragment i, whose lines have been fetched if there was room for them, and
+ * wants the text of what they find. */
 static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
 				     bool all)
 {
@@ -305,10 +305,12 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 		kh_short_rooms r;
 		const uint32_t n = kh_short_choose(j.mark, a, db->sampling.k, all, r.pos);
 
-		x->n = n > KH_SHORT_SEEDS ? UINT32_MAX
-					  : kh_short_ask_fetched(db, a, &r, n,
-								 kh_fetch_blocks(f, x->lines),
-								 &x->known);
+		x->n = UINT32_MAX;
+		if (n <= KH_SHORT_SEEDS && x->lines == KH_GPU_NOT_FETCHED)
+			x->n = kh_short_ask(db, a, &r, n, &x->known);
+		else if (n <= KH_SHORT_SEEDS)
+			x->n = kh_short_ask_fetched(db, a, &r, n, kh_fetch_blocks(f, x->lines),
+						    &x->known);
 		if (x->n == UINT32_MAX)
 			continue;
 		x->first = kh_gpu_add(f->n_found, x->n);
