@@ -8,6 +8,10 @@
  *	                          (report of .fq.gz); 30: 1.02 (pairs 5 % off)
  *	MATCH_EACH 16             6: 1.03, and .95 with --sample-pass (the same)
  *	BATCHES    8              4: .91 to .97 (plain pairs); 16: .99 (.fq.gz)
+ *	FETCHES    4              not varied
+ *	FETCHED    2^20           not varied
+ *	FETCH_EACH 1              not varied; kernels that fetch make placement=host 2.9 and
+ *	                          host-lists 1.5 times as fast as kernels that read the host's memory
  *	UNITS      2              4: .94, .97 (report of .fq.gz)
  *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz)
  */
