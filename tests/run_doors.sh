@@ -112,41 +112,6 @@ done
 check "an empty file twice" sh -c ': >e1; : >e2; "$1" classify -q --db w/db.khdb --paired --output x.tsv e1 e2' - "$kmerhash"
 check "/dev/null twice" classify --db w/db.khdb --output x.tsv /dev/null /dev/null
 rm -f x.tsv
-# Mates that say which they are: 1 and 1, 2 and 2; by names and by CASAVA's words; the third pair, in either file.
-record() { printf '@%s\nACGTACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n' "$1"; }
-while IFS='|' read -r one two verdict; do
-	for at in 1 3; do
-		for f in m_1 m_2; do : >$f.fq; done
-		for i in 1 2 3 4; do
-			if [ $i = $at ]; then record "$one" >>m_1.fq; record "$two" >>m_2.fq
-			else record "r$i/1" >>m_1.fq; record "r$i/2" >>m_2.fq; fi
-		done
-		awk 'FNR == NR { a[FNR] = $0; next } { b[FNR] = $0 } END { for (i = 1; i <= FNR; i += 4) {
-			for (k = 0; k < 4; k++) print a[i + k]; for (k = 0; k < 4; k++) print b[i + k] } }' m_1.fq m_2.fq >both.fq
-		for how in "--paired m_1.fq m_2.fq" "--interleaved both.fq"; do
-			# shellcheck disable=SC2086
-			if [ "$verdict" = good ]; then check "mates $one, $two: $how" classify --db w/db.khdb --output - $how
-			else
-				expect 1 "pair $at: the mates have the same number" "mates $one, $two: $how" classify --db w/db.khdb --output x.tsv $how
-				nothing_left "mates $one, $two: $how" x.tsv
-				check "mates $one, $two: as they are" classify --db w/db.khdb --set no-mate-check --output - $how
-			fi
-		done
-	done
-done <<'END'
-a/1|a/1|bad
-a/2|a/2|bad
-a 1:N:0:ACGT|a 1:N:0:ACGT|bad
-a 2:Y:18:|a 2:N:0:|bad
-a/1 x|a/1 y|bad
-a/1|a/2|good
-a/2|a/1|good
-a 1:N:0:AC|a 2:N:0:AC|good
-SRR1.1 1 length=40|SRR1.1 1 length=40|good
-SRR1.2 x|SRR1.2 x|good
-a 1:2:3|a 1:2:3|good
-a|a/1|good
-END
 "$library" -r w/1.fq w/hard.fq 2>.err && not_ok "library: reads and mates of one file" || ok "library: reads and mates of one file"
 check "library: reads and mates" "$library" -r w/1.fq w/2.fq
 

@@ -8,8 +8,10 @@
 /* The same of FASTA, in two lines. */
 #define F(name) ">" name "\nACGT\nAC\n"
 
-#define NAMES(pair, a, b) ": pair " pair ": the mates have different names, '" a "' and '" b \
+#define BOTH(pair, what, a, b) ": pair " pair ": the mates have " what ", '" a "' and '" b \
 	"' (--set no-mate-check takes them as they are)"
+#define NAMES(pair, a, b) BOTH(pair, "different names", a, b)
+#define NUMBER(pair, a, b) BOTH(pair, "the same number", a, b)
 
 struct pair_case {
 	const char *file[2][2];                 /* mates 1, mates 2: two files at most */
@@ -58,6 +60,19 @@ static const struct pair_case pair_cases[] = {
 	  "1a, 2a" NAMES("2", "b", "x") },
 	{ { { F("a") ">b\nA!\n" F("c") }, { F("a") F("b") ">c\n!\n" } }, 2,
 	  "1a:5: record 2: expected a nucleotide, found '!', column 2" },
+	/* which mate it is, by its name or by CASAVA's words */
+	{ { { R("a/1") }, { R("a/1") } }, 0, "1a, 2a" NUMBER("1", "a/1", "a/1") },
+	{ { { R("a/1") R("b/1") R("c/2") }, { R("a/2") R("b/2") R("c/2") } }, 4,
+	  "1a, 2a" NUMBER("3", "c/2", "c/2") },
+	{ { { R("a 1:N:0:ACGT") }, { R("a 1:N:0:ACGT") } }, 0,
+	  "1a, 2a" NUMBER("1", "a 1:N:0:ACGT", "a 1:N:0:ACGT") },
+	{ { { R("a 2:Y:18:") }, { R("a 2:N:0:") } }, 0,
+	  "1a, 2a" NUMBER("1", "a 2:Y:18:", "a 2:N:0:") },
+	{ { { R("a/1 x") }, { R("a/1 y") } }, 0, "1a, 2a" NUMBER("1", "a/1 x", "a/1 y") },
+	{ { { R("a/1") R("a/2") R("a 1:N:0:AC") R("SRR1.1 1 length=40") R("SRR1.2 x") R("a 1:2:3")
+	      R("a") },
+	    { R("a/2") R("a/1") R("a 2:N:0:AC") R("SRR1.1 1 length=40") R("SRR1.2 x") R("a 1:2:3")
+	      R("a/1") } }, 14, NULL },
 	/* the records before one that is bad are compared first: it is bad in a line of bases, in
 	 * its header line, or in the start of a line */
 	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("x") } }, 2,
@@ -207,6 +222,8 @@ TEST(test_interleaved)
 	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
 	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
 		    ":16: record 4: quality has 2 characters, sequence 1");
+	interleaved(R("a/1") R("a/2") R("b/1") R("b/1"), true, NUMBER("2", "b/1", "b/1"));
+	interleaved(R("a/1") R("a/2") R("b/1") R("b/1"), false, NULL);
 	/* a mate that is missing makes the names disagree first, whatever comes behind */
 	interleaved(R("a") R("a") R("b") R("c") R("c"), true, NAMES("2", "b", "c"));
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true, NAMES("1", "a", "b"));
