@@ -209,14 +209,7 @@ for name in copy.khdb link.khdb ./copy.khdb hard.khdb; do
 	expect 2 "" "--db $name" "$kmerhash" build --db $name --taxonomy tax --seqid2taxid map --base copy.khdb a2.fa
 	same old.khdb copy.khdb "--db $name: it is as it was"
 done
-printf '\001' >one; printf '\002\000\000\000' >version
-damage() { cp old.khdb bad.khdb; dd if="$1" of=bad.khdb bs=1 seek="$2" conv=notrunc 2>.err; }
-size=$(wc -c <old.khdb)
-damage version 8; no 1 "a database of format 2, and this program reads format 4: build it again" "format 2" --base bad.khdb a2.fa
-damage one 100; no 1 "header" "a damaged header" --base bad.khdb a2.fa
-for at in 4096 5000 9999 $((size / 2)) $((size - 9000)) $((size - 5000)); do
-	damage one $at; ! cmp -s old.khdb bad.khdb || { printf '\002' >two; damage two $at; }
-	no 1 "bad.khdb: damaged: the checksum of bytes" "a byte at $at" --base bad.khdb a2.fa
-done
-head -c $((size - 5000)) old.khdb >bad.khdb; no 1 "truncated" "cut off" --base bad.khdb a2.fa
+head -c $(($(wc -c <old.khdb) - 5000)) old.khdb >bad.khdb; no 1 "truncated" "cut off" --base bad.khdb a2.fa
+{ head -c 6000 old.khdb; printf damage; tail -c +6007 old.khdb; } >bad.khdb
+no 1 "bad.khdb: damaged: the checksum of bytes" "bytes that are others" --base bad.khdb a2.fa
 plan

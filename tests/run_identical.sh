@@ -9,8 +9,6 @@ done
 genomes=$(echo in/*.fa); genomes_gz=$(echo in/*.fa.gz)
 cat in/*.fa >all.fa
 cat in/*.fa.gz >all.fa.gz               # several gzip members
-# Short lines and long ones, CR LF, lower case, no newline at the end.
-{ sed 's/$/\r/' in/Escherichia_phage_T7*.fa; } >crlf.fa
 awk '/^>/ { printf "%s%s\n", (NR > 1 ? "\n" : ""), $0; next } { printf "%s", tolower($0) }' all.fa >long.fa
 
 is_db() { what=$1; shift; check "$what: build" build "$@"; same ref.khdb x.khdb "$what"; rm -f x.khdb; }
@@ -61,8 +59,6 @@ if command -v bgzip >/dev/null; then
 	bgzip -c all.fa >all.bgz
 	is_db "BGZF" --db x.khdb --threads 2 --set block-size=3000 -k 18 all.bgz
 else skip "BGZF" "no bgzip"; fi
-check "CR LF: build" build --db x.khdb -k 18 crlf.fa
-build --db y.khdb -k 18 in/Escherichia_phage_T7*.fa; same x.khdb y.khdb "CR LF"
 
 # --- calls -------------------------------------------------------------------------------
 db=ref.khdb
@@ -128,10 +124,6 @@ cat $r1 >fifo & is_run "single: FIFO" fifo; wait
 export KH_GZ_TOGETHER=1
 cat $r1.gz >fifo & is_run "single: FIFO, gz, inflated together" --threads 2 --set block-size=9000 fifo; wait
 unset KH_GZ_TOGETHER
-if command -v bgzip >/dev/null; then
-	bgzip -c $r1 >r1.bgz
-	is_run "single: BGZF" --threads 2 --set block-size=3000 r1.bgz
-else skip "single: BGZF" "no bgzip"; fi
 s=#; first_run --paired $r1 $r2
 variants --paired "$r1 $r2" "$r1.gz $r2.gz"
 is_run "pairs: one file plain, one gz" --paired --threads 2 --set block-size=1000 $r1 $r2.gz

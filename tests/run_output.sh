@@ -111,7 +111,7 @@ check "other ways: nothing is touched" sh -c 'cmp d/a.khdb a.khdb && diff -r tax
 $2
 X' - "$tax" "$phix"
 
-# --- descriptors and long names ----------------------------------------------------------------
+# --- descriptors ----------------------------------------------------------------
 classify --db a.khdb --output plain.tsv 1.fq
 for name in /dev/fd/9 /proc/self/fd/9; do
 	{ echo before >&9; classify --db a.khdb --output $name 1.fq; echo behind >&9; } 9>got
@@ -119,13 +119,6 @@ for name in /dev/fd/9 /proc/self/fd/9; do
 done
 { echo before >&2; classify --db a.khdb --output /dev/stderr 1.fq; } 2>got
 { echo before; cat plain.tsv; } >two; same two got "/dev/stderr: what else is in the file stays"
-for length in 245 255; do
-	long=$(printf "%${length}s" "" | tr ' ' n)
-	expect 0 "" "a name of $length bytes" classify --db a.khdb --output $long 1.fq
-	same plain.tsv $long "a name of $length bytes: lines"; rm -f $long
-done
-expect 1 "name too long" "a name of 256 bytes" classify --db a.khdb --output "${long}n" 1.fq
-nothing_left "names" none
 # The report's name is taken when all is written: its rename fails, and the lines have no name.
 mkfifo late; (exec 8>late; cat 1.fq >&8; until_true test -n "$(find . -name '.late.kreport.*')"; mkdir late.kreport) &
 expect 1 "late.kreport: rename failed" "one of two outputs fails" classify --db a.khdb --output late.tsv --report late.kreport late
