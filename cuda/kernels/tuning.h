@@ -10,8 +10,8 @@
  *	BATCHES    8              4: .91 to .97 (plain pairs); 16: .99 (.fq.gz)
  *	FETCHES    4              not varied
  *	FETCHED    2^20           not varied
- *	FETCH_EACH 1              not varied; kernels that fetch make placement=host 2.9 and
- *	                          host-lists 1.5 times as fast as kernels that read the host's memory
+ *	FETCH_EACH 1              not varied; with all three placement=host has 2.9 times the rate
+ *	                          that it has without fetching, host-lists 1.5 times
  *	UNITS      2              4: .94, .97 (report of .fq.gz)
  *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz)
  */
