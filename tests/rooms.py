@@ -16,35 +16,36 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 README = TOP / "src" / "README.md"
 BEGIN, END = "<!-- made by tests/rooms.py: make rooms -->\n", "<!-- end -->\n"
 
-# (name, colour, steps); of a step, the file and what becomes of the k-mer there
+# (name, colour, steps); of a step, the file, what happens there, and the example
 WAYS = [
     ("a k-mer of a reference", "#d95f02", [
-        ("src/io/source.c", "bytes are read and inflated"),
-        ("src/seqio/feed_parse.c", "a block of text becomes packed bases, by any worker"),
-        ("src/build/refs.c", "in order of blocks, sequences get numbers and bins"),
-        ("src/build/taxa.c", "when all have been read, sequences get taxa"),
-        ("src/build/strains.c", "of strains of a species, what is alike is kept once"),
-        ("src/build/text.c", "of what is kept, the bases are sampled"),
-        ("src/kmer/syncmer.c", "k-mers become features with their positions"),
-        ("src/index/pairs.c", "features and their bins are gathered by range, and sorted"),
-        ("src/index/seeds.c", "a range of them becomes lines and lists"),
-        ("src/db/write.c", "the lists become a section of the file, with checksums"),
-        ("src/io/output.c", "the file is synced and gets its name"),
+        ("src/io/source.c", "bytes are read and inflated", "a gzip file with NC_001416.1"),
+        ("src/seqio/feed_parse.c", "any worker packs the bases of a block of text", "two bits a base: 12,126 bytes"),
+        ("src/build/refs.c", "in the order of blocks, sequences get numbers and bins", "bins 4887 to 7918 of 16 bases"),
+        ("src/build/taxa.c", "when all are read, sequences get taxa", "10710, lambda"),
+        ("src/build/strains.c", "text that strains of a species share is chosen once", "no other strain: all bins are kept"),
+        ("src/build/text.c", "the text that is kept is sampled", "5326 of 48,489 k-mers become features"),
+        ("src/kmer/syncmer.c", "k-mers become features with their positions", "GTGGTGGCACAGAG at base 20,003: key 0x00279dd080ca"),
+        ("src/index/pairs.c", "pairs of feature and bin are gathered by range, and sorted", "range 0x00; bin 4887 + 20,003 / 16 = 6137"),
+        ("src/index/seeds.c", "the pairs of a range become lines and lists", "line 0 of 6, tag 237"),
+        ("src/db/write.c", "they become a section of the file, with checksums", "107,712 bytes of all seeds"),
+        ("src/io/output.c", "the file is synced and gets its name", "200,712 bytes"),
     ]),
     ("a k-mer of a read", "#1f78b4", [
-        ("src/io/source.c", "bytes are read and inflated"),
-        ("src/seqio/feed_pairs.c", "blocks become jobs: reads, or pairs of them, in order"),
-        ("src/run/flow.c", "a worker submits a job"),
-        ("src/classify/cpu.c", "a worker, or a GPU, does it"),
-        ("src/classify/match.c", "the fragment's segments are compared, in turns; match.h has the algorithm in order"),
-        ("src/kmer/syncmer.c", "k-mers become features"),
-        ("src/index/seeds_find.c", "a feature is looked up in the mapped index"),
-        ("src/classify/match_region.h", "its bins, with those beside them, say where the read may lie"),
-        ("src/classify/match_place.h", "the read is compared with the text there"),
-        ("src/classify/match_claims.h", "the places of each species become its best claim"),
-        ("src/classify/match_call.h", "the species that fit best become a call"),
-        ("src/run/format.c", "the call becomes a line"),
-        ("src/io/text.c", "lines are put in order, compressed and written"),
+        ("src/io/source.c", "bytes are read and inflated", "a FASTA file with one record"),
+        ("src/seqio/feed_pairs.c", "blocks become jobs of reads or pairs, in order", "job 0, with one read"),
+        ("src/run/flow.c", "a worker submits the job to a backend (classify/backend.h)", "to the CPU"),
+        ("src/classify/cpu.c", "the backend does the job; a GPU's is in cuda/engine", "by the references' text"),
+        ("src/classify/match.c", "the segments of a fragment are compared in turns; match.h has the algorithm in order", "one segment of 60 bases"),
+        ("src/classify/match_ask.c", "seeds are chosen, and become candidates with what is found", "of 3 seeds, the two that do not overlap"),
+        ("src/kmer/syncmer.c", "k-mers become features", "at 3, 9 and 31; the first one is GTGGTGGCACAGAG"),
+        ("src/index/seeds_find.c", "features are looked up in the index", "0x00279dd080ca has bin 6137, the seed at 31 none"),
+        ("src/classify/match_region.h", "neighbouring bins become regions with a bound of the score", "one region; a seed is missing: 58 at most"),
+        ("src/classify/match_place.h", "the read is compared with the text there", "at base 20,000: 59 bases match, one does not"),
+        ("src/classify/match_claims.h", "the places of a species become its best claim", "lambda: a score of 58"),
+        ("src/classify/match_call.h", "the species that fit best become a call", "4 x 59 >= 16 + 60 + 100: 10710"),
+        ("src/run/format.c", "the call becomes a line", "C, read, 10710, 60, 10710:8 0:2"),
+        ("src/io/text.c", "lines are put in order, compressed and written", "to standard output"),
     ]),
 ]
 
@@ -105,7 +106,7 @@ def picture():
     out += [f"    {node(a)} --> {node(b)}" for a, b in edges]
     at = len(edges)
     for number, (_, colour, steps) in enumerate(WAYS):
-        path = [room_of(f) for f, _ in steps]
+        path = [room_of(f) for f, *_ in steps]
         hops = [(a, b) for a, b in zip(path, path[1:]) if a != b]
         for i, (a, b) in enumerate(hops):
             out.append(f'    {node(a)} == "{"AB"[number]}{i + 1}" ==> {node(b)}')
@@ -114,12 +115,12 @@ def picture():
         at += len(hops)
     out += ["```", ""]
     for number, (name, _, steps) in enumerate(WAYS):
-        out += [f"The way {'AB'[number]}, of {name}:", "", "| file | what happens there |",
-                "| --- | --- |"]
-        for path, what in steps:
+        out += [f"The way {'AB'[number]}, of {name}:", "", "| file | what happens there | example |",
+                "| --- | --- | --- |"]
+        for path, what, example in steps:
             if not (TOP / path).is_file():
                 sys.exit(f"rooms.py: {path}, on the way of {name}, is not there")
-            out.append(f"| {path[4:]} | {what} |")
+            out.append(f"| {path[4:]} | {what} | {example} |")
         out.append("")
     return "\n".join(out)
 

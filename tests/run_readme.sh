@@ -19,6 +19,7 @@ gzip -dc data/genomes/Escherichia_virus_Lambda*.gz | sed 1d | tr -d '\n' |
 printf 'C\tr\t10710\t60\t10710:8 0:2\n' >want
 "$kmerhash" classify -q --db tour.khdb example.fa >got
 same want got "the example in kmerhash-method(7)"
+check "its bins are those of src/README.md" sh -c '"$1" inspect --targets tour.khdb | cut -f 1,4 | grep -qx "NC_001416.1.4887"' - "$kmerhash"
 
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$KH_SRCDIR/doc/figures.py" --check
