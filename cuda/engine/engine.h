@@ -1,4 +1,11 @@
-/* engine.h - the functions of the CUDA backend that classify: backend.h says what each does */
+/*
+ * engine.h - the functions of the CUDA backend that classify: backend.h says what each does
+ *
+ * Example: index and text have 100 GB, and each of two GPUs has room for 70.  So neither can have
+ * all of it: it is cut into 187 tiles of 512 MiB (index/shares.h), of which the first GPU has 93,
+ * and each reads the other one's.  With room for 120 GB, each would have all.  With one GPU of 70
+ * GB, the tiles that it has no room for are on the host.
+ */
 #ifndef KH_CUDA_ENGINE_H
 #define KH_CUDA_ENGINE_H
 

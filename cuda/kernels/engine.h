@@ -3,6 +3,10 @@
  *
  * Each returns a cudaError_t as an int, works on the current device in the given
  * stream, and does not wait unless it says so.  All pointers are to device memory.
+ *
+ * Example: of two reads, the first has 100 bases and the second 600.  Items 0 and 1 are the reads,
+ * items 2, 3 and 4 the parts of the second one, of 200 bases each.  A thread does item 0, or leaves
+ * it to a warp; warps do the parts; and a thread adds these up to a call (match.cu).
  */
 #ifndef KH_CUDA_KERNELS_ENGINE_H
 #define KH_CUDA_KERNELS_ENGINE_H

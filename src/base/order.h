@@ -1,5 +1,5 @@
 /*
- * order.h - what threads do in order
+ * order.h - items that threads bring in any order, delivered in the order of their tickets
  *
  * Items come in any order under their tickets; `fn` is called for 0, 1, 2, ... by whichever thread
  * brings the next one, one call at a time, outside the lock: so no thread has to wake up before the

@@ -29,7 +29,7 @@ struct kh_matcher {
 	kh_asking_all waiting;          /* segments */
 	/* the segment that is compared */
 	kh_matching m;
-	/* of a fragment of several: sums of its parts, and what these are made of */
+	/* of a long fragment: sums of its parts by species, and the scores that they are made of */
 	kh_sums sums;
 	size_t cap_sum;
 	struct credit *credit;
@@ -45,12 +45,11 @@ struct kh_matcher {
 	kh_call *to;
 	kh_distinct *distinct;
 	kh_candidates *wanted;          /* of the job's fragments, or NULL */
-	/* what a part of a collection says of the fragment; of the job's, to be noted, or NULL; and
-	 * what is known of these, or NULL */
-	bool any;                       /* the index has seeds of it */
-	kh_answer answer;
-	kh_answer *answers;
-	const kh_answer *known;
+	/* where databases are parts of a collection (answer.h) */
+	bool any;                       /* the index has seeds of the fragment */
+	kh_answer answer;               /* of the fragment */
+	kh_answer *answers;             /* of the job's fragments: goes out; or NULL */
+	const kh_answer *known;         /* the same from all parts: comes in; or NULL */
 	kh_aligner *aligner;
 };
 
@@ -204,7 +203,7 @@ static void share_parts(kh_matcher *x, uint32_t best)
 	}
 }
 
-/* What its parts say of the strain of sum `best`. */
+/* The strain of sum `best`, by its parts. */
 static kh_strain_poll poll_parts(const kh_matcher *x, uint32_t best)
 {
 	const uint32_t species = x->sums.claims.v[best].species;
@@ -304,7 +303,7 @@ static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 	return rc;
 }
 
-/* What follows of a segment whose claims are made. */
+/* Makes a call of the claims of a segment, or adds them to the sums of its fragment. */
 static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 {
 	const kh_claim *best = kh_match_best(&x->m.here);
@@ -328,8 +327,8 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
-/* Compares a segment whose candidates are known; later: of all seeds.  *again: some seeds were not
- * looked up, and what the others found is not enough, so nothing is decided. */
+/* Compares a segment whose candidates are known.  later: all its seeds were looked up.  *again: not
+ * all were, and these do not decide which place is best, so the segment stays open. */
 static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh_err *err)
 {
 	const kh_mates *s = &asking->s;
@@ -354,8 +353,8 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	return *again ? KH_OK : take_claims(x, s, err);
 }
 
-/* Calls the fragments that end in the segments that wait: by some of their seeds, and, where these
- * do not suffice, by all. */
+/* Compares the segments that wait by seeds that do not overlap, and those that stay open by all
+ * seeds.  A fragment of one segment gets its call. */
 static int settle(kh_matcher *m, kh_err *err)
 {
 	kh_asking_all *w = &m->waiting;
@@ -396,8 +395,8 @@ static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
-/* Of a record in parts that are about as long as each other, those that are compared first, or the
- * others. */
+/* Cuts a record into parts of about the same length, and adds those that are compared first, or the
+ * others (kh_match_is_first). */
 static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool first,
 		       size_t number, kh_err *err)
 {
@@ -429,8 +428,8 @@ static int long_records(kh_matcher *m, const kh_block *const b[2], const kh_reco
 	return rc ? rc : settle(m, err);
 }
 
-/* A fragment of several segments: those of other ones are settled before.  Where some of them tell
- * enough, the others are compared only for alignments, and for the features that they have. */
+/* Calls a fragment of several segments, when all fragments before it are settled.  If the first
+ * segments decide, the others are compared only for alignments and distinct features. */
 static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
 			 size_t number, kh_err *err)
 {

@@ -164,13 +164,12 @@ int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db
 }
 
 /* --- what they find ------------------------------------------------------------------- */
-/* The bins of some seeds of a mate; number: of each seed among all, or NULL; of those the mate's
- * begin at `from`. */
+/* The bins that some seeds of a mate have, each with the number of its seed below. */
 struct bins {
 	const uint64_t *bin;
 	size_t n;
-	const uint32_t *number;
-	size_t from;
+	const uint32_t *number;         /* of each seed among all that wait; NULL: the same */
+	size_t from;                    /* the number of the mate's first seed among all */
 };
 
 /* A bin as a candidate: with the number of its seed in the mate. */
@@ -181,7 +180,8 @@ static inline uint64_t candidate(const struct bins *b, size_t i)
 	return b->bin[i] - seed + ((b->number ? b->number[seed] : seed) - b->from);
 }
 
-/* Adds all bins; false: some seeds have no whole list, or are too many. */
+/* Makes candidates of all bins; false: a seed has more bins than its list, or the mate more seeds
+ * than are compared. */
 static bool add_all(kh_found *f, const struct bins *b)
 {
 	bool good = true;
@@ -232,7 +232,8 @@ static void find_lists(const kh_found *f, const struct bins b[2],
 		}
 }
 
-/* Adds those of seeds that are not passed over, in the order of the seeds. */
+/* Makes candidates of the bins of seeds that are not passed over (kh_places_pass_over), in the order
+ * of the seeds. */
 static void add_some(kh_found *f, const struct bins b[2])
 {
 	struct list list[KH_MATCH_SEEDS];
@@ -250,7 +251,7 @@ static void add_some(kh_found *f, const struct bins b[2])
 	}
 }
 
-/* Makes candidates of bins; nearly always of all of them. */
+/* Makes candidates of the bins that first and other seeds have; nearly always of all of them. */
 static void add(kh_found *f, const struct bins b[2])
 {
 	if (b[0].n + b[1].n >= KH_LIST_OVER || !add_all(f, &b[0]) || !add_all(f, &b[1]))
@@ -259,13 +260,13 @@ static void add(kh_found *f, const struct bins b[2])
 		f->known = kh_seed_below(f->n);
 }
 
-/* The positions of seeds from number i on; where there are no seeds at all, there is no array. */
+/* Element i of an array that is NULL while it has none: of positions of seeds, */
 static const uint32_t *from_seed(const uint32_t *pos, size_t i)
 {
 	return pos ? pos + i : NULL;
 }
 
-/* The same of what was found. */
+/* of bins. */
 static const uint64_t *from_bin(const kh_seeds_found *found, size_t i)
 {
 	return found->n > 0 ? found->bin + i : NULL;

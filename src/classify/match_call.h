@@ -23,7 +23,7 @@ static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_spot *p)
 	return (uint32_t)((at > begin ? at : begin) / db->sampling.stride);
 }
 
-/* Is claim x better as the second-best one than the best one so far, if there is one? */
+/* Is claim x a better second-best one than `before`, which may be NULL? */
 static KH_HD bool kh_claim_is_second(const kh_match_db *db, const kh_claim *x,
 				     const kh_claim *before)
 {
@@ -32,8 +32,8 @@ static KH_HD bool kh_claim_is_second(const kh_match_db *db, const kh_claim *x,
 	return kh_species_taxon(db, x->species) < kh_species_taxon(db, before->species);
 }
 
-/* The second-best species of a fragment that is one segment, of whose claims this is the best one:
- * of others that are near, the one that fits best. */
+/* The second-best species of a fragment that is one segment: the best of those whose score is near
+ * that of the best claim. */
 static KH_HD kh_candidates kh_claims_second(const kh_match_db *db, const kh_claims *c,
 					    const kh_claim *best)
 {
@@ -51,14 +51,13 @@ static KH_HD kh_candidates kh_claims_second(const kh_match_db *db, const kh_clai
 		      : kh_candidates_nothing(KH_WANT_SECOND);
 }
 
-/* By how many mismatches is a score behind the greatest?  One costs a match, and what it takes
- * off. */
+/* By how many mismatches is a score behind the greatest?  Each costs 2: a match, and 1 more. */
 static KH_HD uint32_t kh_claim_behind(int32_t most, int32_t score)
 {
 	return (uint32_t)(most - score + 1) / 2;
 }
 
-/* How many species are no more than so many mismatches behind? */
+/* How many species are at most so many mismatches behind? */
 static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t behind)
 {
 	uint32_t n = 0;

@@ -5,7 +5,7 @@
 #include "classify/match_chain.h"
 
 /* --- claims ------------------------------------------------------------------------- */
-/* What a species is called whose strain is not known. */
+/* The taxon of a species' call, if its strain is not known. */
 static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
 {
 	return db->bins.taxon[db->bins.n_targets + species];
@@ -30,7 +30,7 @@ static KH_HD uint32_t kh_claims_find(const kh_claims *c, uint32_t species)
 	return i < c->n ? i : UINT32_MAX;
 }
 
-/* Makes one; UINT32_MAX: there is no room. */
+/* Makes a claim; UINT32_MAX: there is no room. */
 static KH_HD uint32_t kh_claims_new(kh_claims *c, uint32_t species)
 {
 	if (c->n == c->cap)
@@ -131,7 +131,7 @@ static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t n, uint32_t place, uin
 	}
 }
 
-/* Both mates somewhere in a species. */
+/* The claim of both mates at places of a species that are not beside each other. */
 static KH_HD void kh_claim_apart(kh_matching *m)
 {
 	for (uint32_t i = 0; i < m->here.n; i++) {

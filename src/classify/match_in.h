@@ -11,7 +11,7 @@
 #include "classify/match_segment.h"
 #include "index/joint.h"
 
-/* Keys, and where their k-mers begin in their mates. */
+/* Seeds: their keys, and where their k-mers begin in their mates. */
 typedef struct kh_seeds {
 	uint64_t *key;
 	uint32_t *pos;
@@ -46,12 +46,12 @@ typedef struct kh_asking_all {
 	kh_seed_joint index;            /* where they are looked up; set by the caller */
 	kh_joint_found found;
 	size_t next;                    /* the bin where those of the next mate begin */
-	uint32_t hidden;                /* a species that nothing is found in, or KH_NO_TAXON */
+	uint32_t hidden;                /* a species whose bins are left out, or KH_NO_TAXON */
 } kh_asking_all;
 
 void kh_asking_clear(kh_asking_all *w);
 
-/* Adds a segment; samples its mates, and asks for those of their seeds that begin at least `apart`
+/* Adds a segment: samples its mates, and asks for those of their seeds that begin at least `apart`
  * bases behind the one before. */
 int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uint32_t apart,
 		  kh_err *err);
@@ -60,8 +60,8 @@ int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uin
 int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db *db,
 		      kh_err *err);
 
-/* Makes candidates of what the first seeds of a mate have found, of segments in their order; or of
- * what all have.  False: the index has none of them. */
+/* Makes candidates of the bins that the first seeds of a mate have, or all its seeds.  To be
+ * called in the order of segments.  False: the index has none of the seeds. */
 bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
 bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
 
@@ -73,7 +73,7 @@ void kh_asking_bounds(kh_asking *x, kh_matching *m);
 /* makes regions again, of all seeds, where some of the first have found something: the bounds stay,
  * but for whether a mate is far from all. */
 void kh_asking_bounds_again(kh_asking *x, kh_matching *m);
-/* what else an answer has of a segment that is settled, if all seeds were looked up, or not. */
+/* fills in the answer of a segment that is settled; later: all its seeds were looked up. */
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
 
 /* Where a species lies in a part of a fragment. */
@@ -84,8 +84,8 @@ typedef struct kh_lain {
 	int64_t at[KH_MATCH_DIAGONALS];
 } kh_lain;
 
-/* Those of all species and parts: what is counted of them is counted of few, when it is known which
- * species is the best one; to be cleared. */
+/* The same of all species and parts, by which hits are counted when the best species are known; to
+ * be cleared. */
 typedef struct kh_lain_all {
 	kh_lain *v;
 	size_t n, cap;

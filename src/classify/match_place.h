@@ -12,7 +12,7 @@
 #include "kmer/fit.h"
 
 /* --- places ------------------------------------------------------------------------------- */
-/* How many a mate may have, or a part. */
+/* How many places a mate may have, or a part. */
 static KH_HD uint32_t kh_places_most(const kh_mates *s)
 {
 	return s->only && s->mate[1].len == 0 ? KH_MATCH_PLACES : KH_MATCH_PLACES / 2;
@@ -29,9 +29,9 @@ static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, con
 	return l;
 }
 
-/* Does what goes on beside the best stretch of a place count, too?  Not if the stretch is shorter
- * than a quarter of the best one of the places before; nor if the region has one candidate, and a
- * read, which is not a part of a long one, has hardly more there than this seed, as by chance. */
+/* Is the alignment of a place extended beyond its best stretch?  Not if the stretch is shorter than
+ * a quarter of the longest one of the places before; nor if a read has hardly more than one seed
+ * there, as by chance. */
 static KH_HD bool kh_match_has_ends(const kh_match_db *db, const kh_mates *s, uint32_t candidates,
 				    uint32_t stretch, uint32_t before)
 {
@@ -39,7 +39,7 @@ static KH_HD bool kh_match_has_ends(const kh_match_db *db, const kh_mates *s, ui
 					 stretch >= db->sampling.k + KH_MATCH_BEYOND);
 }
 
-/* Compares a mate at a place of a region, and its ends, if these count. */
+/* Compares a mate at a place of a region, and extends the alignment if kh_match_has_ends. */
 static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32_t mate,
 				       const kh_region *r, uint32_t strand, int64_t at,
 				       uint32_t bin)
@@ -269,8 +269,7 @@ static KH_HD void kh_places_crowd(kh_matching *m, const kh_mates *s, uint32_t ma
 			kh_places_compare(m, s, mate, &f->region[order[i]]);
 }
 
-/* Compares the mate in regions that could have such a score, if there is room for them; was there
- * one? */
+/* Compares the mate in the regions that could have this score, if there is room.  Was there one? */
 static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mate, int64_t score,
 				 uint32_t slack)
 {

@@ -53,7 +53,7 @@ static KH_HD uint32_t kh_candidate_bin(uint64_t candidate)
 	return (uint32_t)(candidate >> 32);
 }
 
-/* Two k-mers of a mate are in bins that far apart at most. */
+/* Two k-mers of a mate lie in bins that are at most so far apart. */
 static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 {
 	const uint32_t k = m->db->sampling.k;
@@ -61,8 +61,8 @@ static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 	return len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
 }
 
-/* The loss of a place that has the seeds of n candidates from `from` on, and no others; 0, if these
- * say nothing. */
+/* The loss of a place that has only the seeds of n candidates from `from` on; 0, if seeds that are
+ * missing say nothing (kh_match_seeds_tell). */
 static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f, uint32_t len,
 					uint32_t from, uint32_t n)
 {
@@ -158,7 +158,7 @@ static inline void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t
 #endif
 
 /* --- which of them are compared ------------------------------------------------------------ */
-/* Could a region have such a score? */
+/* Could a place in the region have this score? */
 static KH_HD bool kh_region_may(const kh_region *r, uint32_t len, int64_t score)
 {
 	return r->loss != KH_REGION_COMPARED && (int64_t)len - r->loss >= score;

@@ -1,11 +1,14 @@
-/* match_score.h - how well each species fits: match_rule.h   [HD] */
+/*
+ * match_score.h - a segment compared: how well each species fits, and whether more seeds must be
+ * looked up to know the best; match_rule.h   [HD]
+ */
 #ifndef KH_CLASSIFY_MATCH_SCORE_H
 #define KH_CLASSIFY_MATCH_SCORE_H
 
 #include "classify/match_claims.h"
 
 /* --- a mate without a place --------------------------------------------------------- */
-/* The best claim; NULL: there is none. */
+/* NULL: there is no claim. */
 static KH_HD_CALLED const kh_claim *kh_match_best(const kh_claims *c)
 {
 	const kh_claim *best = NULL;
@@ -16,7 +19,7 @@ static KH_HD_CALLED const kh_claim *kh_match_best(const kh_claims *c)
 	return best;
 }
 
-/* Where the other mate of a place may lie: from .. to, of its first base.  False: nowhere. */
+/* The range of bases where the other mate of a place may begin: from .. to.  False: it is empty. */
 static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const kh_spot *a,
 				  int64_t *from, int64_t *to)
 {
@@ -34,7 +37,7 @@ static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const
 	return *from <= *to;
 }
 
-/* Puts the other mate of a place, which was found, behind all places, and raises the claim. */
+/* The other mate of a place was found: its place goes behind all others, and raises the claim. */
 static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t beside,
 				   const kh_spot *found)
 {
@@ -46,7 +49,7 @@ static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t besi
 	kh_claim_raise(m, kh_claims_find(&m->here, both.species), &both);
 }
 
-/* The other mate of a place, where it fits best. */
+/* Seeks the other mate of a place where it fits best. */
 static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint32_t place,
 					 uint32_t beside)
 {
@@ -110,7 +113,8 @@ static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
 }
 
 /* --- a part of a long read ---------------------------------------------------------- */
-/* Compares all species where the best one has a part. */
+/* Compares the part with the other species along the chain of the best one, so that all are
+ * compared over the same gaps. */
 static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
@@ -128,15 +132,15 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 }
 
 /* --- what is of interest ------------------------------------------------------------ */
-/* How far below the best one's scores are of interest.  A place may have an allele where it lacks a
- * seed; so with alleles it may be better than its seeds say, and tie. */
+/* Places are compared if their bound is at most so far below the best score.  With alleles a place
+ * may fit better than its seeds say, and tie: the allele may be in a seed that it lacks. */
 static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
 {
 	return !s->only ? KH_MATCH_SLACK : db->candidates || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
-/* The same of places that have none of the seeds which were looked up: what is behind by a mismatch
- * or more, and has none of them, is not sought. */
+/* The same of places that have none of the seeds which were looked up.  Of reads and pairs, these
+ * are not sought if they are behind by a mismatch or more. */
 static KH_HD uint32_t kh_match_slack_unseen(const kh_mates *s)
 {
 	return s->only ? 0 : KH_MATCH_SLACK;
@@ -148,7 +152,7 @@ static KH_HD uint32_t kh_match_least(const kh_match_db *db, const kh_mates *s)
 	return db->least[kh_log2(s->mate[0].seeds + s->mate[1].seeds)];
 }
 
-/* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
+/* Do enough bases of both mates, or of one of them alone, match for a species, and for a genus? */
 static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
 				 const kh_claim *best, bool *species, bool *genus)
 {
@@ -165,7 +169,7 @@ static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, c
 	}
 }
 
-/* Could a fragment that is one segment be called, of whose claims this is the best one? */
+/* Could this best claim be a call, of a fragment that is one segment? */
 static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_spot *places,
 				    const kh_mates *s, const kh_claim *best)
 {
@@ -177,15 +181,15 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_spot *places
 	return species || genus;
 }
 
-/* Are hits of interest, where this claim is the best one? */
+/* Must hits be counted, if this claim is the best one? */
 static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *places,
 				      const kh_mates *s, const kh_claim *best)
 {
 	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
 }
 
-/* Are the hits of a claim counted: of the best one's species, of one that may be the second-best,
- * of a part of all that have some? */
+/* Must the hits of this claim be counted?  Those of the best one, of one that may be the second
+ * best, and of a part of a long fragment all with a score. */
 static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, const kh_claim *best,
 				  const kh_claim *c)
 {
@@ -195,7 +199,6 @@ static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, cons
 	       (second && c->score >= best->score - KH_MATCH_NEARBY);
 }
 
-/* Counts the hits of the claims that matter. */
 static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
@@ -208,9 +211,9 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s)
 }
 
 /* --- a segment ---------------------------------------------------------------------- */
-/* Is it certain by one mate that some seeds have to be looked up that were not?  No claim has a
- * greater score than the best places of both mates together, and so much has the other mate, too,
- * beside a place that this one may have with none of the seeds which were looked up. */
+/* Is one mate enough to know that the other seeds must be looked up?  The mate may have a place
+ * with none of its first seeds, whose score is at most its length less `unseen`.  If the best place
+ * so far has no more, the other mate cannot decide: it may lie beside either place. */
 static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
 	const kh_found *f = &m->found[mate];
@@ -220,15 +223,14 @@ static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, 
 	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
 }
 
-/* The same of a mate that has no candidates: without a place, its seeds cost less than it has
- * bases. */
+/* The same of a mate without candidates, as any place is better than none. */
 static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
 	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_candidates == 0;
 }
 
-/* Compares the mates of a segment where they could be best, and makes claims of that; or of
- * nothing, if some seeds have to be looked up that were not. */
+/* Compares the mates of a segment in the regions that could be best, and makes claims of their
+ * places; no claims, if the other seeds must be looked up first. */
 static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 {
 	const uint32_t slack = kh_match_slack(m->db, s);
@@ -260,9 +262,9 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 	kh_match_claims(m);
 }
 
-/* Adds the species, as a taxon, of a region of a crowded mate, if that was not compared, though
- * none is heavier, and could be as good as the best claim: alone, or with the other mate, if that
- * has a region beside it. */
+/* Adds the taxon of a region of a crowded mate to e, if the region was not compared, is one of the
+ * heaviest, and could be as good as the best claim: alone, or with the other mate's region beside
+ * it. */
 static KH_HD kh_extent kh_match_crowded(const kh_matching *m, const kh_mates *s, uint32_t mate,
 					uint32_t region, int64_t best, kh_extent e)
 {
@@ -286,8 +288,8 @@ static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_mates *s, i
 	return e;
 }
 
-/* Could a place that has none of the seeds which were looked up be as good as the best one, or do
- * these not tell which regions to compare? */
+/* Must the other seeds be looked up?  Yes, if a place with none of the first seeds could be as good
+ * as the best one, or if a mate is crowded by the first seeds. */
 static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
@@ -302,8 +304,8 @@ static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 	return !best || m->found[0].crowd || m->found[1].crowd;
 }
 
-/* Makes claims in m->here of a segment whose regions are known.  True: some seeds were not asked
- * for, and what was is not enough. */
+/* Makes the claims of a segment whose regions are known: m->here.  True: the other seeds must be
+ * looked up first. */
 static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 {
 	const kh_claim *best;

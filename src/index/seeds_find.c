@@ -88,10 +88,9 @@ static const uint8_t *next_line(const kh_seed_index *x, uint64_t key)
 	return s.line;
 }
 
-/* Notes the seeds that may be in the index, and asks for what follows from their first lines.  The
- * seeds of a read that belongs nowhere are mostly not there, as a look at the tags says.  What only
- * asks is not a function by itself, as the compiler would drop that; and to ask for NULL takes its
- * time. */
+/* Notes the seeds whose tags are in their first lines, and prefetches what is read next: a list, or
+ * the next line.  Most seeds of a read that belongs nowhere end here.  A function that only
+ * prefetches would be dropped by the compiler; and to prefetch NULL takes time. */
 static void foresee(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *q)
 {
 	const uint32_t slots = kh_seed_slots(x->bits), last = slots - 1;
@@ -143,7 +142,7 @@ static inline uint64_t *take(const kh_seed_index *x, uint64_t key, uint32_t valu
 	return to;
 }
 
-/* Those of the slots `with` of a line. */
+/* Writes the bins of the slots `with` of a line. */
 static uint64_t *take_slots(const kh_seed_index *x, uint64_t key, const uint8_t *line,
 			    uint32_t with, uint32_t slots, uint64_t seed, uint64_t *to)
 {

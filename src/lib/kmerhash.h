@@ -6,6 +6,9 @@
  * Calls are those of `kmerhash classify`, bit for bit, on any device and with any number of
  * threads.  kmerhash-method(7) has the rule.
  *
+ * Example: of the database of data/genomes a read is asked that has 60 bases of lambda, one of them
+ * changed.  Its call has the taxid 10710, 10 features, and 8 hits.
+ *
  * Errors are values: 0, or a negative code and a message in *error (which may be NULL).  Nothing
  * is printed, and no signal handler is set.  On failure, outputs have no meaning.  Threads: an
  * open kmerhash may be used by any number of threads at once, but it is closed by one, when the
@@ -86,10 +89,11 @@ typedef struct kmerhash_read {
 
 typedef struct kmerhash_call {
 	uint32_t taxid;                 /* 0: unclassified */
-	uint32_t features;              /* different features that the read has, */
-	uint32_t hits;                  /*   of which so many lie in the best place (0, where
-					 *   text does not suffice for a call), */
-	uint32_t found;                 /*   and so many are in the database at all */
+	uint32_t features;              /* 12-mers of the read, one at every fifth base, */
+	uint32_t hits;                  /*   of which the text has so many where the best species
+					 *   lies (0 if that is too little for a call) */
+	uint32_t found;                 /* 0; of a database of Kraken 2, whose k-mers are the
+					 *   features, hit groups */
 	/* with KMERHASH_SECOND: the best taxon of another species, and its hits; 0: none */
 	uint32_t second, second_hits;
 } kmerhash_call;
