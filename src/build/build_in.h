@@ -1,9 +1,15 @@
 /*
- * build_in.h - inside a build: build.c calls the steps in order; input.c looks at the references,
- * and same.c whether they stay the same; plan.c estimates memory and disk; read.c reads the
- * references; text.c keeps their text, and strains.c and kept.c find what of it the database has;
- * taxa.c finds the targets; base.c has what a build adds to; index.c makes the index, and
- * write_db.c the other sections
+ * build_in.h - inside a build: what its steps share
+ *
+ *	build.c     calls the steps in order
+ *	input.c     looks at the references; same.c: whether they stay the same
+ *	plan.c      estimates memory and disk
+ *	base.c      the database that a build adds to
+ *	read.c      one pass over the references
+ *	text.c      their text while they are read, and as a section
+ *	taxa.c      the taxa of sequences, and which of them are targets
+ *	strains.c   which text is kept; kept.c: the stretches of it, and their alleles
+ *	index.c     the index; write_db.c: the other sections
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
@@ -67,7 +73,7 @@ struct taxa {
 	struct kh_tile_strains *strains;        /* the same; by tile: alike.c */
 	uint64_t *tiles;                /* by target: its first tile, among those of all; */
 	uint32_t tile;                  /* bases of a tile */
-	kh_db_allele *few;              /* those that reads do not ask for */
+	kh_db_allele *few;              /* alleles that reads are not compared with */
 	size_t n_few, cap_few;
 	uint32_t n_kept;
 	size_t cap_kept;
@@ -162,7 +168,7 @@ int kh_build_text_start(struct build *b, kh_err *err);
 int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
 /* When all have been read: all of it in one piece. */
 int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
-/* What of it the database has: b->taxa.kept, but for the numbers of bins. */
+/* Finds the stretches that the database keeps: b->taxa.kept, but for the numbers of bins. */
 int kh_build_keep(struct build *b, kh_err *err);
 /* What is known of a tile of a target, in bits; 0: it is not kept. */
 enum {
@@ -190,7 +196,7 @@ static inline uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept 
 }
 /* b->taxa.alleles, for a build where there may be some. */
 int kh_build_room_for_alleles(struct build *b, kh_err *err);
-/* Each stretch of b->taxa.kept that has alleles in its tiles says so; but those of tiles that are
+/* Marks the stretches of b->taxa.kept that have alleles in their tiles; but those of tiles that are
  * in many species are taken away.  kept NULL: nothing was left out. */
 int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *kept,
 			  const uint64_t *tiles, uint32_t tile, kh_err *err);
@@ -220,10 +226,10 @@ void kh_build_end_like(const struct build *b, struct kh_like *last);
 void kh_build_take_strains(struct build *b, const kh_db_kept *old, uint32_t *next);
 /* Writes all of that as a section, if there is any. */
 int kh_build_write_strains(struct build *b, kh_err *err);
-/* The features of that, when its bins have numbers. */
+/* Samples the features of the stretches that are kept, when their bins have numbers. */
 int kh_build_text_sample(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);
-/* What of it is unknown: translated/make.h. */
+/* Which bases of the text are unknown: translated/make.h. */
 const uint16_t *const *kh_build_text_unknown(const struct build *b);
 void kh_build_text_free(struct build *b);
 /* The translated seeds, if they are wanted. */

@@ -1,25 +1,26 @@
 /*
- * strains.c - what of the text of a species is kept once
+ * strains.c - which text of a species is kept, where its strains are alike
  *
- * Strains of a species are mostly alike, and a read that fits one of them fits the others nearly as
- * well.  So the first target of a species is kept, and the others are gone through in their order,
- * in tiles; a tile that lies along text which was kept of the species, with no more than 3 bases in
- * 100 that differ, leaves neither text nor seeds.  A species then takes the room of its distinct
- * sequence.  What the tile differs in stays beside that text as alleles, of each base the first one
- * that comes: strains of close species are often told apart by no more than these.
+ * A read that fits a strain fits most others of the species nearly as well.  So the first target of
+ * a species is kept whole, and the others are compared with the kept text, in their order, in tiles
+ * of 128 bases.  A tile that lies along kept text with at most 3 differing bases in 100 leaves
+ * neither text nor seeds; the bases in which it differs become alleles of that text, at each base
+ * the first one that comes.  So a species takes the room of its distinct sequence, and alleles are
+ * mostly enough to tell its strains apart.
  *
- * Where strains differ by 2 in 100, a tile of 128 bases has more than 3 in 100 now and then: what a
- * tile has less than that is credit for those that follow it on the same text.  And a tile may
- * have an insertion or a deletion of up to 8 bases.  Beside tiles that are kept because they do not
- * fit, one more is kept at each side: the next strain with that stretch has its tiles elsewhere,
- * and those that hang over its ends are to fit, too.
+ * Where strains differ by 2 in 100, some tiles have more than 3: what a tile has less than 3 is
+ * credit for the tiles behind it on the same text.  A tile may have an insertion or a deletion of
+ * up to 8 bases.  Beside tiles that do not fit, one more is kept at each side: another strain with
+ * that stretch has its tiles elsewhere, and the tiles that hang over its ends should fit, too.
  *
- * Where a tile could lie is asked of k-mers of the tiles that are kept; but where the tile before
- * was found, the next one mostly follows, and is compared there first: so most k-mers are not even
- * sampled.  One worker does a species, so nothing depends on their number.
+ * A tile is first compared behind the place of the tile before it; only if it does not fit there,
+ * its k-mers are looked up among those of kept tiles.  One worker does a species, so nothing
+ * depends on their number.  What becomes of a target follows from its bases and from the text that
+ * was kept before it, so targets can be added to a database that has no more than this text.
  *
- * What becomes of a target follows from its bases and from the text that was kept of those in front
- * of it.  So targets can be added to a database that has no more than this text.
+ * Example: strain b has 5000 bases, and is like strain a but for the bases 960 to 1279, which a
+ * does not have.  Of the tiles of b, numbers 7, 8 and 9 have some of these.  So tiles 6 to 10, the
+ * bases 768 to 1407, are kept of b.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -35,7 +36,7 @@
 enum {
 	TILE = 128,             /* bases, or those of a bin, if there are more */
 	APART = 3,              /* in 100 bases of a tile */
-	CREDIT = 1000,          /* at most: 10 bases more, in hundredths */
+	CREDIT = 1000,          /* at most, in hundredths of a base: 10 more may differ */
 	SHIFT = 8,              /* bases of an insertion or a deletion, at most, */
 	GAP = 100,              /* and what it takes, in hundredths of a base */
 	ZEROS = KH_TEXT_SPAN / 32 + 4
@@ -134,7 +135,7 @@ static void note_alleles(struct going *g, const struct place *p, uint32_t from, 
 			      (uint64_t)p->at + to, differ);
 }
 
-/* Does a tile of n bases of which so many differ fit, with what credit there is? */
+/* Does a tile of n bases fit, of which so many differ, with the credit of the tiles before? */
 static bool affords(struct going *g, uint32_t n, uint32_t apart, int32_t gap)
 {
 	const int32_t left = g->credit + (int32_t)(n * APART) - (int32_t)(100 * apart) - gap;
@@ -168,8 +169,8 @@ static bool fits(struct going *g, const struct place *p, uint32_t n)
 	return true;
 }
 
-/* Does it fit with an insertion or a deletion, by which its later part lies at q?  The reverse
- * complement of a tile has its later part in front. */
+/* Does the tile fit with an insertion or a deletion, behind which its later part lies at q?  The
+ * reverse complement of a tile has its later part in front. */
 static bool fits_both(struct going *g, const struct place *p, const struct place *q, uint32_t n)
 {
 	const struct place *front = p->strand ? q : p, *end = p->strand ? p : q;
@@ -187,8 +188,8 @@ static bool fits_both(struct going *g, const struct place *p, const struct place
 	return true;
 }
 
-/* The same of all that it may be; *p becomes where its later part lies, by the order of the
- * target. */
+/* Does it fit with any insertion or deletion of up to SHIFT bases?  *p becomes where its later part
+ * lies, by the order of the target. */
 static bool fits_shifted(struct going *g, struct place *p, uint32_t n)
 {
 	const struct member *m = &g->member[p->member];
@@ -225,8 +226,8 @@ static void sample_block(struct going *g, const struct member *m, const struct t
 		__builtin_prefetch(kh_seen_first(&g->seen, g->key[i]));
 }
 
-/* Finds where the tile fits what was kept: behind the tile before it, or where a seed says; the
- * first place, if there are several. */
+/* Finds where the tile fits the kept text: behind the tile before it, or where one of its k-mers
+ * was seen; the first place, if there are several. */
 static bool find(struct going *g, const struct member *m, const struct tile *t)
 {
 	struct place p = g->last;
@@ -270,8 +271,7 @@ static uint32_t bases_of_tile(const struct going *g, const struct member *m, uin
 	return left < g->s->tile ? (uint32_t)left : g->s->tile;
 }
 
-/* Remembers the k-mers in a kept tile: none that goes on behind it, where perhaps nothing is
- * kept. */
+/* Remembers the k-mers that lie in a kept tile whole, as the next tile may not be kept. */
 static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *err)
 {
 	const struct member *m = &g->member[member];
@@ -373,7 +373,7 @@ static int sort_species(void *arg, size_t i, kh_err *err)
 	return last > first && !last->old ? go_species(s, x, err) : KH_OK;
 }
 
-/* --- all of them ----------------------------------------------------------------------- */
+/* --- all species ------------------------------------------------------------------------ */
 static int largest_first(const void *a, const void *b)
 {
 	const struct species *x = a, *y = b;

@@ -233,7 +233,7 @@ static void choose_targets(struct build *b, const uint32_t *said)
 	b->sum->header.bins = r->next_bin - shift;
 }
 
-/* Numbers the bins of what is kept. */
+/* Numbers the bins of the stretches that are kept. */
 static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
@@ -256,7 +256,7 @@ static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err
 		       bin, b->sampling.stride, KH_TEXT_SPAN);
 }
 
-/* What of the targets is kept, and its bins. */
+/* Finds which text of the targets is kept, and numbers its bins. */
 static int find_bins(struct build *b, kh_err *err)
 {
 	struct taxa *t = &b->taxa;

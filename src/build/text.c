@@ -69,7 +69,7 @@ static uint32_t *chunk_of(struct text *t, uint64_t word, kh_err *err)
 	return chunk;
 }
 
-/* What a database that is added to has kept, where it would lie if nothing had been left out. */
+/* Puts the text of a database that is added to where it would lie if nothing had been left out. */
 static int add_base(struct build *b, const kh_db *db, kh_err *err)
 {
 	for (uint32_t i = 0; i < db->n_kept; i++) {
@@ -125,7 +125,7 @@ int kh_build_text_start(struct build *b, kh_err *err)
 	return base && base->text ? add_base(b, base, err) : KH_OK;
 }
 
-/* Notes the unknown ones of the bases of a word. */
+/* Notes which bases of a word are unknown. */
 static int note_unknown(struct text *t, uint64_t word, uint16_t mask, kh_err *err)
 {
 	_Atomic(uint16_t *) *p = &t->unknown[word >> CHUNK_BITS];
@@ -269,7 +269,7 @@ const uint16_t *const *kh_build_text_unknown(const struct build *b)
 	return (const void *)b->text->unknown;
 }
 
-/* --- the features of what is kept ------------------------------------------------------ */
+/* --- features of the stretches that are kept ------------------------------------------- */
 struct sampler {
 	struct build *b;
 	uint64_t block, n_blocks;       /* bases of the text that are sampled at a time */
@@ -294,8 +294,8 @@ static uint32_t first_kept(const struct build *b, uint64_t at)
 	return from;
 }
 
-/* What of the stretch k lies in the block from `at` on becomes a piece; its k-mers lie in the
- * stretch. */
+/* The part of stretch k that lies in the block from `at` on becomes a piece, whose k-mers lie in
+ * the stretch. */
 static int add_piece(const struct sampler *s, kh_pieces *p, const kh_db_kept *k, uint64_t at,
 		     kh_err *err)
 {

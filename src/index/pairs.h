@@ -5,6 +5,9 @@
  * range gathers its slices in the order of blocks and sorts them stably by key, so that equal
  * keys have ascending bins without being sorted by them. Beyond the limit of memory, slices go to
  * a temporary file (io/spill.h).
+ *
+ * Example: the pairs (0x50ae88c2ed0e, 3), (0x386cb3724e51, 3) and (0x50ae88c2ed0e, 9) of a block:
+ * range 0x38 gets (0x6cb3724e51, 3), and range 0x50 (0xae88c2ed0e, 3) and (0xae88c2ed0e, 9).
  */
 #ifndef KH_INDEX_PAIRS_H
 #define KH_INDEX_PAIRS_H
