@@ -232,8 +232,8 @@ static void find_lists(const kh_found *f, const struct bins b[2],
 		}
 }
 
-/* Makes candidates of the bins of seeds that are not passed over (kh_places_pass_over), in the order
- * of the seeds. */
+/* Makes candidates of the bins of seeds that are not passed over (kh_places_pass_over), in their
+ * order. */
 static void add_some(kh_found *f, const struct bins b[2])
 {
 	struct list list[KH_MATCH_SEEDS];
