@@ -5,11 +5,12 @@
     figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
     figures.py --readme FOLDER    prints the figures of README's tables and text, from the CSV files in FOLDER
 
-The CSV files are those of tests/bench/evidence, but speed.csv, which has what gpu/rates measured.  Nothing but
-Python's library is needed.
+The CSV files are those of tests/bench/evidence, but speed.csv and speed_more.csv, which have what was measured on
+GPUs and other hosts, written by hand.  Nothing but Python's library is needed.
 """
 import contextlib
 import csv
+import functools
 import html
 import pathlib
 import re
@@ -458,6 +459,13 @@ def cost_pass_table():
     return lines_of("pairs | million instructions without, with | ratio", lines)
 
 
+def more_table(name, head):
+    """Of speed_more.csv, which was written by hand."""
+    columns = head.count("|")
+    lines = [[r["row"]] + [r[x] for x in "abcd"[:columns]] for r in rows("speed_more.csv") if r["table"] == name]
+    return lines_of(head, lines)
+
+
 def sizes_table():
     """How large databases are whose other figures are in other tables."""
     small = next(r for r in rows("size.csv") if (r["reads"], r["part"], r["tool"]) == ("present", "1/1", "kmerhash"))
@@ -468,7 +476,12 @@ def sizes_table():
                                                   [f"{4 * int(many['strains'])} simulated genomes of four species, 54 Mbp", f"{float(many['bytes_a_base']):.3f}"]])
 
 
-TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table},
+MORE = {"gpu": "report of, unless said | million reads/s | what binds it",
+        "several": "reads | one GPU | two, `--set placement=replicate` | two, `placement=shard`, NVLink",
+        "kraken2": " | Kraken 2.17.1 | kmerhash | ratio | first run with the table",
+        "vector": "code | pairs | build"}
+TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table,
+                       **{f"speed_more {name}": functools.partial(more_table, name, head) for name, head in MORE.items()}},
           "guide.md": {"size": sizes_table},
           "accuracy.md": {"accuracy": accuracy_table, "strains": strains_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
                           "foreign": foreign_table, "detection": detection_table, "size": size_table,
