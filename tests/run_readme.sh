@@ -20,6 +20,39 @@ printf 'C\tr\t10710\t60\t10710:8 0:2\n' >want
 "$kmerhash" classify -q --db tour.khdb example.fa >got
 same want got "the example in kmerhash-method(7)"
 check "its bins are those of src/README.md" sh -c '"$1" inspect --targets tour.khdb | cut -f 1,4 | grep -qx "NC_001416.1.4887"' - "$kmerhash"
+# Its sample: 600 pairs of lambda, and 40 of a strain of T7, from its first $1 bases.
+sample_of() {
+	for name in Lambda T7; do gzip -dc data/genomes/*"$name".*.gz | sed 1d | tr -d '\n'; echo; done |
+		awk -v most="$1" '
+		function some(i) { return i * i * 31 + i * 7919 }
+		function code(b) { return index("ACGT", b) }
+		function pairs(text, n, most,   i, j, f, mate) {
+			for (i = 0; i < n; i++) {
+				f = substr(text, some(i) % most + 1, 400); mate = ""
+				for (j = 400; j > 250; j--) mate = mate substr("TGCA", code(substr(f, j, 1)), 1)
+				print ">" NR "." i "\n" substr(f, 1, 150) >"sample_1.fa"
+				print ">" NR "." i "\n" mate >"sample_2.fa"
+			}
+		}
+		NR == 1 { pairs($0, 600, length($0) - 400) }
+		NR == 2 {
+			for (i = 1; i <= length($0); i++) {
+				b = substr($0, i, 1)
+				strain = strain (some(i) % 1009 < 30 ? substr("CGTA", code(b), 1) : b)
+			}
+			pairs(strain, 40, most)
+		}'
+	"$kmerhash" classify -q --db tour.khdb --paired --sample-pass --profile sample.tsv --output sample.calls sample_1.fa sample_2.fa
+	# detected, identity, verdict, stretches and what is expected of T7; taxid of its 40 pairs
+	awk -F '\t' '$1 ~ /T7$/ { print $3, $8, $12, $19, $20 }' sample.tsv
+	awk -F '\t' '$2 ~ /^2[.]/ { n[$3]++ } END { for (t in n) print t, n[t] }' sample.calls
+}
+printf 'yes 97.0 present 38 37.5\n1985738 40\n' >want
+sample_of 39537 >got
+same want got "the sample in kmerhash-method(7): T7 is present"
+printf 'no 97.0 related species, not in the database 35 37.5\n110456 40\n' >want
+sample_of 13000 >got
+same want got "in the first third of T7 it is a relative"
 
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$KH_SRCDIR/doc/figures.py" --check
