@@ -7,29 +7,15 @@ cg.  Prints what is wrong, and sums; exit status 1 if anything is.
 check_paf.py make READS REFERENCE...: reads with substitutions, insertions and deletions, whose names
 say where they come from; their alignments are to lie there
 """
-import gzip
 import random
 import sys
 
+from oracle_sampling import records as letters
+
 
 def records(path):
-    """(id, bases) of FASTA or FASTQ."""
-    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
-        lines = [line.strip() for line in f]
-    i = 0
-    while i < len(lines):
-        head, i = lines[i], i + 1
-        if not head:
-            continue
-        begin, end = i, "+" if head[0] == "@" else ">"
-        while i < len(lines) and lines[i][:1] != end:
-            i += 1
-        bases = "".join(lines[begin:i]).upper().replace("U", "T")
-        yield (head[1:].split() or [""])[0], bases
-        if end == "+":
-            left, i = len(bases), i + 1
-            while left > 0:
-                left, i = left - len(lines[i]), i + 1
+    """(id, bases) of FASTA or FASTQ"""
+    return ((name, bases.upper().replace("U", "T")) for name, bases in letters(path))
 
 
 def complement(bases):
