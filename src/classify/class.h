@@ -11,9 +11,7 @@
  * The second pass treats fragments of one class alike, so a count of each class is nearly all that
  * it has to know, and its memory does not grow with the reads.  Besides, a fragment is located if
  * one species alone is best, and the place of the best claim lies in a target of it: then its share
- * is noted, as a bit, in the mask of the stretch of that target.  A fragment of several segments
- * has a place for each of them, and its share is noted for those in targets of the species that is
- * best alone; its class counts these, and all segments.
+ * is noted, as a bit, in the mask of the stretch of that target.
  */
 #ifndef KH_CLASSIFY_CLASS_H
 #define KH_CLASSIFY_CLASS_H
@@ -47,12 +45,10 @@ typedef struct kh_class {
 	uint8_t enough;         /* k-mers found for another call */
 	uint8_t zero[2];
 	uint64_t many;
-	/* of fragments that have several: segments, and those that have a place in the species */
-	uint64_t segments, placed;
 } kh_class;
 
 #define KH_CLASS_KEY 72         /* its bytes in front of `many`: they tell classes apart */
-static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 24,
+static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 8,
 	      "classes are compared by their bytes, and copied from devices");
 static_assert(offsetof(kh_class, drop) == offsetof(kh_candidates, drop) &&
 		      offsetof(kh_class, call) == offsetof(kh_candidates, bin),
@@ -129,7 +125,7 @@ static KH_HD kh_class kh_class_make(const kh_candidates *cand, const kh_class_re
 	k.located = x->located;
 	k.enough = x->enough;
 	k.zero[0] = k.zero[1] = 0;
-	k.many = k.segments = k.placed = 0;
+	k.many = 0;
 	return k;
 }
 

@@ -181,13 +181,10 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 	if (rc)
 		return rc;
 	kh_marks_add(&s->marks, &w->classes, of, cand, n);
-	for (size_t i = 0; s->coverage && i < n; i++) {
-		uint64_t part = KH_NO_PART;
-
+	for (size_t i = 0; s->coverage && i < n; i++)
 		if (of[i].target != KH_NO_TARGET)
 			kh_coverage_add(s->coverage, &w->classes.at[of[i].index], of[i].target,
-					cand[i].bin, &part);
-	}
+					cand[i].bin);
 	return KH_OK;
 }
 

@@ -108,7 +108,7 @@ static void why_relative(const kh_profile_row *r, kh_why *w)
 	const char *name = kh_verdict_name(KH_RELATIVE);
 
 	if (p->refuted)
-		add(w, "%s: too few of its reads fit it alone", name);
+		add(w, "%s: too little of its genome has reads that fit it alone", name);
 	else if (kh_profile_has_identity(r))
 		add(w, "%s: its reads fit one at %.1f %% identity", name,
 		    kh_profile_identity(p->fit.shape[0]));

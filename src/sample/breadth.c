@@ -4,8 +4,6 @@
  * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
  * from another species, or a contaminated stretch of a reference, collects reads in a few places.
  * A stretch is 8 bins; for each one it is known which shares of features found its fragments had.
- * A long fragment covers some of them one behind the other, about one with each segment; so what is
- * counted of it is its segments.
  *
  * Where more strains of a species are alike than lists keep places for, these name the species and
  * no bins.  How much of its genome can be told by place is seen from the sample, as the share of
@@ -146,7 +144,7 @@ static kh_presence *best_species(const kh_work *w, const kh_class *k)
 /* The stretches of its genome that can be told by place; all: its own fragments, in 1/256. */
 static uint64_t told_by_place(const kh_presence *p, uint64_t all)
 {
-	const uint64_t n = p->with_place, g = n < all ? p->length * n / all : p->length;
+	const uint64_t n = 256 * p->counted, g = n < all ? p->length * n / all : p->length;
 
 	return !p->many_strains ? p->length : g > 2 ? g : 2;
 }
@@ -281,12 +279,9 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 
 		if (!p || !(w->own[p - w->m->at] >> k->cell % KH_SHARES & 1))
 			continue;
-		if (k->located || k->placed > 0) {
-			kh_add(&p->counted, k->located ? k->many : k->placed);
-			kh_add(&p->with_place,
-			    k->many * (k->located ? 256 : 256 * k->placed / k->segments));
-		}
-		if (k->located || k->placed > 0 || p->many_strains)
+		if (k->located)
+			kh_add(&p->counted, k->many);
+		if (k->located || p->many_strains)
 			kh_add(&p->lone, k->many);
 	}
 	return KH_OK;

@@ -333,13 +333,6 @@ static int sort_part(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void add_counts(kh_class *to, const kh_class *k)
-{
-	to->many += k->many;
-	to->segments += k->segments;
-	to->placed += k->placed;
-}
-
 static int place_part(void *arg, unsigned id, kh_err *err)
 {
 	struct joining *x = arg;
@@ -353,7 +346,7 @@ static int place_part(void *arg, unsigned id, kh_err *err)
 		if (is_new(x, p, i))
 			x->sum->at[at++] = *class_of(x, r);
 		else
-			add_counts(&x->sum->at[at - 1], class_of(x, r));
+			x->sum->at[at - 1].many += class_of(x, r)->many;
 		x->to[r->of][r->at] = (uint32_t)(at - 1);
 	}
 	return KH_OK;

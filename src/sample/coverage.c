@@ -55,13 +55,12 @@ static uint32_t called_species(const kh_coverage *c, const kh_class *k)
 {
 	const uint32_t best = kh_class_alone(k);
 
-	if ((!k->located && !k->placed) || k->call == KH_NO_TAXON)
+	if (!k->located || k->call == KH_NO_TAXON)
 		return KH_NO_TAXON;
 	return c->tree.species[k->call] == best ? best : KH_NO_TAXON;
 }
 
-void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin,
-		     uint64_t *part)
+void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin)
 {
 	const kh_db *db = c->db;
 	const kh_db_locus l = kh_db_locate(db, target, bin);
@@ -72,9 +71,7 @@ void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_
 	if (called_species(c, k) == KH_NO_TAXON)
 		return;
 	at = c->first[l.target] + (at < parts ? at : parts - 1);
-	if (at != *part)
-		atomic_fetch_add_explicit(&c->part[at], 1, memory_order_relaxed);
-	*part = at;
+	atomic_fetch_add_explicit(&c->part[at], 1, memory_order_relaxed);
 }
 
 /* --- what is told ----------------------------------------------------------------- */

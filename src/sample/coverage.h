@@ -2,8 +2,8 @@
  * coverage.h - where along the references the fragments of a sample lie
  *
  * Only those fragments are counted whose place is known (kh_class.located: one species alone is
- * best, and the best window is in one of its targets; of long ones, that of a segment), and that
- * the first pass called that species or below.  Features that are kept as "somewhere in this
+ * best, and the best window is in one of its targets), and that the first pass called that species
+ * or below.  Features that are kept as "somewhere in this
  * species" help to call a fragment but have no place; so where strains share all that they have,
  * fewer fragments are located.
  *
@@ -22,12 +22,8 @@ typedef struct kh_coverage kh_coverage;
 
 int kh_coverage_new(kh_coverage **c, const kh_db *db, kh_err *err);
 void kh_coverage_free(kh_coverage *c);
-#define KH_NO_PART UINT64_MAX
-/* Counts a located fragment of class k, or a segment of one that has several; any thread.  *part:
- * that of the segment before it, or KH_NO_PART; becomes that of this one.  So a fragment counts
- * once where several of its segments lie in a part. */
-void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin,
-		     uint64_t *part);
+/* Counts a located fragment of class k; any thread. */
+void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin);
 
 /* A target with fragments; what it points to lives as long as the coverage. */
 typedef struct kh_covered_target {

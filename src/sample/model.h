@@ -91,9 +91,7 @@ typedef struct kh_presence {
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	uint64_t least;                 /* those of its strain with the shortest genome */
 	bool many_strains;              /* more than lists keep places for: KH_SPECIES_PLACES */
-	/* own fragments whose place is known, of long ones their segments: places ... */
-	uint64_t counted;
-	uint64_t with_place;            /* ... as fragments, in 1/256 */
+	uint64_t counted;               /* own fragments whose place is known */
 	uint64_t found, expected;       /* stretches that they lie in; expected in 1/256 */
 	/* the same fragments; of many strains, those that have it alone as their best */
 	uint64_t lone;
