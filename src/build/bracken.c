@@ -227,7 +227,7 @@ static int open_input(struct distrib *d, kh_err *err)
 	if (!rc)
 		rc = kh_feed_open(&d->feed, &fo, d->m, err);
 	if (!rc)
-		rc = kh_refs_init(&d->refs, &d->sampling, 1, err);
+		rc = kh_refs_init(&d->refs, &d->sampling, err);
 	d->refs.number_later = true;
 	d->refs.begun = kh_sequences_begin;
 	d->refs.begun_arg = &d->sequences;

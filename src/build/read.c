@@ -142,7 +142,7 @@ static int open_feed(struct build *b, kh_err *err)
 static int open_pass(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
-	int rc = kh_refs_init(&b->refs, &b->sampling, 1, err);
+	int rc = kh_refs_init(&b->refs, &b->sampling, err);
 
 	b->refs.allow_duplicates = o->allow_duplicates;
 	b->refs.no_header_taxid = !o->taxonomy;

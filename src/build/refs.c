@@ -11,11 +11,11 @@ size_t kh_refs_front(const kh_sampling *rule)
 	return (rule->stride + rule->k + 31) / 32 * 32;
 }
 
-int kh_refs_init(kh_refs *r, const kh_sampling *rule, uint32_t gap, kh_err *err)
+int kh_refs_init(kh_refs *r, const kh_sampling *rule, kh_err *err)
 {
 	size_t words = kh_refs_front(rule) / 32;
 
-	*r = (kh_refs) { .sampling = *rule, .gap = gap };
+	*r = (kh_refs) { .sampling = *rule };
 	r->carry_bases = kh_array(words, sizeof *r->carry_bases, err);
 	r->carry_amb = kh_array(words, sizeof *r->carry_amb, err);
 	if (!r->carry_bases || !r->carry_amb)
@@ -168,7 +168,7 @@ static void end(kh_refs *r)
 
 	ref->bases = r->done;
 	r->bases += r->done;
-	r->next_bin += (bins > 0 ? bins : 1) + r->gap;
+	r->next_bin += (bins > 0 ? bins : 1) + 1;       /* zeros are behind them */
 	r->open = false;
 	r->carry = 0;
 }

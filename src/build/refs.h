@@ -32,7 +32,6 @@ typedef struct kh_refs {
 	/* of 64 bits, as it may exceed the greatest number of a bin */
 	uint64_t next_bin;
 	kh_sampling sampling;
-	uint32_t gap;
 	/* the sequence that is not complete, and its bases behind the last whole bin */
 	bool open;
 	uint64_t done;                  /* its bases before the carried ones */
@@ -41,7 +40,7 @@ typedef struct kh_refs {
 	uint32_t carry;                 /* bases, less than stride + k */
 } kh_refs;
 
-int kh_refs_init(kh_refs *r, const kh_sampling *rule, uint32_t gap, kh_err *err);
+int kh_refs_init(kh_refs *r, const kh_sampling *rule, kh_err *err);
 void kh_refs_clear(kh_refs *r);
 
 /* Room that pieces need in front of a block, in bases: a multiple of 32. */

@@ -128,7 +128,7 @@ static int tell_summary(const kh_sheet_sample *x, const kh_text *profile, kh_tex
 		  json_object_set_new(of, "xxh3", kh_recorded_hex(xxh3))))
 		rc = kh_fail_nomem(err);
 	else
-		rc = kh_record_text(&b, json_incref(root), KH_RECORD_REALS, err);
+		rc = kh_record_text(&b, json_incref(root), err);
 	if (!rc)
 		rc = kh_text_put(summary, b.p, b.n, NULL, err);
 	free(b.p);

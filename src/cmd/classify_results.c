@@ -200,7 +200,7 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 				 "sample", r->pass ? pass(kh_pass_result_of(r->pass)) : NULL,
 				 "run", run(j, i, r, name));
 	free(name);
-	return kh_record_text(b, root, KH_RECORD_REALS, err);
+	return kh_record_text(b, root, err);
 }
 
 kh_write_fn *const kh_classify_write[KH_N_RESULTS] = {

@@ -23,9 +23,10 @@ json_t *kh_record_path(const char *path)
 	return s;
 }
 
-int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err)
+int kh_record_text(kh_buf *b, json_t *root, kh_err *err)
 {
-	char *text = root ? json_dumps(root, JSON_INDENT(2) | flags) : NULL;
+	const size_t form = JSON_INDENT(2) | JSON_REAL_PRECISION(6);
+	char *text = root ? json_dumps(root, form) : NULL;
 	const int rc = text ? KH_OK : kh_fail_nomem(err);
 
 	kh_buf_string(b, text ? text : "");

@@ -17,10 +17,9 @@
 /* A path, or other text from outside, as JSON has it: escape.h.  NULL: null. */
 json_t *kh_record_path(const char *path);
 
-/* Appends a JSON text with a newline behind it; the root is taken over (NULL: no memory).  flags:
- * jansson's, besides the indentation; of a summary: */
-#define KH_RECORD_REALS JSON_REAL_PRECISION(6)
-int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err);
+/* Appends a JSON text with a newline behind it, whose decimal numbers have six digits; the root is
+ * taken over (NULL: no memory). */
+int kh_record_text(kh_buf *b, json_t *root, kh_err *err);
 
 /* The files of a sample, by its number: path, size, time of change; of pairs, which mates. */
 json_t *kh_record_inputs(const kh_sheet *s, size_t sample, kh_err *err);
