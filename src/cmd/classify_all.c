@@ -177,7 +177,9 @@ static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_e
 			continue;               /* what a FIFO gave is gone */
 		rc = kh_tsv_open(&tsv, x->path[KH_RESULT_PROFILE], err);
 		if (!rc)
-			rc = kh_merge_blanks_profile(reports, sample, &tsv, &b, &changed, err);
+			rc = has_controls(j) ? kh_merge_blanks_profile(reports, sample, &tsv, &b,
+								       &changed, err)
+					     : kh_merge_blanks_drop(&tsv, &b, &changed, err);
 		kh_tsv_clear(&tsv);
 		if (!rc && changed)
 			rc = replace_profile(x, &b, err);
@@ -202,7 +204,7 @@ int kh_classify_write_all(struct classify *j, kh_err *err)
 	if (!rc && any && j->page)
 		rc = kh_classify_samples_page(j, &reports, err);
 	if (!rc && j->v.out.profile && (has_controls(j) || j->v.many.resume))
-		rc = tell_profiles(j, has_controls(j) ? &reports : NULL, err);
+		rc = tell_profiles(j, &reports, err);
 	if (!rc && any && (j->blanks || j->page))
 		rc = kh_text_commit((kh_text *[]) { j->blanks, j->page }, 2, err);
 	kh_merge_clear(&reports);

@@ -48,9 +48,10 @@ double kh_merge_f(double y, double d);
  * taxon. */
 int kh_merge_blanks(kh_merge *m, kh_err *err);
 
-/* blanks_profile.c: appends to b the profile of a sample of m (NULL: without controls) with its
- * verdicts as the column `blank`, or without that column; *changed: it was not so before. */
+/* blanks_profile.c: appends to b the profile of a sample of m with its verdicts as the column
+ * `blank`, or a profile without that column; *changed: it was not so before. */
 int kh_merge_blanks_profile(const kh_merge *m, uint32_t sample, kh_tsv *profile, kh_buf *b,
 			    bool *changed, kh_err *err);
+int kh_merge_blanks_drop(kh_tsv *profile, kh_buf *b, bool *changed, kh_err *err);
 
 #endif
