@@ -1,6 +1,6 @@
 /*
- * references.h - the files that a build reads, found from what the user names: files, folders,
- * lists, tables
+ * references.h - the files that a build reads, by the files, folders, lists and tables that the
+ * user names
  *
  * Files come in the order in which they are named, those of a folder in the order of the bytes of
  * their paths, so that a database is the same bytes wherever it is made.  Beside each file stands

@@ -1,5 +1,5 @@
 /*
- * align_in.h - what match.c asks for where alignments are wanted (align.h)
+ * align_in.h - how match.c collects places whose alignments are wanted (align.h)
  *
  * The rule finds how well species fit, and has the place of each mate, or part of a record, that it
  * counts.  Those of the species that a call rests on are looked at once more: a place is stretches

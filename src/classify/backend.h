@@ -1,5 +1,5 @@
 /*
- * backend.h - what an accelerator must do
+ * backend.h - the functions of a device that classifies: the CPU, or GPUs
  *
  * The CPU backend is the specification; every other one gives the same bytes. Each backend is one
  * table of functions, chosen once; what it opens is opaque.  The table has two parts: classifying

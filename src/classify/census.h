@@ -1,5 +1,6 @@
 /*
- * census.h - what devices can count of a sample while they classify it
+ * census.h - counters on devices: a sample's fragments by class, and distinct features by taxon,
+ * counted while they are classified
  *
  * Both are used by the queues of one engine, and closed before it.
  */

@@ -1,7 +1,7 @@
 /*
- * kraken.h - the jobs of a run that asks a database of Kraken 2
+ * kraken.h - jobs classified by a database of Kraken 2
  *
- * The same as match.h for one of ours: a scratch for each worker, and calls for jobs.
+ * What match.h is for databases with text: a scratch for each worker, and calls for jobs.
  */
 #ifndef KH_CLASSIFY_KRAKEN_H
 #define KH_CLASSIFY_KRAKEN_H

@@ -1,5 +1,5 @@
 /*
- * match.h - what a fragment is by the text of the references
+ * match.h - the call of a fragment, by comparison with the references' text
  *
  * A feature of a read has bins in the index.  Where the text of a bin has the feature itself, the
  * read is laid along the text and compared (kmer/text.h); how well it fits scores the species.  So

@@ -1,5 +1,5 @@
 /*
- * match_region.h - what the seeds of a mate say before it is compared: its regions   [HD]
+ * match_region.h - regions: where a mate may lie by its seeds, and how well at most   [HD]
  *
  * Whoever compares a segment adds the bins of each mate's seeds as candidates.  Those whose bins
  * follow each other closely are a region.  The seeds that are missing there bound the score that

@@ -1,5 +1,5 @@
 /*
- * rule.h - what a run is decided by, calls, and candidates   [HD]
+ * rule.h - the rule of a run, and its results: calls and candidates   [HD]
  *
  * How a fragment is compared with the references, and what call follows: match_rule.h.
  */

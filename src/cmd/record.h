@@ -1,6 +1,6 @@
 /*
- * record.h - what the results of a run were made of, so that a later run can find out whether it
- * would give the same
+ * record.h - the inputs and options of a run, by which a later run finds out whether it would give
+ * the same results
  *
  * It stands in the summary of a sample under "run": what may differ between two runs that give the
  * same calls, such as the names of files, has its place there.

@@ -1,5 +1,5 @@
 /*
- * inflater.h - what a device must do that inflates gzip files, in batches (gzdev.h)
+ * inflater.h - the functions of a device that inflates gzip files, in batches (gzdev.h)
  *
  * A file gets two slots for compressed bytes and two for text, in the memory of a device: while the
  * text of one batch is given out, the next one is inflated, and the one behind that is read.  A run

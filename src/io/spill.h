@@ -1,5 +1,5 @@
 /*
- * spill.h - a file for what memory does not hold
+ * spill.h - a temporary file for data that memory has no room for
  *
  * It has no name, so nothing of it is left, however the program ends.
  */

@@ -1,6 +1,6 @@
 /*
- * together.h - what threads do to inflate a gzip source together, on a device (gzdev.h) or without
- * one (pgzip.h)
+ * together.h - a gzip source that all threads inflate together: on a device (gzdev.h), or by
+ * themselves (pgzip.h)
  */
 #ifndef KH_IO_TOGETHER_H
 #define KH_IO_TOGETHER_H

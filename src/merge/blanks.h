@@ -1,5 +1,5 @@
 /*
- * blanks.h - what samples have in common with their controls
+ * blanks.h - the taxa that samples share with their negative controls
  *
  * A control, as a blank of the extraction or of the library, has what comes from reagents and from
  * other samples.  A species of a sample is as in the blank unless its share of the sample's reads

@@ -1,5 +1,5 @@
 /*
- * recorded.h - files that the summary of a run tells of
+ * recorded.h - the files that the summary of a run lists
  *
  * A summary (classify --json) has, in run.outputs, the name, the size and the XXH3 of each other
  * file of its run.  So what reads a file finds out whether it is of that run.

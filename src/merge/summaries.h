@@ -1,5 +1,5 @@
 /*
- * summaries.h - whether reports and profiles are of the runs that summaries beside them tell of
+ * summaries.h - are reports and profiles of the runs whose summaries lie beside them?
  *
  * Two runs into one folder may leave files of both: a run without --profile leaves the profile of
  * the run before it.  SAMPLE.json, the summary of the last run that made one, tells which files of

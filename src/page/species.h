@@ -1,5 +1,5 @@
 /*
- * species.h - what a profile says of taxa, as columns of a page
+ * species.h - the rows of a profile, as rows and columns of a page
  */
 #ifndef KH_PAGE_SPECIES_H
 #define KH_PAGE_SPECIES_H

@@ -1,5 +1,5 @@
 /*
- * by_genus.h - what translated seeds say of a sample's fragments, by genus and family
+ * by_genus.h - a sample's fragments by the genus and family that translated seeds give them
  *
  * A call of theirs says that something of the genus is there, not which species.  The sample agrees
  * on a genus if enough fragments are firmly of it, of all that are more or less, and if they lie

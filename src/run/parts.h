@@ -1,5 +1,5 @@
 /*
- * parts.h - what is known of fragments by what each part of a database said of them
+ * parts.h - calls of fragments by the candidates that each part of a collection gave
  *
  * The databases that are used as one are the parts of a collection, and each has a file of
  * candidates (answers.h).  A fragment that no part has seeds of has no call; one of which one part

@@ -1,5 +1,5 @@
 /*
- * qualities.h - what the qualities of long reads say of their features
+ * qualities.h - the share of features that errors leave in long reads, by their qualities
  *
  * Long reads lack features by errors and by divergence alike; so the model (sample/long.c) is told
  * what share of features errors leave.  Each worker counts for itself.

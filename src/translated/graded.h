@@ -1,5 +1,5 @@
 /*
- * graded.h - what translated seeds say of a fragment, in 32 bits   [HD]
+ * graded.h - the result of translated seeds for a fragment, in 32 bits   [HD]
  *
  * That is the taxon that is called, a genus or what stands for it; or KH_NO_TAXON; or, where the
  * score is not enough for a genus, a graded one: the best genus, and how surely the fragment is of

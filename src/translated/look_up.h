@@ -1,5 +1,5 @@
 /*
- * look_up.h - what translated seeds are in a database, and where a key is: section.h   [HD]
+ * look_up.h - the translated seeds of a database in memory, and look-ups of keys: section.h   [HD]
  */
 #ifndef KH_TRANSLATED_LOOK_UP_H
 #define KH_TRANSLATED_LOOK_UP_H
