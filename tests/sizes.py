@@ -1,8 +1,9 @@
 """Sizes that src/README.md sets limits to, counted in the C files of src/ and cuda/.
 
 	sizes.py           prints what is over its limit: files over 500 lines, functions over 60, structs over 30
-	                   fields, folders over 40 files (but for the study in cuda/tables); and what
-	                   share of the functions of src/ is called once
+	                   fields, folders over 40 files (but for the study in cuda/tables), more than two
+	                   C files of a folder whose calls go in a circle; and what share of the
+	                   functions of src/ is called once
 	sizes.py --check   prints what is over its limit: of these functions, 55 %
 	sizes.py --once    prints the functions that are called once, with their lines
 
@@ -92,6 +93,29 @@ def called_once(codes):
     return len(known), [row for row, once in known.values() if once]
 
 
+def reached(after, name):
+    """All that a chain of calls leads to from a file."""
+    seen, left = set(), [name]
+    while left:
+        new = after[left.pop()] - seen
+        seen |= new
+        left += new
+    return seen
+
+
+def circles(codes):
+    """The circles of more than two C files of a folder, each of which calls another one."""
+    sources = {name: code for name, code in codes.items() if name.endswith(".c")}
+    home = {f: name for name, code in sources.items() for f, static, _ in functions(code) if not static}
+    after = {name: {home[f] for f in re.findall(r"\b(\w+)\(", code) if f in home and
+                    home[f].rpartition("/")[0] == name.rpartition("/")[0]} - {name} for name, code in sources.items()}
+    after = {name: reached(after, name) for name in after}
+    groups = {frozenset(other for other in after[name] if name in after[other]) for name in after}
+    for group in sorted(map(sorted, groups)):
+        if len(group) > 2:
+            yield "a circle: " + ", ".join(group)
+
+
 def too_large(texts, codes):
     for name, text in texts.items():
         if (n := text.count("\n")) > LINES:
@@ -114,7 +138,7 @@ def main():
     codes = {name: bare(text) for name, text in texts.items()}
     n, once = called_once(codes)
     share = 100 * len(once) / n
-    lines = list(too_large(texts, codes))
+    lines = list(too_large(texts, codes)) + list(circles(codes))
     if mode == "--once":
         lines = [f"{size} {file} {f}" for file, f, size in once]
     elif mode != "--check" or share >= ONCE:
