@@ -63,7 +63,7 @@ static void make_base(void)
 	static const char *const files[] = { "refs", "nodes.dmp", "names.dmp", "db" };
 	char dir[] = "/tmp/fuzz_db.XXXXXX", was[4096];
 	const kh_build_options o = { .refs = files, .n_refs = 1, .db = files[3], .taxonomy = ".",
-				     .sampling = { KH_SYNCMER, 14, 8, STRIDE, 0, 1 },
+				     .sampling = { KH_SYNCMER, 14, 10, STRIDE, 0, 1 },
 				     .threads = 1, .max_unmapped = 1 };
 	kh_build_summary sum;
 	kh_err err;
