@@ -401,21 +401,17 @@ __device__ uint32_t weight_beside(const kh_matching *m, uint32_t mate, const kh_
 	const kh_found *f = &m->found[!mate];
 	const uint32_t near = KH_MATCH_SPAN / m->db->sampling.stride + 1;
 	const uint32_t bin = kh_region_bin(&m->found[mate], r);
-	uint32_t lo = 0;
+	uint32_t lo = 0;                /* the first one that is not in front of that */
 
-	/* the first one that is not in front of that */
 	for (uint32_t n = f->n_regions; n > 0;) {
 		const uint32_t half = n / 2;
+		const bool before = kh_region_bin(f, &f->region[lo + half]) + near < bin;
 
-		if (kh_region_bin(f, &f->region[lo + half]) + near < bin) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
+		lo += before ? half + 1 : 0;
+		n = before ? n - half - 1 : half;
 	}
-	return lo < f->n_regions && kh_region_bin(f, &f->region[lo]) <= bin + near
-		       ? f->region[lo].n : 0;
+	const bool beside = lo < f->n_regions && kh_region_bin(f, &f->region[lo]) <= bin + near;
+	return beside ? f->region[lo].n : 0;
 }
 
 /* As kh_places_crowd: so many of the heaviest regions at once as there is room for. */

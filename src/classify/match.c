@@ -225,11 +225,9 @@ static kh_strain_poll poll_parts(const kh_matcher *x, uint32_t best)
 /* Do the parts that were compared first tell enough? */
 static bool is_sure(const kh_matcher *x)
 {
-	kh_strain_poll p;
-
 	if (!kh_match_long_sure(&x->db, &x->sums, x->bases, x->call.features))
 		return false;
-	p = poll_parts(x, kh_sums_best(&x->sums));
+	const kh_strain_poll p = poll_parts(x, kh_sums_best(&x->sums));
 	return !kh_strain_poll_is_open(&p);
 }
 
