@@ -34,7 +34,8 @@ static inline char *copy_bytes(const char *s, size_t n)
 {
 	char *p = malloc(n + 1);
 
-	memcpy(p, s, n);
+	if (n > 0)
+		memcpy(p, s, n);
 	p[n] = 0;
 	return p;
 }
@@ -70,8 +71,7 @@ static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 	if (g->n == g->cap)
 		g->rec = realloc(g->rec, (g->cap = 2 * g->cap + 16) * sizeof *g->rec);
 	struct got_record *q = &g->rec[g->n++];
-	const bool named = g->o.text != KH_FEED_BASES;
-	const bool whole = g->o.text == KH_FEED_ALL || (named && !r->fastq);
+	const bool named = g->o.text != KH_FEED_BASES, whole = g->o.text == KH_FEED_ALL;
 	*q = (struct got_record) {
 		.name = copy_bytes(b->text + r->name, named ? r->name_len : 0),
 		.name_len = r->name_len,
