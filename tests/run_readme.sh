@@ -56,6 +56,7 @@ same want got "in the first third of T7 it is a relative"
 
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$KH_SRCDIR/doc/figures.py" --check
+	check "no number at a line's begin is taken for a list" sh -c 'cd "$1" && ! grep -nE "^ *[0-9]+[.)] " README.md doc/*.md' - "$KH_SRCDIR"
 	check "links lead somewhere" "$PYTHON3" "$KH_SRCDIR/doc/site.py"
 else
 	skip "figures and links" "no python3"
