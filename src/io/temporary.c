@@ -20,9 +20,10 @@
 enum { DIGITS = 16, AROUND = 1 + 1 + DIGITS + 4 };      /* ".", ".RANDOM", ".tmp" */
 
 /* --- the list --------------------------------------------------------------------- */
-enum { FREE, BEING_SET, SET };
+enum { FREE, TAKEN, SET };
 
-/* An entry is never freed, so that a handler may go through the list at any time. */
+/* An entry is never freed, so that a handler may go through the list at any time.  What it removes
+ * it takes, so that no thread sets that anew meanwhile. */
 struct kh_listed {
 	struct kh_listed *next;
 	atomic_int state;
@@ -32,10 +33,16 @@ struct kh_listed {
 
 static _Atomic(struct kh_listed *) list;
 
+/* From one state to another; false: it has not the first one. */
+static bool turn(struct kh_listed *e, int from, int to)
+{
+	return atomic_compare_exchange_strong(&e->state, &from, to);
+}
+
 void kh_temporary_remove_all(void)
 {
 	for (struct kh_listed *e = atomic_load(&list); e; e = e->next)
-		if (atomic_load(&e->state) == SET)
+		if (turn(e, SET, TAKEN))
 			unlinkat(e->folder, e->name, 0);
 }
 
@@ -44,16 +51,13 @@ static struct kh_listed *take_entry(kh_err *err)
 {
 	struct kh_listed *e;
 
-	for (e = atomic_load(&list); e; e = e->next) {
-		int none = FREE;
-
-		if (atomic_compare_exchange_strong(&e->state, &none, BEING_SET))
+	for (e = atomic_load(&list); e; e = e->next)
+		if (turn(e, FREE, TAKEN))
 			return e;
-	}
 	e = kh_array(1, sizeof *e, err);
 	if (!e)
 		return NULL;
-	e->state = BEING_SET;
+	e->state = TAKEN;
 	e->next = atomic_load(&list);
 	while (!atomic_compare_exchange_weak(&list, &e->next, e))
 		;
@@ -74,7 +78,7 @@ static int enter(kh_temporary *t, kh_err *err)
 void kh_temporary_forget(kh_temporary *t)
 {
 	if (t->entry)
-		atomic_store(&t->entry->state, FREE);
+		turn(t->entry, SET, FREE);
 	t->entry = NULL;
 }
 

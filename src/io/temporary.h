@@ -31,7 +31,7 @@ void kh_temporary_remove_stale(int folder, const char *base);
  * meanwhile. */
 void kh_temporary_list(const char *folder);
 void kh_temporary_unlist(void);
-/* Removes all that are in the list; may be called by a signal's handler. */
+/* Removes all that are in the list, when the process ends; may be called by a signal's handler. */
 void kh_temporary_remove_all(void);
 
 #endif
