@@ -300,13 +300,12 @@ TEST(test_give_back)
 }
 
 /* --- lanes ------------------------------------------------------------------------ */
-/* Sums of products, several side by side: plain, and in AVX2. */
 static uint64_t any_below_32_bits(void)
 {
 	return test_rand() % 4 ? test_rand() >> (32 + test_rand() % 32) : UINT32_MAX;
 }
 
-/* In place: a term begins one place before the sums, one where they do, the others elsewhere. */
+/* Sums of products in place: a term begins one place before them, one where they do. */
 static void check_sum_up(const kh_lanes_fns *fns, uint32_t n, uint32_t terms)
 {
 	kh_lanes is[12], was[12], other[2][12], factor[KH_TERMS];
@@ -326,22 +325,18 @@ static void check_sum_up(const kh_lanes_fns *fns, uint32_t n, uint32_t terms)
 		for (uint32_t j = 0; j < KH_LANES; j++) {
 			uint64_t sum = 0;
 
-			for (uint32_t k = 0; k < terms && i > 0; k++) {
-				const kh_lanes *x = k == 0 ? was : k == 1 ? was + 1 : term[k].x;
-
-				sum += x[i - 1].at[j] * factor[k].at[j];
-			}
+			for (uint32_t k = 0; k < terms && i > 0; k++)
+				sum += (k < 2 ? was + k : term[k].x)[i - 1].at[j] * factor[k].at[j];
 			assert_int_equal(is[i].at[j], i > 0 && i <= n ? sum >> 24 : was[i].at[j]);
 		}
 }
 
 static void check_add_up(const kh_lanes_fns *fns, uint32_t n, uint32_t rows)
 {
-	kh_lanes x[6][12], is[12];
+	kh_lanes x[6][12], is[12] = { 0 };
 
 	for (uint32_t i = 0; i < 6 * 12 * KH_LANES; i++)
 		x[i / 48][i / 4 % 12].at[i % 4] = any_below_32_bits();
-	memset(is, 0, sizeof is);
 	fns->add_up(is, n, x[0], rows, 12);
 	for (uint32_t i = 0; i < 12; i++)
 		for (uint32_t j = 0; j < KH_LANES; j++) {

@@ -237,7 +237,7 @@ static KH_HD kh_short_span kh_short_next_span(const kh_gpu_fetch *f, const kh_ma
 	return kh_short_span_of(db, f->bytes, first, last, len);
 }
 
-/* The blocks of text that the first KH_SHORT_WINDOWS regions of n candidates have: how many, */
+/* How many blocks of text the first KH_SHORT_WINDOWS regions of n candidates have. */
 static KH_HD uint32_t kh_short_count_text(const kh_gpu_fetch *f, const kh_match_db *db,
 					  const kh_short_rooms *r, uint32_t len, uint32_t n)
 {
@@ -253,7 +253,7 @@ static KH_HD uint32_t kh_short_count_text(const kh_gpu_fetch *f, const kh_match_
 	return blocks;
 }
 
-/* they are wanted, as number `at` and so on, */
+/* Wants these blocks, as number `at` and so on. */
 static KH_HD void kh_short_want_blocks(const kh_gpu_fetch *f, const kh_match_db *db,
 				       const kh_short_rooms *r, uint32_t len, uint32_t n,
 				       uint32_t at)
@@ -272,7 +272,7 @@ static KH_HD void kh_short_want_blocks(const kh_gpu_fetch *f, const kh_match_db 
 	}
 }
 
-/* and when they have been fetched, they are the mate's windows. */
+/* Makes windows of these blocks, which have been fetched as number `at` and so on. */
 static KH_HD void kh_short_find_windows(const kh_gpu_fetch *f, const kh_match_db *db,
 					kh_short_rooms *r, uint32_t len, uint32_t n, uint32_t at)
 {

@@ -260,13 +260,13 @@ static void add(kh_found *f, const struct bins b[2])
 		f->known = kh_seed_below(f->n);
 }
 
-/* Element i of an array that is NULL while it has none: of positions of seeds, */
+/* Positions of seeds from number i on; NULL: there are none. */
 static const uint32_t *from_seed(const uint32_t *pos, size_t i)
 {
 	return pos ? pos + i : NULL;
 }
 
-/* of bins. */
+/* Bins from number i on; NULL: there are none. */
 static const uint64_t *from_bin(const kh_seeds_found *found, size_t i)
 {
 	return found->n > 0 ? found->bin + i : NULL;

@@ -275,8 +275,8 @@ static KH_HD void kh_places_crowd(kh_matching *m, const kh_mates *s, uint32_t ma
  * 150 bases lie in species A, with a score of 300; the second one has a region in B, too, which
  * could have 145.  A claim of it is 155 behind, so it is not compared. */
 enum {
-	KH_LONE_MOST = 4,               /* more regions are not asked for that, */
-	KH_LONE_OTHERS = 16             /* nor of so many of the other mate */
+	KH_LONE_MOST = 4,               /* regions that wait, at most */
+	KH_LONE_OTHERS = 16             /* regions of the other mate beside them, at most */
 };
 
 static KH_HD uint32_t kh_region_species(const kh_matching *m, uint32_t mate, const kh_region *r)
@@ -297,9 +297,9 @@ static KH_HD bool kh_region_is_lone(const kh_matching *m, uint32_t mate, const k
 	return true;
 }
 
-/* How many regions of a mate may be left until claims are known, whose loss is this, the least one?
- * None, if more is to be compared behind them, which may hang on the places that they have, or if
- * these could have the best stretch. */
+/* How many regions of a mate can wait until claims are known?  All have this loss, the least one.
+ * 0: a region with a greater loss is to be compared, too, which depends on the places before it, or
+ * one of them could have the longest stretch. */
 static KH_HD uint32_t kh_places_are_lone(const kh_matching *m, const kh_mates *s, uint32_t mate,
 					 uint32_t loss, uint32_t slack)
 {
