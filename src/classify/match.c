@@ -485,7 +485,6 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->wanted = wanted;
 	m->distinct = distinct;
 	m->db.candidates = wanted ? m->rule->candidates : KH_WANT_NONE;
-	m->m.leaves = wanted && !m->db.alleles && !m->answers && !kh_aligner_wanted(m->aligner);
 	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
 	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
 	for (size_t i = 0; i < job->n && !rc; i++) {

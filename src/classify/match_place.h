@@ -269,80 +269,19 @@ static KH_HD void kh_places_crowd(kh_matching *m, const kh_mates *s, uint32_t ma
 			kh_places_compare(m, s, mate, &f->region[order[i]]);
 }
 
-/* --- what only one mate has --------------------------------------------------------------- */
-/* Nearly all that is behind the best is in species in which the other mate has no region: these
- * could only have a claim of one mate, where the best one is of both.  An example: both mates of
- * 150 bases lie in species A, with a score of 300; the second one has a region in B, too, which
- * could have 145.  A claim of it is 155 behind, so it is not compared. */
-enum {
-	KH_LONE_MOST = 4,               /* regions that wait, at most */
-	KH_LONE_OTHERS = 16             /* regions of the other mate beside them, at most */
-};
-
-static KH_HD uint32_t kh_region_species(const kh_matching *m, uint32_t mate, const kh_region *r)
-{
-	const uint32_t bin = kh_region_bin(&m->found[mate], r);
-
-	return m->db->bins.species[kh_match_target(m->db, bin)];
-}
-
-static KH_HD bool kh_region_is_lone(const kh_matching *m, uint32_t mate, const kh_region *r)
-{
-	const kh_found *other = &m->found[!mate];
-	const uint32_t species = kh_region_species(m, mate, r);
-
-	for (uint32_t i = 0; i < other->n_regions; i++)
-		if (kh_region_species(m, !mate, &other->region[i]) == species)
-			return false;
-	return true;
-}
-
-/* How many regions of a mate can wait until claims are known?  All have this loss, the least one.
- * 0: a region with a greater loss is to be compared, too, which depends on the places before it, or
- * one of them could have the longest stretch. */
-static KH_HD uint32_t kh_places_are_lone(const kh_matching *m, const kh_mates *s, uint32_t mate,
-					 uint32_t loss, uint32_t slack)
-{
-	const uint32_t len = s->mate[mate].len;
-	const kh_found *f = &m->found[mate], *other = &m->found[!mate];
-	uint32_t n = 0;
-
-	if (!s->only || len - loss > f->stretch || other->n_regions == 0 ||
-	    other->n_regions > KH_LONE_OTHERS)
-		return 0;
-	for (uint32_t i = 0; i < f->n_regions; i++) {
-		const kh_region *r = &f->region[i];
-
-		if (!kh_region_may(r, len, (int64_t)f->best - slack))
-			continue;
-		if (r->loss != loss || ++n > KH_LONE_MOST || !kh_region_is_lone(m, mate, r))
-			return 0;
-	}
-	return n <= kh_places_most(s) - f->n_places ? n : 0;
-}
-
-/* --- which regions are compared ------------------------------------------------------------ */
-/* How many regions could have such a score, of those that were not compared? */
-static KH_HD uint32_t kh_places_due(const kh_found *f, uint32_t len, int64_t score)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < f->n_regions; i++)
-		n += kh_region_may(&f->region[i], len, score);
-	return n;
-}
-
 /* Compares the mate in the regions that could have this score, if there is room.  Was there one? */
 static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mate, int64_t score,
 				 uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
-	const uint32_t n = kh_places_due(f, len, score);
+	uint32_t n = 0;
 
 #ifndef __CUDA_ARCH__
 	f->least = score < f->least ? (int32_t)score : f->least;
 #endif
+	for (uint32_t i = 0; i < f->n_regions; i++)
+		n += kh_region_may(&f->region[i], len, score);
 	if (n > kh_places_most(s) - f->n_places) {
 		kh_places_crowd(m, s, mate, slack);
 		return true;
@@ -354,7 +293,7 @@ static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mat
 }
 
 /* Compares the mate in regions that could be as good as its best one, less `slack`: those first
- * that could be best.  The last ones may be left. */
+ * that could be best. */
 static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
@@ -362,23 +301,8 @@ static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mat
 	uint32_t loss;
 
 	while (!f->crowd && (loss = kh_places_least_loss(f)) < len &&
-	       len - loss + slack >= f->best) {
-		if (m->leaves && (f->left = kh_places_are_lone(m, s, mate, loss, slack)) > 0)
-			return;
+	       len - loss + slack >= f->best)
 		kh_places_from(m, s, mate, (int64_t)len - loss, slack);
-	}
-}
-
-/* Compares what was left of the mate. */
-static KH_HD void kh_places_take_left(kh_matching *m, const kh_mates *s, uint32_t mate,
-				      uint32_t slack)
-{
-	kh_found *f = &m->found[mate];
-	const int64_t score = (int64_t)s->mate[mate].len - kh_places_least_loss(f);
-
-	if (f->left > 0)
-		kh_places_from(m, s, mate, score, slack);
-	f->left = 0;
 }
 
 /* --- their order -------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t ask
 	f->n_candidates = 0;
 	f->known = kh_seed_none();
 	f->best = f->stretch = f->n_places = 0;
-	f->crowd = f->left = 0;
+	f->crowd = 0;
 #ifndef __CUDA_ARCH__
 	f->least = INT32_MAX;
 #endif

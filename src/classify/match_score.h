@@ -229,39 +229,6 @@ static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_mates *s, 
 	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_candidates == 0;
 }
 
-/* Could what was left of a mate matter, now that this is the best claim: alone, or as more is to be
- * compared behind it? */
-static KH_HD bool kh_match_wants_left(const kh_matching *m, const kh_mates *s, uint32_t mate,
-				      const kh_claim *best, uint32_t slack)
-{
-	const uint32_t len = s->mate[mate].len;
-	const kh_found *f = &m->found[mate];
-	const int64_t score = best ? (int64_t)best->score - slack : 0;
-
-	if (f->left == 0)
-		return false;
-	return !best || best->mates != 3 || (int64_t)len - kh_places_least_loss(f) >= score ||
-	       kh_places_due(f, len, score - m->found[!mate].best) > f->left;
-}
-
-/* Makes claims, of what was left of the mates, too, if that could matter. */
-static KH_HD void kh_match_claims_all(kh_matching *m, const kh_mates *s, uint32_t slack)
-{
-	const kh_claim *best;
-
-	kh_match_claims(m);
-	if (m->found[0].left + m->found[1].left == 0)
-		return;
-	best = kh_match_best(&m->here);
-	if (!kh_match_wants_left(m, s, 0, best, slack) &&
-	    !kh_match_wants_left(m, s, 1, best, slack))
-		return;
-	for (uint32_t i = 0; i < 2; i++)
-		kh_places_take_left(m, s, i, slack);
-	kh_claims_forget(&m->here);
-	kh_match_claims(m);
-}
-
 /* Compares the mates of a segment in the regions that could be best, and makes claims of their
  * places; no claims, if the other seeds must be looked up first. */
 static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
@@ -280,7 +247,7 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 		if (kh_match_falls_short(m, s, i))
 			return;
 	}
-	kh_match_claims_all(m, s, slack);
+	kh_match_claims(m);
 	/* a species may be best by both mates, and by none of them */
 	if (f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
 		return;
@@ -288,7 +255,7 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 	const int64_t from[2] = { score - f[1].best, score - f[0].best };
 
 	for (uint32_t i = 0; i < 2; i++)
-		more |= !f[i].crowd && f[i].left == 0 && kh_places_from(m, s, i, from[i], slack);
+		more |= !f[i].crowd && kh_places_from(m, s, i, from[i], slack);
 	if (!more)
 		return;
 	kh_claims_forget(&m->here);

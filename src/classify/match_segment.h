@@ -83,7 +83,6 @@ typedef struct kh_found {
 	uint32_t n_places;
 	uint32_t best;                  /* the greatest score of a place, */
 	uint32_t stretch;               /* and of its best stretch */
-	uint32_t left;                  /* regions that are left for now (kh_places_are_lone) */
 	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
 					 * the greatest weight of them */
 } kh_found;
@@ -123,7 +122,6 @@ typedef struct kh_matching {
 	kh_spot *place;                 /* behind the last one there is room for KH_RESCUE_MOST */
 	uint32_t n_place;
 	kh_claims here;
-	bool leaves;                    /* may regions be left (kh_places_are_lone)? */
 	kh_extent crowd;                /* species, as taxa, of regions that were not compared, and
 					 * could be as good as the best claim */
 } kh_matching;

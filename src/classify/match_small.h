@@ -39,7 +39,6 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db)
 	}
 	m->sorted = NULL;               /* a warp sorts them in place */
 	m->seen = NULL;
-	m->leaves = false;
 	m->place = x->place;
 	m->here.v = x->claim;
 	m->here.alone = x->alone;
