@@ -167,9 +167,9 @@ printf 'n1\t11\n' >joined.map    # a strain of the dump, below a genus that only
 { cat few.tsv; printf '%s\t%s\n' a2 "d__Bacteria;p__P289938;g__G;s__s new" b2 "d__Bacteria;p__R;g__H;s__taxon 10"; } >some.tsv
 { cat some.tsv; printf '%s\t%s\n' c1 "d__Bacteria;p__P289938;c__C"; } >all.tsv
 both() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy joined --seqid2taxid joined.map "$@"; }
-db=old.khdb; both --lineage some.tsv -k 12 n1.fa a1.fa b1.fa a2.fa
-db=all.khdb; both --lineage all.tsv -k 12 n1.fa a1.fa b1.fa a2.fa c1.fa
-db=new.khdb; expect 0 "" "lineages beside a dump: added" both --lineage all.tsv --base old.khdb c1.fa
+db=old.khdb; both --set move-taxa --lineage some.tsv -k 12 n1.fa a1.fa b1.fa a2.fa
+db=all.khdb; both --set move-taxa --lineage all.tsv -k 12 n1.fa a1.fa b1.fa a2.fa c1.fa
+db=new.khdb; expect 0 "" "lineages beside a dump: added" both --set move-taxa --lineage all.tsv --base old.khdb c1.fa
 same all.khdb new.khdb "lineages beside a dump: the bytes of a build from all"
 db=x.khdb; expect 2 "old.khdb has taxa of lineages, such as 'taxon 11', which the taxonomy in joined cannot have" "lineages beside a dump: the dump alone" \
 	both --base old.khdb --max-unmapped 1 a3.fa

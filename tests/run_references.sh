@@ -226,7 +226,7 @@ acc() { f=${1##*/}; echo "${f%%_ASM*}"; }
 r="d__Viruses;p__Uroviricota;c__Caudoviricetes;o__Neworder;f__Autographiviridae"
 { echo "$(acc "$t7")	$r;g__Teseptimavirus;s__Escherichia virus T7"
   echo "$(acc "$t3")	$r;g__Teetrevirus_A;s__Escherichia virus T3"; } >some.tsv
-made "lineages beside a taxonomy" -L some.tsv $taxa flat
+made "lineages beside a taxonomy" --set move-taxa -L some.tsv $taxa flat
 "$kmerhash" inspect --taxa x.khdb | sed 's/^.*	\([A-Z0-9]*\)	\([0-9]*\)	 */\1 \2 /' >got
 for row in "D 10239 Viruses" "P 2731618 Uroviricota" "C 2731619 Caudoviricetes" "F 2731643 Autographiviridae" "G 110456 Teseptimavirus" \
 	"S 1985738 Escherichia virus T7" "S 2732706 Escherichia virus T3" "S 10847 Escherichia virus phiX174" "G 694002 Betacoronavirus"; do
@@ -246,14 +246,48 @@ check "classify --extract: numbers of the NCBI" test "$(grep -c '^@' sars.fq)" =
 "$kmerhash" inspect --targets beside.khdb | cut -f 1-2 >by_seq
 made "the taxonomy that was written, with its numbers" --taxonomy dump -m by_seq flat
 same beside.khdb x.khdb "the taxonomy that was written: the same database"
-made "a part of them" --set total-bases=192055 -L some.tsv $taxa "$t7" "$t3"; mv x.khdb part.khdb
-made "added to" --base part.khdb -L some.tsv $taxa $(ls flat/* | grep -v "$t7\|$t3"); mv x.khdb grown.khdb
-made "of all" --set total-bases=192055 -L some.tsv $taxa "$t7" "$t3" $(ls flat/* | grep -v "$t7\|$t3")
+made "a part of them" --set total-bases=192055 --set move-taxa -L some.tsv $taxa "$t7" "$t3"; mv x.khdb part.khdb
+made "added to" --base part.khdb --set move-taxa -L some.tsv $taxa $(ls flat/* | grep -v "$t7\|$t3"); mv x.khdb grown.khdb
+made "of all" --set total-bases=192055 --set move-taxa -L some.tsv $taxa "$t7" "$t3" $(ls flat/* | grep -v "$t7\|$t3")
 same x.khdb grown.khdb "lineages beside a taxonomy, added to: the same"
 # a name that another domain has, too, is no match; one that the table puts below a new domain is none either
 sed 's/d__Viruses/d__Others/' some.tsv >other.tsv
 made "another domain" -L other.tsv $taxa flat
 check "another domain: no number of the taxonomy" sh -c '"$1" inspect --taxa x.khdb | grep "Teseptimavirus$" | grep -qv "	110456	"' - "$kmerhash"
+# A lineage that skips ranks moves no taxon: the database is that of the taxonomy with one species more.
+new="d__Viruses;g__Teetrevirus;s__New phage"
+{ echo "$(acc "$t7")	d__Viruses;c__Caudoviricetes;g__Teseptimavirus;s__Escherichia virus T7"; echo "$(acc "$t3")	$new"
+  echo "other	f__Autographiviridae;g__Teetrevirus;s__Escherichia virus T3"; } >skip.tsv
+made "lineages that skip ranks" -L skip.tsv $taxa flat; mv x.khdb skip.khdb
+number=$("$kmerhash" inspect --taxa skip.khdb | sed -n 's/.*	\([0-9]*\)	 *New phage$/\1/p')
+check "lineages that skip ranks: the number of the path" test "$number" = "$(python3 -c "h = 0xcbf29ce484222325
+for c in b'$new': h = (h ^ c) * 0x100000001b3 % 2**64
+print(2 + h % (2**31 - 2))")"
+cp -r "$data/taxonomy" longer
+printf '%s\t|\t2732693\t|\tspecies\t|\n' "$number" >>longer/nodes.dmp
+printf '%s\t|\tNew phage\t|\t\t|\tscientific name\t|\n' "$number" >>longer/names.dmp
+"$kmerhash" inspect --targets skip.khdb | cut -f 1-2 >by_seq
+made "the same species in the taxonomy" --taxonomy longer -m by_seq flat
+same skip.khdb x.khdb "lineages that skip ranks: the taxonomy with one species more"
+made "of all, lineages that skip ranks" --set total-bases=192055 -L skip.tsv $taxa "$t7" "$t3" $(ls flat/* | grep -v "$t7\|$t3"); mv x.khdb all.khdb
+made "a part, lineages that skip ranks" --set total-bases=192055 -L skip.tsv $taxa "$t7" "$t3"; mv x.khdb part.khdb
+made "added to, lineages that skip ranks" --base part.khdb -L skip.tsv $taxa $(ls flat/* | grep -v "$t7\|$t3")
+same all.khdb x.khdb "lineages that skip ranks, added to: the same"
+printf '100\t|\t10699\t|\tgenus\t|\n' >>longer/nodes.dmp
+printf '100\t|\tTeetrevirus\t|\t\t|\tscientific name\t|\n' >>longer/names.dmp
+echo "$(acc "$t3")	d__Viruses;f__Autographiviridae;g__Teetrevirus;s__Escherichia virus T3" >homonym.tsv
+made "of two genera of a name, the one of the lineage's family" --taxonomy longer -m by_seq -L homonym.tsv flat
+# one that says what the taxonomy denies is an error
+elsewhere() { # NAME LINEAGE PATTERN: the second row
+	{ head -n 1 skip.tsv; echo "$(acc "$t3")	$2"; } >bad.tsv
+	bad 1 "^kmerhash build: bad.tsv:2: column 2: $3: write its lineage as there, or --set move-taxa moves it\$" "$1" -L bad.tsv $taxa flat
+	check "$1: one line" test "$(wc -l <all)" -eq 1
+}
+elsewhere "another family" "d__Viruses;f__Siphoviridae;g__Teetrevirus;s__New phage" \
+	'"g__Teetrevirus" is taxid 2732693, which lies below Studiervirinae in the taxonomy, not below "f__Siphoviridae"'
+elsewhere "a family that is misspelt" "d__Viruses;o__Caudovirales;f__Autographivirida;g__Teetrevirus;s__Escherichia virus T3" \
+	'"g__Teetrevirus" is taxid 2732693, which lies below Studiervirinae in the taxonomy, not below "f__Autographivirida", which is not there'
+bad 2 "move-taxa is for lineages beside a --taxonomy" "nothing to move" --set move-taxa -L gtdb.tsv ncbi
 
 # --- SILVA --------------------------------------------------------------------------------
 i=0

@@ -146,7 +146,7 @@ refused 2 "a.khdb and lineages.khdb: the taxonomy of the second was made of line
 sed '/>/s/ .*//' viruses.4.2.fa >bare.fa
 sed '1s/g__G;s__G s/g__Teseptimavirus;s__Escherichia virus T7/' lineages.tsv >t7.tsv
 check "lineages with a species of the dump files" "$kmerhash" build -q --lineage t7.tsv --set total-bases=192055 --db t7.khdb bare.fa
-check "both kinds in one database" "$kmerhash" build -q --taxonomy "$data/taxonomy" --lineage t7.tsv --set total-bases=192055 --db kinds.khdb viruses.4.1.fa bare.fa
+check "both kinds in one database" "$kmerhash" build -q --taxonomy "$data/taxonomy" --lineage t7.tsv --set move-taxa --set total-bases=192055 --db kinds.khdb viruses.4.1.fa bare.fa
 for dbs in "--db kinds.khdb" "--db viruses.4.1.khdb --db t7.khdb --set join=names" "--db t7.khdb --db viruses.4.1.khdb --set join=names"; do
 	# shellcheck disable=SC2086
 	classify $dbs --sample-pass --set lineage-column --report kinds.report --output kinds.tsv viruses/reads.fq || echo failed >kinds.tsv

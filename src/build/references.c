@@ -346,7 +346,7 @@ static int use_lineages(kh_references *r, const char *taxonomy, kh_err *err)
 	int rc = taxonomy ? kh_taxdump_open(&d, taxonomy, err) : KH_OK;
 
 	if (!rc)
-		rc = kh_lineages_finish(r->lineages, d, &r->errs, err);
+		rc = kh_lineages_finish(r->lineages, d, r->move_taxa, &r->errs, err);
 	for (size_t i = 0; i < r->n && !rc; i++) {
 		const uint32_t taxid = taxid_by_lineage(r->lineages, r->path[i]);
 

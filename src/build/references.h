@@ -39,6 +39,7 @@ typedef struct kh_references {
 	char *passed_over;              /* the first file of folders that was not taken; owned */
 	size_t n_passed_over;
 	bool may_be_twice;              /* to be set first: a file may be named twice */
+	bool move_taxa;                 /* and: taxa of the taxonomy get the parents of lineages */
 	kh_errs errs;                   /* what is wrong with folders and tables */
 } kh_references;
 

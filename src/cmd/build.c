@@ -24,7 +24,7 @@ struct values {
 	uint64_t memory, block_size, max_db_size;
 	double max_unmapped;
 	bool translated, keep_all, dry_run, allow_duplicates, allow_no_eof;
-	bool header_lineage, keep_repeats;
+	bool header_lineage, keep_repeats, move_taxa;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -79,6 +79,8 @@ static const kh_opt settings[] = {
 		"of the references: k and stride follow it, and they are read once"),
 	KH_FLAG("keep-repeats", 0, AT(keep_repeats),
 		"keep k-mers that are tandem repeats (as ACACAC...), too"),
+	KH_FLAG("move-taxa", 0, AT(move_taxa),
+		"lineages move taxa of the taxonomy, as GTDB's do in NCBI's"),
 	KH_FLAG("allow-duplicates", 0, AT(allow_duplicates),
 		"a sequence id may occur again, with the taxon that tables give it"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
@@ -151,6 +153,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 	if (!rc && r->errs.found == 0 && v->header_lineage)
 		rc = kh_references_headers(r, err);
 	r->may_be_twice = v->allow_duplicates;
+	r->move_taxa = v->move_taxa;
 	if (!rc && r->errs.found == 0)
 		rc = kh_references_finish(r, v->taxonomy, err);
 	return rc;
@@ -166,6 +169,9 @@ static int check_taxonomy(const struct values *v, kh_err *err)
 	if (!v->taxonomy && (v->maps.n || v->seqids.n || v->assemblies.n))
 		return kh_fail(err, KH_EUSAGE, "a table of taxids has no meaning without a "
 			       "--taxonomy, as lineages make numbers of their own");
+	if (v->move_taxa && !(v->taxonomy && lineages))
+		return kh_fail(err, KH_EUSAGE, "--set move-taxa is for lineages beside a "
+			       "--taxonomy");
 	return KH_OK;
 }
 

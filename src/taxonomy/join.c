@@ -245,7 +245,7 @@ static int lineages_of(kh_lineages *l, const kh_taxonomy_part *part, const kh_ta
 		}
 	}
 	if (!rc)
-		rc = kh_lineages_finish(l, d, &errs, err);
+		rc = kh_lineages_finish(l, d, true, &errs, err);
 	if (!rc && errs.found > 0)
 		rc = kh_fail(err, errs.v[0].code, "%s", errs.v[0].msg);
 	kh_errs_clear(&errs);

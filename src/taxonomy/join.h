@@ -6,9 +6,9 @@
  * reports in which a taxon stands at two places, so they are refused.
  *
  * Trees of dump files and trees of lineages number their taxa in different ways.  They are joined
- * only if that is asked for, by names: as `build --taxonomy --lineage` does, a taxon of a lineage
- * is that of the dump files which has its name and its rank and lies below one that is called as
- * the first part of the lineage.
+ * only if that is asked for, by names: as `build --set move-taxa` does, a taxon of a lineage is
+ * that of the dump files which has its name and its rank and lies below one that is called as the
+ * first part of the lineage.
  */
 #ifndef KH_TAXONOMY_JOIN_H
 #define KH_TAXONOMY_JOIN_H

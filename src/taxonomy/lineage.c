@@ -252,7 +252,8 @@ static int name_species(kh_lineages *l, const struct parts *x, uint32_t number, 
 }
 
 /* Adds a taxon for each prefix of a lineage; *number: the last one. */
-static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, kh_err *err)
+static int intern_all(kh_lineages *l, const kh_lineage_row *row, const struct parts *x,
+		      uint32_t *number, kh_err *err)
 {
 	kh_buf path = { .n = 0 };
 	int rc = KH_OK;
@@ -263,7 +264,8 @@ static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, k
 		kh_buf_string(&path, i > 0 ? ";" : "");
 		const kh_lineage_node like = { .name = path.n + x->front[i], .rank = x->rank[i],
 				    .parent = i > 0 ? *number : UINT32_MAX,
-				    .by_place = x->front[i] == 0 };
+				    .by_place = x->front[i] == 0,
+				    .file = row->file, .line = row->line };
 		kh_buf_add(&path, s.p, s.n);
 		if (!(rc = kh_buf_check(&path, err)))
 			rc = intern(l, (kh_span) { path.p, path.n }, &like, number, err);
@@ -300,7 +302,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 		return rc;
 	x.closed |= row->closed;
 	rank_by_place(&x);
-	if ((rc = intern_all(l, &x, &e.node, err)) || !id.p)
+	if ((rc = intern_all(l, row, &x, &e.node, err)) || !id.p)
 		return rc;
 	e.id = l->text.n;
 	kh_buf_add(&l->text, id.p, id.n);

@@ -14,7 +14,9 @@
  * have two or three such pairs; all others keep their numbers whatever else is in the table.
  *
  * Beside a taxonomy of dump files, a taxon that this has, too, has its number, and numbers of the
- * dump are not free for others.
+ * dump are not free for others.  Such a taxon keeps its place there, and lineages may skip ranks;
+ * one that names a parent which is not above the taxon there is an error.  Or, if the caller says
+ * so, its parent becomes the one in the lineage, as GTDB's tree differs from NCBI's.
  */
 #ifndef KH_TAXONOMY_LINEAGE_H
 #define KH_TAXONOMY_LINEAGE_H
@@ -59,8 +61,10 @@ int kh_lineages_parse(kh_lineages *l, kh_tsv *tsv, kh_errs *errs, kh_err *err);
 int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err);
 
 /* To be called when all rows have been added: numbers the taxa, beside those of the dump unless it
- * is NULL, and finds ids that have two lineages. */
-int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err);
+ * is NULL, and finds ids that have two lineages.  moves: taxa of the dump get the parents that
+ * lineages name. */
+int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, bool moves, kh_errs *errs,
+		       kh_err *err);
 
 /* --- of a finished one ------------------------------------------------------------ */
 /* The number of the taxon of an id, or 0.  GTDB's "RS_" and "GB_" in front of an accession are

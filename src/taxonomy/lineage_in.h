@@ -15,6 +15,8 @@ typedef struct kh_lineage_node {
 	uint8_t rank;
 	bool by_place;                  /* the rank follows from the number of the part */
 	bool deep;                      /* of a first part: lineages have more parts than places */
+	const char *file;               /* of the first row that has it, borrowed as the row's */
+	unsigned long long line;
 } kh_lineage_node;
 
 typedef struct kh_lineage_entry {
@@ -31,6 +33,7 @@ struct kh_lineages {
 	kh_lineage_entry *entry;                   /* by id, when finished */
 	size_t n_entries, entries_cap;
 	kh_numbers numbers;             /* of nodes, by path */
+	bool moves;                     /* taxa of the dump get the parents that lineages name */
 };
 
 #define KH_LINEAGES_NUMBERS ((UINT64_C(1) << 31) - 2)   /* the taxids there are, from 2 on */
@@ -46,8 +49,9 @@ const char *kh_lineages_letters(kh_rank rank);
 /* An id as it is kept. */
 kh_span kh_lineages_plain_id(kh_span id);
 
-/* Gives taxa the numbers of those of the dump that they are: lineage_join.c. */
-int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err);
+/* Gives taxa the numbers of those of the dump that they are; unless l->moves, notes those that the
+ * dump has elsewhere: lineage_join.c. */
+int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err);
 int kh_lineages_compare(kh_span a, kh_span b);
 
 static inline kh_span kh_lineages_path(const kh_lineages *l, const kh_lineage_node *x)

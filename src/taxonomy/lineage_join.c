@@ -4,16 +4,28 @@
  * Names are not unique, as there is a Bacillus among the insects, too. So a taxon of a lineage is
  * that of the dump which has its name and its rank and lies below one that is called as the first
  * part of the lineage.
+ *
+ * Taxa of the dump stay where they are, so lineages that skip ranks in different ways may name the
+ * same taxon. If lineages move taxa, each taxon of the dump is that of one path, as it has one
+ * parent.
  */
 #include <config.h>
 #include "taxonomy/lineage_in.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include "base/mem.h"
 #include "taxonomy/taxdump.h"
 
 static bool same_rank(kh_rank a, kh_rank b)
 {
 	return a == b || (kh_rank_place(a) && kh_rank_place(a) == kh_rank_place(b));
+}
+
+static bool may_be(const kh_lineages *l, const kh_lineage_node *x, const kh_taxdump *d, uint32_t j)
+{
+	return kh_span_is(kh_lineages_name(l, x), d->names.p + d->node[j].name) &&
+	       same_rank(x->rank, d->node[j].rank);
 }
 
 /* Does taxon j of the dump lie below one that is called as the first part of lineage i? */
@@ -32,10 +44,21 @@ static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, ui
 	return j > 0;
 }
 
-/* The path that is first in the order of bytes, of those without a number that may be taxon j of
- * the dump; UINT32_MAX: none. */
-static uint32_t find_path(const kh_lineages *l, const kh_numbers *by_name, const kh_taxdump *d,
-			  uint32_t j)
+/* Does it even lie below one that may be the parent which lineage i names? */
+static bool fits_parent(const kh_lineages *l, uint32_t i, const kh_taxdump *d, uint32_t j)
+{
+	const uint32_t up = l->node[i].parent;
+
+	if (up == UINT32_MAX)
+		return true;
+	while (j > 0 && !may_be(l, &l->node[up], d, j = d->node[j].parent))
+		;
+	return j > 0;
+}
+
+/* Gives taxon j's number to the path that is first in the order of bytes, of those without a number
+ * that may be it. */
+static void number_path(kh_lineages *l, const kh_numbers *by_name, const kh_taxdump *d, uint32_t j)
 {
 	const char *name = d->names.p + d->node[j].name;
 	const uint64_t hash = kh_lineages_hash((kh_span) { name, strlen(name) });
@@ -45,20 +68,78 @@ static uint32_t find_path(const kh_lineages *l, const kh_numbers *by_name, const
 	while ((i = kh_numbers_next(by_name, hash, &at)) != KH_NO_NUMBER) {
 		const kh_lineage_node *x = &l->node[i];
 
-		if (x->taxid || !kh_span_is(kh_lineages_name(l, x), name) ||
-		    !same_rank(x->rank, d->node[j].rank) || !lies_there(l, i, d, j))
+		if (x->taxid || !may_be(l, x, d, j) || !lies_there(l, i, d, j))
 			continue;
 		if (best == UINT32_MAX || kh_lineages_compare(kh_lineages_path(l, x),
 				kh_lineages_path(l, &l->node[best])) < 0)
 			best = i;
 	}
-	return best;
+	if (best != UINT32_MAX)
+		l->node[best].taxid = d->node[j].taxid;
 }
 
-int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err)
+/* Gives all paths that may be taxon j of the dump its number, unless they have one of a taxon that
+ * fits as well: fits[i]. */
+static void number_paths(kh_lineages *l, const kh_numbers *by_name, const kh_taxdump *d, uint32_t j,
+			 bool *fits)
 {
-	kh_numbers by_name = { .n = 0 };
+	const char *name = d->names.p + d->node[j].name;
+	const uint64_t hash = kh_lineages_hash((kh_span) { name, strlen(name) });
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = kh_numbers_next(by_name, hash, &at)) != KH_NO_NUMBER) {
+		kh_lineage_node *x = &l->node[i];
+
+		if (fits[i] || !may_be(l, x, d, j) || !lies_there(l, i, d, j))
+			continue;
+		fits[i] = fits_parent(l, i, d, j);
+		if (fits[i] || !x->taxid)
+			x->taxid = d->node[j].taxid;
+	}
+}
+
+/* The part of a lineage that names a taxon. */
+static kh_span part_of(const kh_lineages *l, const kh_lineage_node *x)
+{
+	const size_t skip = x->parent == UINT32_MAX ? 0 : l->node[x->parent].path_len + 1;
+
+	return (kh_span) { l->text.p + x->path + skip, x->path_len - skip };
+}
+
+/* Notes taxa of the dump that do not lie below the parent which a lineage names. */
+static int check_parents(const kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
+{
 	int rc = KH_OK;
+
+	for (uint32_t i = 0; i < l->n && !rc; i++) {
+		const kh_lineage_node *x = &l->node[i];
+		const kh_lineage_node *up = x->parent == UINT32_MAX ? NULL : &l->node[x->parent];
+		uint32_t j = x->taxid && up ? kh_taxdump_node(d, x->taxid) : 0;
+		const uint32_t above = d->node[j].parent;
+
+		if (j == 0)
+			continue;
+		while (j > 0 && d->node[j = d->node[j].parent].taxid != up->taxid)
+			;
+		if (j == 0)
+			rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column 2: \"%s\" is "
+					  "taxid %u, which lies below %s in the taxonomy, not "
+					  "below \"%s\"%s: write its lineage as there, or "
+					  "--set move-taxa moves it", x->file, x->line,
+					  kh_span_show(part_of(l, x)).s, (unsigned)x->taxid,
+					  d->names.p + d->node[above].name,
+					  kh_span_show(part_of(l, up)).s,
+					  up->taxid ? "" : ", which is not there");
+	}
+	return rc;
+}
+
+int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
+{
+	bool *fits = kh_array(l->n, sizeof *fits, err);
+	kh_numbers by_name = { .n = 0 };
+	int rc = fits ? KH_OK : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < l->n && !rc; i++) {
 		const kh_span name = kh_lineages_name(l, &l->node[i]);
@@ -66,11 +147,14 @@ int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err)
 		rc = kh_numbers_add(&by_name, kh_lineages_hash(name), i, err);
 	}
 	for (uint32_t j = 1; j < d->n && !rc; j++) {
-		const uint32_t i = find_path(l, &by_name, d, j);
-
-		if (i != UINT32_MAX)
-			l->node[i].taxid = d->node[j].taxid;
+		if (l->moves)
+			number_path(l, &by_name, d, j);
+		else
+			number_paths(l, &by_name, d, j, fits);
 	}
+	if (!rc && !l->moves)
+		rc = check_parents(l, d, errs, err);
 	kh_numbers_clear(&by_name);
+	free(fits);
 	return rc;
 }

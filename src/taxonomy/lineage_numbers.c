@@ -113,13 +113,15 @@ static int settle_places(kh_lineages *l, kh_err *err)
 	return KH_OK;
 }
 
-int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
+int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, bool moves, kh_errs *errs,
+		       kh_err *err)
 {
 	struct key *key = kh_array(l->n, sizeof *key, err);
 	int rc = key ? settle_places(l, err) : KH_ENOMEM;
 
+	l->moves = moves;
 	if (!rc && d)
-		rc = kh_lineages_use_numbers(l, d, err);
+		rc = kh_lineages_use_numbers(l, d, errs, err);
 	for (size_t i = 0; i < l->n && !rc; i++)
 		key[i] = (struct key) { kh_lineages_path(l, &l->node[i]), i };
 	if (!rc) {
@@ -161,7 +163,8 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 			.taxid = x->taxid, .rank = x->rank,
 			.parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid };
 
-		rc = kh_taxdump_add(*d, &node, kh_lineages_name(l, x), err);
+		if (l->moves || !kh_taxdump_find(*d, x->taxid))
+			rc = kh_taxdump_add(*d, &node, kh_lineages_name(l, x), err);
 	}
 	return rc ? rc : kh_taxdump_end(*d, err);
 }
