@@ -211,9 +211,11 @@ static int run(const kh_gpu_query *q, cudaStream_t stream)
 	compare_all(q);
 	for (int first = 1; first >= 0 && !q->found; first--)
 		compare_parts(q, first != 0);
+	const int e = q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
+
 	kh_gpu_census_add(&q, 1, stream);
 	kh_gpu_counters_add(&q, 1, stream);
-	return q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
+	return e;
 }
 
 int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)

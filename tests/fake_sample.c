@@ -32,9 +32,10 @@ static uint32_t count(const kh_gpu_query *q, uint32_t i)
 	const bool located = best != KH_NO_TAXON &&
 			     q->text.tree.species[q->text.bins.taxon[target]] == best;
 	const bool has = call->taxon != KH_GPU_CALL_LEFT && kh_has_class(call, cand);
+	const bool counted = has && !kh_gpu_called_later(q, i);
 	const kh_class_rest rest = kh_class_rest_of(&q->rule, call, located);
 	const kh_class k = kh_class_make(cand, &rest);
-	const uint32_t place = has ? place_of(c, &k) : KH_NO_CLASS;
+	const uint32_t place = counted ? place_of(c, &k) : KH_NO_CLASS;
 
 	if (call->taxon != KH_GPU_CALL_LEFT && !has)
 		return KH_NO_CLASS;

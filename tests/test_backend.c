@@ -5,11 +5,11 @@
 #include "test_gpu.h"
 #include "gpu_census.h"
 #include "gpu_parsed.h"
+#include "gpu_pass.h"
 #include "gpu_queues.h"
 #include "gpu_reads.h"
 #include "gpu_references.h"
 #include "gpu_text.h"
-#include "gpu_translated.h"
 
 #include <sys/stat.h>
 #include "build/build.h"
@@ -81,6 +81,13 @@ TEST(test_translated)
 {
 	check_translated(&way[1]);
 	check_translated(&way[2]);
+}
+
+/* With translated seeds; of shards, these are with the host. */
+TEST(test_pass)
+{
+	check_pass(&way[0], &way[1], 2);
+	check_pass(&way[0], &way[6], 1);
 }
 
 /* What fits on no device is reported with figures before anything is loaded. */

@@ -8,8 +8,8 @@
 #include "fake_gpu.h"
 #include "gpu_census.h"
 #include "gpu_parsed.h"
+#include "gpu_pass.h"
 #include "gpu_text.h"
-#include "gpu_translated.h"
 
 static struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 static struct way way[] = {
@@ -99,6 +99,9 @@ TEST(test_translated)
 
 /* Samples counted by one device, and by several. */
 TEST(test_census) { check_census(way, 3); }
+
+/* With translated seeds; when sharded, these are with the host. */
+TEST(test_pass) { check_pass(&cpu, way, 4); }
 
 /* --- crowds ------------------------------------------------------------------------- */
 enum { CROWD_READS = 6000, CROWD_LEN = 120, CROWD_INSERT = 400 };

@@ -15,7 +15,8 @@ struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *
 	r.class_of = r.genus + (l->e->translated ? n * sizeof(uint32_t) : 0);
 	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
 	r.found_at = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
-	r.bytes = !t->census ? r.found_at : t->classes_wanted ? r.candidates : r.class_of;
+	r.bytes = !t->census || t->like ? r.found_at
+		  : t->classes_wanted   ? r.candidates : r.class_of;
 	return r;
 }
 
@@ -60,7 +61,7 @@ static int add_found(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 	return rc;
 }
 
-/* Fetches what the host needs to count fragments that the census has no room for. */
+/* Fetches what the host needs to count fragments that the census has left to it. */
 static int fetch_left(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
@@ -89,12 +90,12 @@ static int take_results(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 
 	memcpy(t->call, out + KH_GPU_QUERY_COUNTS, n * sizeof *t->call);
 	t->genus = l->e->translated ? (const uint32_t *)(out + r.genus) : NULL;
-	if (t->candidates && !t->census)
-		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
 	t->left = t->census && ((const uint32_t *)f->out.p)[KH_GPU_UNCOUNTED] > 0;
-	if (t->left)
+	if (t->left && r.bytes < r.found_at)
 		return fetch_left(l, f, err);
-	if (t->census && t->classes_wanted)
+	if (t->candidates && (t->left || !t->census))
+		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
+	if (t->census && (t->left || t->classes_wanted))
 		memcpy(t->class_of, out + r.class_of, n * sizeof *t->class_of);
 	return KH_OK;
 }

@@ -188,6 +188,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 	if (t->census) {
 		q.census = kh_cuda_census_of(t->census, l->worker);
 		q.class_of = (uint32_t *)(out + r.class_of);
+		q.calls_later = t->like != NULL;
 	}
 	if (t->distinct) {
 		q.found = f->found.p;

@@ -28,8 +28,9 @@ struct kh_task_queue {
 };
 
 /* Where the results of a task are, behind counts and calls.  The first `bytes` come to the host;
- * with a census, the rest is only wanted if fragments are left to it.  Where the features found of
- * each fragment are comes with these. */
+ * with a census, the rest is only wanted if fragments are left to it, as some of most tasks are
+ * where translated seeds are asked.  Where the features found of each fragment are comes with
+ * these. */
 struct kh_results {
 	size_t genus, class_of, candidates, found_at, bytes;
 };

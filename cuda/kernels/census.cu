@@ -96,6 +96,10 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 	}
 	if (!kh_has_class(&call, &cand))
 		return KH_NO_CLASS;
+	if (kh_gpu_called_later(&q, i)) {
+		atomicAdd(&q.counts[KH_GPU_UNCOUNTED], 1);
+		return KH_UNCOUNTED;
+	}
 	const uint32_t best = kh_class_best(&cand);
 	const kh_match_db &db = q.text;
 	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&db, cand.bin);

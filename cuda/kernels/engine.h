@@ -110,7 +110,7 @@ enum {
 	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun, */
 	KH_GPU_PARTS_TAKEN,             /*   and parts that are not compared first */
 	KH_GPU_FOUND,                   /* places in `found` */
-	KH_GPU_UNCOUNTED,               /* fragments that a census has no room for */
+	KH_GPU_UNCOUNTED,               /* fragments that a census leaves to the host */
 	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */
 	KH_GPU_HOST,                    /* fragments left to the host */
 	KH_GPU_UNCALLED                 /* fragments to be looked at by translated seeds */
@@ -148,6 +148,7 @@ typedef struct kh_gpu_query {
 	uint32_t n_words;               /* of 32 bases */
 	uint32_t mates;                 /* record of fragment i: i, its mate: mates + i;
 	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
+	uint32_t calls_later;           /* the host may call fragments that have no call here */
 	kh_call *call;
 	kh_candidates *candidates;      /* n, or NULL: not wanted */
 	uint32_t *class_of;             /* n: classes in `census`, or NULL: there is none */
@@ -173,8 +174,16 @@ typedef struct kh_gpu_query {
 	kh_gpu_translated translated;
 } kh_gpu_query;
 
+/* May fragment i, which has no call here, still get one?  Translated seeds say something of it, or
+ * the host is to look at it.  Then the host counts it, as a call would take it from its class. */
+static KH_HD int kh_gpu_called_later(const kh_gpu_query *q, uint32_t i)
+{
+	return q->calls_later && q->call[i].taxon == KH_NO_TAXON &&
+	       (!q->genus || q->genus[i] != KH_NO_TAXON);
+}
+
 /* Up to KH_GPU_TOGETHER queries at once, of one database: their fragments, and parts of long ones,
- * are compared, and then counted and looked at by translated seeds, as far as each query
+ * are compared, and then looked at by translated seeds and counted, as far as each query
  * wants that.  They are parameters of kernels, which may have 32,764 bytes of
  * these, and 4096 before CUDA 12.1. */
 #define KH_GPU_TOGETHER (CUDART_VERSION >= 12010 ? 16 : 3)

@@ -55,7 +55,7 @@ typedef struct kh_task {
 	kh_answer *answers;             /* alike: what the database says, for others */
 	const kh_answer *known;         /* alike: what is known, by parts of the database */
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
-	 * the host */
+	 * the host, as those are with a class that translated seeds may call (like) */
 	kh_census *census;
 	/* with a census, job->n of them: the class of each, as its number in the part, or
 	 * KH_NO_CLASS, or KH_UNCOUNTED; filled if wanted, and if some are left */

@@ -18,7 +18,8 @@ typedef struct kh_engine kh_engine;
  * classified, so that nothing of them but their calls has to come to the host.  It has parts, which
  * know different classes; tasks of worker w are counted in part w % parts.  Its memory does not
  * grow: when a part has as many classes as it can hold, fragments of other classes are left
- * to the host.
+ * to the host.  So are fragments without a call of which translated seeds say something: the host
+ * finds what they are like, and a call that they get takes them from their class.
  */
 typedef struct kh_census {
 	unsigned parts;

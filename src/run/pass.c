@@ -147,9 +147,8 @@ int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 	int rc = KH_OK;
 
 	s->base = s->kept ? kh_frames_count(s->kept) : 0;
-	/* coverage is of each fragment, not of each class; and translated seeds take fragments from
-	 * their classes, on the host, when the device has counted them */
-	if (s->be || s->coverage || compute->translator || !compute->be->census.open)
+	/* coverage is of each fragment, not of each class */
+	if (s->be || s->coverage || !compute->be->census.open)
 		return KH_OK;
 	s->be = compute->be;
 	rc = s->be->census.open(&s->census, compute->engine, &o, err);
@@ -188,15 +187,19 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 	return KH_OK;
 }
 
-/* Counts what the census has left to the host. */
+/* Counts what the census has left to the host.  That is all which has a class of which translated
+ * seeds say something, so the class of what they may call is among those of the worker. */
 static int count_left(kh_pass *s, struct worker *w, const kh_task *t, kh_err *err)
 {
 	int rc = KH_OK;
 
-	atomic_store_explicit(&s->marked, true, memory_order_relaxed);
-	for (size_t i = 0; i < t->job->n && !rc; i++)
-		if (t->class_of[i] == KH_UNCOUNTED)
+	if (t->left)
+		atomic_store_explicit(&s->marked, true, memory_order_relaxed);
+	for (size_t i = 0; i < t->job->n && !rc; i++) {
+		w->of[i].index = KH_NO_CLASS;
+		if (t->left && t->class_of[i] == KH_UNCOUNTED)
 			rc = count(s, w, t, i, 1, err);
+	}
 	return rc;
 }
 
@@ -240,7 +243,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
 	if (!rc && !t->census)
 		rc = count(s, w, t, 0, t->job->n, err);
-	else if (!rc && t->left)
+	else if (!rc && (t->left || t->like))
 		rc = count_left(s, w, t, err);
 	if (!rc)
 		rc = kh_by_genus_add(&s->by_genus, worker, t, w->of, err);

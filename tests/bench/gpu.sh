@@ -89,6 +89,7 @@ small() {
 	equal small --set keep-repeats
 	equal small -k 8 --set smer-len=6
 	equal small --translated --threads 2 --set block-size=64K
+	sample_pass
 	equal small --set keep-all --set total-bases=20G
 	everywhere
 }
