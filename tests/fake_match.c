@@ -146,7 +146,7 @@ static void fetch(const kh_gpu_fetch *f)
 		sum += of;
 	}
 	memset(f->order, 0xff, f->cap * sizeof *f->order);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = *f->n_before; i < n; i++)
 		if (f->from[i])
 			f->order[f->bucket[f->from[i] >> f->shift & (KH_GPU_BUCKETS - 1)] +
 				 f->rank[i]] = i;
@@ -156,19 +156,24 @@ static void fetch(const kh_gpu_fetch *f)
 		memcpy(f->to + (size_t)i * KH_GPU_BLOCK, (const void *)(uintptr_t)f->from[i],
 		       KH_GPU_BLOCK);
 	}
+	memset(f->bucket, 0, KH_GPU_BUCKETS * sizeof *f->bucket);
+	*f->n_before = *f->n;
 }
 
 /* Compares fragments by some seeds, or by all. */
 static void shorts(const kh_gpu_query *q, bool all)
 {
 	const uint32_t n = all ? q->counts[KH_GPU_AGAIN] : q->n;
+	void (*const want[])(const kh_gpu_query *, const kh_match_db *, uint32_t, bool) = {
+		kh_short_want_lines, kh_short_want_more_lines, kh_short_want_text
+	};
 
-	for (int text = 0; text < 2 && q->fetch.cap > 0; text++) {
-		memset(q->fetch.n, 0, KH_GPU_FETCH_COUNTS);
+	for (int i = 0; i < 3 && q->fetch.cap > 0; i++) {
+		if (want[i] != kh_short_want_more_lines)
+			memset(q->fetch.n, 0, KH_GPU_FETCH_COUNTS);
 		for (uint32_t at = 0; at < n; at++)
 			if (all || !kh_gpu_is_long(q, at))
-				(text ? kh_short_want_text : kh_short_want_lines)(
-					q, &q->text, all ? q->again[at] : at, all);
+				want[i](q, &q->text, all ? q->again[at] : at, all);
 		fetch(&q->fetch);
 	}
 	for (uint32_t at = 0; at < n; at++) {

@@ -111,6 +111,8 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 		eo.queues = 64;
 		eo.on.memory = tight_memory(w, db, &eo);
 	}
+	if (w->placement == KH_PLACE_HOST && test_rand() % 2)
+		eo.block_size = 1 << (10 + test_rand() % 6);    /* not all blocks are fetched */
 	OK(kh_distinct_init(&a->distinct, db->tax->n, err));
 	OK(w->be->engine_open(&e, db, &eo, err));
 	for (unsigned i = 0; i < w->n_devices; i++)

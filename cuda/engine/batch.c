@@ -28,7 +28,7 @@ static uint64_t fetch_bytes(uint32_t cap)
 {
 	return KH_GPU_FETCH_COUNTS +
 	       (uint64_t)cap * (KH_GPU_BLOCK + (1 + KH_GPU_FOUND_EACH) * sizeof(uint64_t) +
-				2 * sizeof(uint32_t));
+				3 * sizeof(uint32_t));
 }
 
 uint64_t kh_batches_bytes(uint32_t fetched)
@@ -52,9 +52,11 @@ static int fetch_open(struct batch *x, uint32_t cap, uint64_t bytes, kh_err *err
 	x->fetch.from = x->fetch.found + KH_GPU_FOUND_EACH * (size_t)cap;
 	x->fetch.rank = (uint32_t *)(x->fetch.from + cap);
 	x->fetch.order = x->fetch.rank + cap;
-	x->fetch.n = x->fetch.order + cap;
-	x->fetch.n_ordered = x->fetch.n + 1;
-	x->fetch.n_found = x->fetch.n + 2;
+	x->fetch.next = x->fetch.order + cap;
+	x->fetch.n = x->fetch.next + cap;
+	x->fetch.n_before = x->fetch.n + 1;
+	x->fetch.n_ordered = x->fetch.n + 2;
+	x->fetch.n_found = x->fetch.n + 3;
 	x->fetch.bucket = x->fetch.n + 16;
 	return KH_OK;
 }

@@ -74,12 +74,13 @@ typedef struct kh_gpu_fetch {
 	uint32_t cap;                   /* blocks that there is room for; 0: none are fetched */
 	uint32_t shift;                 /* a bucket has the blocks of 2^shift bytes */
 	uint64_t bytes;                 /* of index and text */
-	/* KH_GPU_FETCH_COUNTS bytes: blocks that were wanted, which may be more; that were put in
-	 * order; candidates; and blocks of each bucket */
-	uint32_t *n, *n_ordered, *n_found, *bucket;
+	/* KH_GPU_FETCH_COUNTS bytes: blocks that were wanted, which may be more; of these, that
+	 * have been fetched before; that were put in order; candidates; blocks of each bucket */
+	uint32_t *n, *n_before, *n_ordered, *n_found, *bucket;
 	uint64_t *from;                 /* cap: their addresses; 0: it is none */
 	uint32_t *rank;                 /* cap: number in its bucket */
 	uint32_t *order;                /* cap */
+	uint32_t *next;                 /* cap: of first lines (kh_small_lines) */
 	char *to;                       /* cap blocks: copies of them */
 	uint64_t *found;                /* KH_GPU_FOUND_EACH cap: candidates of mates */
 } kh_gpu_fetch;
@@ -202,7 +203,8 @@ int kh_gpu_query_match_prepare_plain(uint64_t *bytes);
 /* --- fetch.cu: blocks of the host's memory ------------------------------------------ */
 /* Makes its kernels ready on the current device. */
 int kh_gpu_fetch_prepare(void);
-/* Before kernels say which blocks they want, and then: these are fetched. */
+/* Before kernels say which blocks they want, whose numbers begin anew, and then: these are
+ * fetched. */
 int kh_gpu_fetch_begin(const kh_gpu_fetch *f, cudaStream_t stream);
 int kh_gpu_fetch_run(const kh_gpu_fetch *f, cudaStream_t stream);
 

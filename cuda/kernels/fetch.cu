@@ -51,7 +51,8 @@ __global__ void __launch_bounds__(THREADS) order_kernel(const __grid_constant__ 
 {
 	const uint32_t n = min(*f.n, f.cap);
 
-	for (uint64_t i = thread_number(); i < n; i += (uint64_t)gridDim.x * THREADS) {
+	for (uint64_t i = *f.n_before + thread_number(); i < n;
+	     i += (uint64_t)gridDim.x * THREADS) {
 		const uint64_t from = f.from[i];
 
 		if (from)
@@ -60,10 +61,15 @@ __global__ void __launch_bounds__(THREADS) order_kernel(const __grid_constant__ 
 	}
 }
 
-/* Four lanes copy a block, in one access. */
+/* Four lanes copy a block, in one access.  What is wanted next is put in order by itself. */
 __global__ void __launch_bounds__(THREADS) copy_kernel(const __grid_constant__ kh_gpu_fetch f)
 {
 	const uint32_t n = *f.n_ordered, lane = threadIdx.x % 4;
+
+	for (uint32_t i = thread_number(); i < KH_GPU_BUCKETS; i += gridDim.x * THREADS)
+		f.bucket[i] = 0;
+	if (thread_number() == 0)
+		*f.n_before = *f.n;
 
 	for (uint64_t k = thread_number() / 4; k < n; k += (uint64_t)gridDim.x * (THREADS / 4)) {
 		const uint32_t i = f.order[k];

@@ -6,8 +6,8 @@
  *
  *	mark    which k-mers are seeds, word by word
  *	want    if some of the database lies on the host, a thread a fragment: which lines of the
- *	        index its seeds are looked for in, and, when fetch.cu has brought these, what text
- *	        their candidates are compared with
+ *	        index its seeds are looked for in; when fetch.cu has brought these, where those go
+ *	        on that are full; and then what text their candidates are compared with
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
  *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts
@@ -65,8 +65,10 @@ __device__ __forceinline__ uint32_t nth(const kh_gpu_query &q, uint32_t at, bool
 	return all_seeds ? q.again[at] : at;
 }
 
-/* What is fetched: first lines, and then, with these, text. */
-template <bool TEXT>
+/* What is fetched, in this order. */
+enum { LINES, MORE_LINES, TEXT };
+
+template <int WHAT>
 __global__ void __launch_bounds__(BLOCK) want_kernel(const __grid_constant__ queries all,
 						     bool all_seeds)
 {
@@ -84,10 +86,12 @@ __global__ void __launch_bounds__(BLOCK) want_kernel(const __grid_constant__ que
 
 	if (!all_seeds && kh_gpu_is_long(&q, i))
 		return;
-	if constexpr (TEXT)
-		kh_short_want_text(&q, &db, i, all_seeds);
-	else
+	if constexpr (WHAT == LINES)
 		kh_short_want_lines(&q, &db, i, all_seeds);
+	else if constexpr (WHAT == MORE_LINES)
+		kh_short_want_more_lines(&q, &db, i, all_seeds);
+	else
+		kh_short_want_text(&q, &db, i, all_seeds);
 }
 
 /* By some seeds, or by all: one kernel, as instructions have to fit into the caches. */
@@ -194,26 +198,32 @@ void mark_any(const queries &all, cudaStream_t stream)
 	}
 }
 
+/* Brings what fragments need next; text takes the place of lines. */
+template <int WHAT>
+int fetch(const queries &all, bool all_seeds, cudaStream_t stream)
+{
+	const kh_gpu_fetch *f = &all.q[0].fetch;
+	const int e = WHAT == MORE_LINES ? cudaSuccess : kh_gpu_fetch_begin(f, stream);
+
+	if (e != cudaSuccess)
+		return e;
+	want_kernel<WHAT><<<blocks_of(all, BLOCK, fragments_of), BLOCK, 0, stream>>>(all,
+										  all_seeds);
+	return kh_gpu_fetch_run(f, stream);
+}
+
 /* Compares fragments by some seeds, or by all. */
 int shorts(const queries &all, bool all_seeds, cudaStream_t stream)
 {
-	const dim3 blocks = blocks_of(all, BLOCK, fragments_of);
-	const kh_gpu_fetch *f = &all.q[0].fetch;
 	int e = cudaSuccess;
 
-	for (int text = 0; text < 2 && f->cap > 0 && e == cudaSuccess; text++) {
-		e = kh_gpu_fetch_begin(f, stream);
-		if (e != cudaSuccess)
-			return e;
-		if (text)
-			want_kernel<true><<<blocks, BLOCK, 0, stream>>>(all, all_seeds);
-		else
-			want_kernel<false><<<blocks, BLOCK, 0, stream>>>(all, all_seeds);
-		e = kh_gpu_fetch_run(f, stream);
-	}
-	if (e == cudaSuccess)
-		short_kernel<<<blocks, BLOCK, 0, stream>>>(all, all_seeds);
-	return e;
+	if (all.q[0].fetch.cap > 0 &&
+	    ((e = fetch<LINES>(all, all_seeds, stream)) != cudaSuccess ||
+	     (e = fetch<MORE_LINES>(all, all_seeds, stream)) != cudaSuccess ||
+	     (e = fetch<TEXT>(all, all_seeds, stream)) != cudaSuccess))
+		return e;
+	short_kernel<<<blocks_of(all, BLOCK, fragments_of), BLOCK, 0, stream>>>(all, all_seeds);
+	return cudaSuccess;
 }
 
 /* Launches them. */
@@ -253,8 +263,9 @@ int match_prepare(uint64_t *bytes)
 {
 	void (*const kernel[])(queries, bool) = { short_kernel, match_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
-	cudaError_t e = share_alike(want_kernel<false>, want_kernel<true>, short_kernel,
-				    match_kernel, sum_kernel, mark_kernel<0>,
+	cudaError_t e = share_alike(want_kernel<LINES>, want_kernel<MORE_LINES>,
+				    want_kernel<TEXT>, short_kernel, match_kernel,
+				    sum_kernel, mark_kernel<0>,
 				    mark_kernel<1>, mark_kernel<2>, mark_kernel<3>, mark_kernel<4>,
 				    mark_kernel<5>, mark_kernel<6>, mark_kernel<7>, mark_kernel<8>);
 	size_t most = 0;

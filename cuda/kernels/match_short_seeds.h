@@ -97,6 +97,11 @@ static KH_HD uint32_t kh_short_lines(const kh_match_db *db)
 	return KH_SEVERAL ? 1 + db->n_beside : 1;
 }
 
+static KH_HD const kh_seed_index *kh_short_index(const kh_match_db *db, uint32_t b)
+{
+	return KH_SEVERAL && b > 0 ? &db->beside[b - 1].index : &db->seeds;
+}
+
 /* Wants the first lines of the seeds of fragment i, which are looked up by
  * kh_short_ask_fetched. */
 static KH_HD void kh_short_want_lines(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
@@ -116,12 +121,57 @@ static KH_HD void kh_short_want_lines(const kh_gpu_query *q, const kh_match_db *
 		for (uint32_t s = 0; s < n && at != KH_GPU_NOT_FETCHED; s++) {
 			const uint64_t key = kh_small_key(a, pos[s], k);
 
-			kh_fetch_want(&q->fetch, at + each * s,
-				      kh_seed_begin(&db->seeds, key).line);
 			KH_ROLLED
-			for (uint32_t b = 1; KH_SEVERAL && b < each; b++)
+			for (uint32_t b = 0; b < each; b++)
 				kh_fetch_want(&q->fetch, at + each * s + b,
-					      kh_seed_begin(&db->beside[b - 1].index, key).line);
+					      kh_seed_begin(kh_short_index(db, b), key).line);
+		}
+	}
+}
+
+/* Number i is the first line of a seed in an index: wants the one in which the seed goes on. */
+static KH_HD void kh_short_want_next(const kh_gpu_fetch *f, const kh_seed_index *x, uint64_t key,
+				     uint32_t i)
+{
+	kh_seed_search s = kh_seed_begin(x, key);
+
+	f->next[i] = KH_SMALL_NOT_COPIED;
+	if (!s.line)
+		return;
+	s.line = (const uint8_t *)kh_fetch_blocks(f, i);
+	kh_seed_go_on(x, &s);
+	if (!s.line)
+		return;
+	const uint32_t at = kh_fetch_reserve(f, 1);
+
+	if (at == KH_GPU_NOT_FETCHED)
+		return;
+	f->next[i] = at;
+	kh_fetch_want(f, at, s.line);
+}
+
+/* Of the seeds of fragment i whose first lines have been fetched, and are full, wants the next
+ * ones. */
+static KH_HD void kh_short_want_more_lines(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
+					   bool all)
+{
+	kh_small_job j = kh_gpu_item(q, i);
+	const uint32_t each = kh_short_lines(db), k = db->sampling.k;
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		kh_mate *a = &j.s.mate[mate];
+		uint16_t pos[KH_SHORT_SEEDS];
+		const uint32_t n = kh_short_choose(j.mark, a, k, all, pos);
+		const uint32_t at = q->asked[2 * i + mate].lines;
+
+		KH_ROLLED
+		for (uint32_t s = 0; s < n && at != KH_GPU_NOT_FETCHED; s++) {
+			const uint64_t key = kh_small_key(a, pos[s], k);
+
+			KH_ROLLED
+			for (uint32_t b = 0; b < each; b++)
+				kh_short_want_next(&q->fetch, kh_short_index(db, b), key,
+						   at + each * s + b);
 		}
 	}
 }
@@ -167,21 +217,22 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 	return have;
 }
 
-/* The same of seeds whose first lines have been fetched to `lines`. */
-static KH_HD uint32_t kh_short_ask_fetched(const kh_match_db *db, const kh_mate *a,
-					   kh_short_rooms *r, uint32_t n, const char *lines,
-					   uint32_t *known)
+/* The same of seeds whose lines have been fetched, from number `line` on the first ones. */
+static KH_HD uint32_t kh_short_ask_fetched(const kh_gpu_fetch *f, const kh_match_db *db,
+					   const kh_mate *a, kh_short_rooms *r, uint32_t n,
+					   uint32_t line, uint32_t *known)
 {
-	const uint32_t each = KH_GPU_BLOCK * kh_short_lines(db);
+	const kh_small_lines copies = { f->to, f->next };
+	const uint32_t each = kh_short_lines(db);
 	uint32_t have = 0;
 
 	*known = 0;
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && have != UINT32_MAX; i++) {
 		const uint64_t key = kh_small_key(a, r->pos[i], db->sampling.k);
-		const kh_small_list l = kh_small_bins_fetched(db, i, key, lines + each * i,
-							      r->candidate + have,
-							      KH_SHORT_CANDIDATES - have);
+		const kh_small_list l = kh_small_bins_copied(db, i, key, &copies, line + each * i,
+							     r->candidate + have,
+							     KH_SHORT_CANDIDATES - have);
 
 		have = kh_short_add_list(db, r, l, i, have, known);
 	}
@@ -309,8 +360,7 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 		if (n <= KH_SHORT_SEEDS && x->lines == KH_GPU_NOT_FETCHED)
 			x->n = kh_short_ask(db, a, &r, n, &x->known);
 		else if (n <= KH_SHORT_SEEDS)
-			x->n = kh_short_ask_fetched(db, a, &r, n, kh_fetch_blocks(f, x->lines),
-						    &x->known);
+			x->n = kh_short_ask_fetched(f, db, a, &r, n, x->lines, &x->known);
 		if (x->n == UINT32_MAX)
 			continue;
 		x->first = kh_gpu_add(f->n_found, x->n);

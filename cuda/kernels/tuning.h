@@ -8,10 +8,9 @@
  *	                          (report of .fq.gz); 30: 1.02 (pairs 5 % off)
  *	MATCH_EACH 16             6: 1.03, and .95 with --sample-pass (the same)
  *	BATCHES    8              4: .91 to .97 (plain pairs); 16: .99 (.fq.gz)
- *	FETCHES    4              not varied
- *	FETCHED    2^20           not varied
- *	FETCH_EACH 1              not varied; with all three placement=host has 2.9 times the rate
- *	                          that it has without fetching, host-lists 1.5 times
+ *	FETCHES    1              2: .90 (placement=host, 20 million reads)
+ *	FETCHED    2^21           2^20: .69 (the same)
+ *	FETCH_EACH 1              not varied
  *	UNITS      2              4: .94, .97 (report of .fq.gz)
  *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz)
  */
@@ -26,8 +25,8 @@ enum {
 	KH_TUNE_MATCH_EACH = 16,        /* warps of match_kernel on a multiprocessor, at most */
 	KH_TUNE_BATCHES = 8,            /* launches of a device that are under way */
 	/* Launches, if they read the host's memory: larger ones, whose blocks lie closer. */
-	KH_TUNE_FETCHES = 4,
-	KH_TUNE_FETCHED = 1 << 20,      /* blocks that such a launch has room for, at most */
+	KH_TUNE_FETCHES = 1,
+	KH_TUNE_FETCHED = 1 << 21,      /* blocks that such a launch has room for, at most */
 	KH_TUNE_FETCH_EACH = 1,         /* blocks of 256 threads that fetch, on a multiprocessor */
 	KH_TUNE_UNITS = 2,              /* of a stripe of compressed bits */
 	KH_TUNE_ROOMS = 2               /* batches of several files that are inflated at a time */

@@ -114,32 +114,43 @@ typedef struct kh_small_list {
 	bool whole;
 } kh_small_list;
 
-/* Adds the bins of a seed that an index has as candidates, up to `cap` of them; s: the search for
- * it has begun. */
-static KH_HD kh_small_list kh_small_add_bins(kh_small_list l, const kh_seed_index *x,
-					     kh_seed_search s, uint32_t first_bin, uint32_t seed,
-					     uint64_t *to, uint32_t cap)
+/* Adds the bins of a seed that the line of a search has as candidates, up to `cap` of them in
+ * all. */
+static KH_HD kh_small_list kh_small_add_line(kh_small_list l, const kh_seed_index *x,
+					     const kh_seed_search *s, uint32_t first_bin,
+					     uint32_t seed, uint64_t *to, uint32_t cap)
 {
-	const uint32_t slots = kh_seed_slots(x->bits);
+	uint32_t with = kh_small_slots(s->line, s->tag, kh_seed_slots(x->bits));
+
+	for (; with; with &= with - 1) {
+		const uint32_t value = kh_seed_value(s->line, kh_lowest_bit(with), x->bits);
+		const uint32_t *word;
+		uint32_t one, more = KH_SEED_MORE;
+
+		if (value == 0)
+			break;
+		word = kh_seed_bins(x, s->range, value, &one);
+		for (; more; word++, l.n++) {
+			const uint32_t bin = *word & ~KH_SEED_MORE;
+
+			more = *word & KH_SEED_MORE;
+			l.whole = l.whole && bin != KH_SEED_MANY;
+			if (l.n < cap)
+				to[l.n] = (uint64_t)(first_bin + bin) << 32 | seed;
+		}
+	}
+	return l;
+}
+
+/* The same of all lines of an index. */
+static KH_HD kh_small_list kh_small_add_bins(kh_small_list l, const kh_seed_index *x, uint64_t key,
+					     uint32_t first_bin, uint32_t seed, uint64_t *to,
+					     uint32_t cap)
+{
+	kh_seed_search s = kh_seed_begin(x, key);
 
 	for (; s.line; kh_seed_go_on(x, &s))
-		for (uint32_t with = kh_small_slots(s.line, s.tag, slots); with; with &= with - 1) {
-			const uint32_t value = kh_seed_value(s.line, kh_lowest_bit(with), x->bits);
-			const uint32_t *word;
-			uint32_t one, more = KH_SEED_MORE;
-
-			if (value == 0)
-				break;
-			word = kh_seed_bins(x, s.range, value, &one);
-			for (; more; word++, l.n++) {
-				const uint32_t bin = *word & ~KH_SEED_MORE;
-
-				more = *word & KH_SEED_MORE;
-				l.whole = l.whole && bin != KH_SEED_MANY;
-				if (l.n < cap)
-					to[l.n] = (uint64_t)(first_bin + bin) << 32 | seed;
-			}
-		}
+		l = kh_small_add_line(l, x, &s, first_bin, seed, to, cap);
 	return l;
 }
 
@@ -150,43 +161,59 @@ static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, u
 {
 	kh_small_list l = { 0, true };
 
-	l = kh_small_add_bins(l, &db->seeds, kh_seed_begin(&db->seeds, key), 0, seed, to, cap);
+	l = kh_small_add_bins(l, &db->seeds, key, 0, seed, to, cap);
 	KH_ROLLED
 	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
 		const kh_seed_part *p = &db->beside[i];
 
-		l = kh_small_add_bins(l, &p->index, kh_seed_begin(&p->index, key), p->first_bin,
-				      seed, to, cap);
+		l = kh_small_add_bins(l, &p->index, key, p->first_bin, seed, to, cap);
 	}
 	return l;
 }
 
-/* A search whose first line is read from a copy. */
-static KH_HD kh_seed_search kh_small_begin_in(const kh_seed_index *x, uint64_t key,
-					      const char *line)
+/* Copies of lines.  next[i]: if number i is the first line of a seed that goes on in the next
+ * level, the number of its line there; KH_SMALL_NOT_COPIED: that is read where it lies. */
+typedef struct kh_small_lines {
+	const char *copy;               /* 64 bytes each */
+	const uint32_t *next;
+} kh_small_lines;
+
+#define KH_SMALL_NOT_COPIED UINT32_MAX
+
+/* As kh_small_add_bins, of a seed whose first line is number i of the copies. */
+static KH_HD kh_small_list kh_small_add_copied(kh_small_list l, const kh_seed_index *x,
+					       uint64_t key, const kh_small_lines *c, uint32_t i,
+					       uint32_t first_bin, uint32_t seed, uint64_t *to,
+					       uint32_t cap)
 {
 	kh_seed_search s = kh_seed_begin(x, key);
+	uint32_t at = i;
 
-	s.line = s.line ? (const uint8_t *)line : s.line;
-	return s;
+	while (s.line) {
+		if (at != KH_SMALL_NOT_COPIED)
+			s.line = (const uint8_t *)c->copy + UINT64_C(64) * at;
+		l = kh_small_add_line(l, x, &s, first_bin, seed, to, cap);
+		kh_seed_go_on(x, &s);
+		at = s.line && s.level == 1 ? c->next[i] : KH_SMALL_NOT_COPIED;
+	}
+	return l;
 }
 
-/* As kh_small_bins, with copies of the seed's first line in each database. */
-static KH_HD kh_small_list kh_small_bins_fetched(const kh_match_db *db, uint32_t seed,
-						 uint64_t key, const char *lines, uint64_t *to,
-						 uint32_t cap)
+/* As kh_small_bins, with copies: number `line` is the seed's first line in the first database, and
+ * so on. */
+static KH_HD kh_small_list kh_small_bins_copied(const kh_match_db *db, uint32_t seed, uint64_t key,
+						const kh_small_lines *c, uint32_t line,
+						uint64_t *to, uint32_t cap)
 {
 	kh_small_list l = { 0, true };
 
-	l = kh_small_add_bins(l, &db->seeds, kh_small_begin_in(&db->seeds, key, lines), 0, seed,
-			      to, cap);
+	l = kh_small_add_copied(l, &db->seeds, key, c, line, 0, seed, to, cap);
 	KH_ROLLED
 	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
 		const kh_seed_part *p = &db->beside[i];
 
-		l = kh_small_add_bins(l, &p->index,
-				      kh_small_begin_in(&p->index, key, lines + 64 * (i + 1)),
-				      p->first_bin, seed, to, cap);
+		l = kh_small_add_copied(l, &p->index, key, c, line + 1 + i, p->first_bin, seed, to,
+					cap);
 	}
 	return l;
 }
