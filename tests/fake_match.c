@@ -216,7 +216,7 @@ static int run(const kh_gpu_query *q, cudaStream_t stream)
 	compare_all(q);
 	for (int first = 1; first >= 0 && !q->found; first--)
 		compare_parts(q, first != 0);
-	const int e = q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
+	const int e = kh_gpu_queries_translate(&q, 1, stream);
 
 	kh_gpu_census_add(&q, 1, stream);
 	kh_gpu_counters_add(&q, 1, stream);

@@ -50,12 +50,11 @@ int kh_gpu_query_translate_prepare(void)
 	return cudaSuccess;
 }
 
-int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream)
+static void translate(const kh_gpu_query *q)
 {
 	const uint32_t mates = kh_group_mates(q), each = KH_GROUP_MATES / mates;
 	kh_group *g = malloc(sizeof *g);
 
-	(void)stream;
 	if (!g)
 		abort();
 	for (uint32_t i = 0; i < q->n; i++)
@@ -69,5 +68,13 @@ int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream)
 					genus_of(g, &q->translated.seeds, f);
 	}
 	free(g);
+}
+
+int kh_gpu_queries_translate(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
+{
+	(void)stream;
+	for (uint32_t i = 0; i < n; i++)
+		if (q[i]->genus)
+			translate(q[i]);
 	return cudaSuccess;
 }

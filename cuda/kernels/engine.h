@@ -191,10 +191,10 @@ static KH_HD int kh_gpu_called_later(const kh_gpu_query *q, uint32_t i)
 int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* match_plain.cu: the first of these steps, of one database whose text has no alleles. */
 int kh_gpu_queries_match_plain(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
-/* translate.cu: fragments without a call looked at by translated seeds, when its kernels have been
- * made ready on the current device. */
+/* translate.cu: fragments without a call looked at by translated seeds, of those queries that want
+ * that, when its kernels have been made ready on the current device. */
 int kh_gpu_query_translate_prepare(void);
-int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
+int kh_gpu_queries_translate(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* Makes its kernels ready on the current device; bytes of local memory that all its threads take
  * there at most. */
 int kh_gpu_query_match_prepare(uint64_t *bytes);

@@ -8,9 +8,8 @@ extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cud
 			? match(q, n, stream)
 			: kh_gpu_queries_match_plain(q, n, stream);
 
-	for (uint32_t i = 0; i < n && e == cudaSuccess; i++)
-		if (q[i]->genus && q[i]->n > 0)
-			e = kh_gpu_query_translate(q[i], stream);
+	if (e == cudaSuccess)
+		e = kh_gpu_queries_translate(q, n, stream);
 	if (e == cudaSuccess)
 		e = kh_gpu_census_add(q, n, stream);
 	if (e == cudaSuccess)

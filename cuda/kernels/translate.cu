@@ -1,12 +1,12 @@
 /*
  * translate.cu - fragments without a call looked at by translated seeds
  *
- * One kernel lists them, another takes them group by group (translate_group.h says how), a block of
- * threads each: a thread does a frame of a mate, then keys, then places; then a lane a fragment,
- * some of each warp.  Where a mate is to be sought beside the other one, all lanes of a warp do
- * that.
+ * Of several queries at once, one kernel lists them, another takes them group by group
+ * (translate_group.h says how), a block of threads each: a thread does a frame of a mate, then
+ * keys, then places; then a lane a fragment, some of each warp.  Where a mate is to be sought
+ * beside the other one, all lanes of a warp do that.
  */
-#include "cuda/kernels/threads.cuh"
+#include "cuda/kernels/queries.cuh"
 #include "cuda/kernels/translate_group.h"
 #include "cuda/kernels/tuning.h"
 
@@ -15,8 +15,9 @@ namespace {
 constexpr unsigned BLOCK = KH_GROUP_FRAMES, WARPS = BLOCK / 32;
 static_assert(BLOCK % 32 == 0 && BLOCK >= 64, "warps are whole, and threads take all letters");
 
-__global__ void __launch_bounds__(THREADS) list_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(THREADS) list_kernel(const __grid_constant__ queries all)
 {
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 
 	if (i < q.n && kh_group_wants(&q, i))
@@ -80,10 +81,11 @@ __device__ void take(kh_group *g, const kh_gpu_query &q)
 }
 
 template <uint32_t K>
-__global__ void __launch_bounds__(BLOCK) group_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(BLOCK) group_kernel(const __grid_constant__ queries all)
 {
 	__shared__ kh_group g;
 	__shared__ kh_translated t;
+	const kh_gpu_query &q = all.q[blockIdx.y];
 	const uint32_t i = threadIdx.x;
 
 	if (blockIdx.x * (KH_GROUP_MATES / kh_group_mates(&q)) >= q.counts[KH_GPU_UNCALLED])
@@ -114,6 +116,8 @@ __global__ void __launch_bounds__(BLOCK) group_kernel(const __grid_constant__ kh
 			left ? KH_GPU_CALL_LEFT : kh_group_settle(&g, &t, &b);
 }
 
+uint32_t mates_of(const kh_gpu_query &q) { return q.n * kh_group_mates(&q); }
+
 } /* namespace */
 
 extern "C" int kh_gpu_query_translate_prepare(void)
@@ -121,15 +125,18 @@ extern "C" int kh_gpu_query_translate_prepare(void)
 	return share_alike(list_kernel, group_kernel<8>, group_kernel<KH_KEY_MOST>);
 }
 
-extern "C" int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream)
+extern "C" int kh_gpu_queries_translate(const kh_gpu_query *const q[], uint32_t n,
+					cudaStream_t stream)
 {
-	const uint32_t each = KH_GROUP_MATES / kh_group_mates(q);
-	const uint32_t blocks = (q->n + each - 1) / each;
+	const queries all = gather(q, n, [](const kh_gpu_query &x) { return x.genus && x.n > 0; });
+	const dim3 blocks = blocks_of(all, KH_GROUP_MATES, mates_of);
 
-	list_kernel<<<blocks_for(q->n), THREADS, 0, stream>>>(*q);
-	if (q->translated.k == 8)
-		group_kernel<8><<<blocks, BLOCK, 0, stream>>>(*q);
+	if (all.n == 0)
+		return cudaSuccess;
+	list_kernel<<<blocks_of(all, THREADS, fragments_of), THREADS, 0, stream>>>(all);
+	if (all.q[0].translated.k == 8)
+		group_kernel<8><<<blocks, BLOCK, 0, stream>>>(all);
 	else
-		group_kernel<KH_KEY_MOST><<<blocks, BLOCK, 0, stream>>>(*q);
+		group_kernel<KH_KEY_MOST><<<blocks, BLOCK, 0, stream>>>(all);
 	return cudaGetLastError();
 }
