@@ -46,7 +46,8 @@ typedef struct kh_census_part {
 typedef struct kh_census_search {
 	const uint32_t *own;
 	const uint8_t *shift;
-	const uint32_t *also;           /* masks that were made on the host, or NULL */
+	const uint32_t *also;           /* masks that were made on the host, or NULL; the census
+					 * keeps them for the next searches */
 	uint32_t *found;                /* of each target */
 } kh_census_search;
 

@@ -28,7 +28,7 @@ struct kh_pass {
 	kh_class_rule rule;
 	struct worker *worker;
 	/* Counts the fragments of most tasks; NULL: workers count them all.  `marked`: workers have
-	 * marked stretches nevertheless. */
+	 * marked stretches that it does not know. */
 	kh_census *census;
 	const kh_backend *be;           /* of the census */
 	atomic_bool marked;
@@ -311,8 +311,10 @@ static int search(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t
 	kh_pass *s = arg;
 	const uint32_t *also = s->marked ? (const uint32_t *)s->marks.mask : NULL;
 	const kh_census_search q = { own, shift, also, found };
+	const int rc = s->be->census.search(s->census, &q, err);
 
-	return s->be->census.search(s->census, &q, err);
+	s->marked = false;      /* the census has them from now on */
+	return rc;
 }
 
 /* Moves the counts of classes to their final calls. */
