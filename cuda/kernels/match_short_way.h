@@ -8,7 +8,7 @@
 #include "classify/match_strain.h"
 #include "cuda/kernels/match_short_ends.h"
 #include "cuda/kernels/match_short_found.h"
-#include "cuda/kernels/match_short_seeds.h"
+#include "cuda/kernels/match_short_fetch.h"
 
 /* DONE: the fragment has its call; AGAIN: some seeds were not asked for, and what was is not
  * enough; LEFT: it is not as simple as that. */
