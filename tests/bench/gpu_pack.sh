@@ -19,10 +19,8 @@ for u in kmerhash $bench $(printf 'tests/%s ' $units); do
 	make -s -C "$build" "$u" >&2
 	strip -o "$t/$u" "$build/$u"
 done
-cc=${CC:-cc} cuda=${CUDA:-/usr/local/cuda} here=$(dirname "$0")/gpu
+cc=${CC:-cc} here=$(dirname "$0")/gpu
 $cc -O2 -pthread -o "$t/draw" "$here/draw.c" -lz
-$cc -O2 -shared -fPIC -I"$cuda/include" -o "$t/trace.so" "$here/trace.c" -L"$cuda/lib" -L"$cuda/lib64" -lcupti
-cp -L "$cuda"/lib/libcupti.so.?? "$t/lib/"
 cp "$here"/* "$t/"
 [ -z "${SIMGEN:-}" ] || cp "$(command -v "$SIMGEN")" "$t/simgen"
 for u in kmerhash tests/test_backend; do ldd "$build/$u"; done | awk '$2 == "=>" && $3 != "not" { print $3 }' | sort -u |
@@ -31,7 +29,7 @@ for u in kmerhash tests/test_backend; do ldd "$build/$u"; done | awk '$2 == "=>"
 cat >"$t/env" <<'X'
 R=$PWD
 export LD_LIBRARY_PATH="$R/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" KMERHASH="$R/kmerhash" SIMGEN="$R/simgen" BENCH="$R/kmerhash-bench"
-export DRAW="$R/draw" TRACER="$R/trace.so" MAKE_KRAKEN="$R/tests/make_kraken"
+export DRAW="$R/draw" MAKE_KRAKEN="$R/tests/make_kraken"
 export TESTS="$R/tests" KH_FAULTS="$R/tests/kmerhash_faults"
 X
 # the same kernels are in many of them: a dictionary that sees several at once
