@@ -104,23 +104,37 @@ static inline void *gpu_pairs(const struct pair *p, size_t n, int field, unsigne
 	return d;
 }
 
-static inline void open_job(struct job *j)
+static inline void gpu_free(const void *d) { cuda_ok(cudaFree((void *)(uintptr_t)d)); }
+
+static inline kht_keys gpu_keys(const struct job *j, const struct pair *p, size_t n)
+{
+	return (kht_keys) { gpu_pairs(p, n, 0, j->cfg.key_bits), n };
+}
+
+static inline kht_kv gpu_kv(const struct job *j, const struct pair *p, size_t n)
+{
+	return (kht_kv) { gpu_pairs(p, n, 0, j->cfg.key_bits),
+			  gpu_pairs(p, n, 1, j->cfg.value_bits), n };
+}
+
+static inline void open_job(struct job *j, const char *what, size_t capacity)
 {
 	kh_err err;
 
+	j->what = what;
+	j->cfg.capacity = capacity;
 	ok(j, kht_table_open(j->sys->name, &j->cfg, NULL, &j->t, &err), &err);
 }
 
 static inline void insert(struct job *j, const struct pair *p, size_t n)
 {
-	kht_kv kv = { gpu_pairs(p, n, 0, j->cfg.key_bits), gpu_pairs(p, n, 1, j->cfg.value_bits),
-		      n };
+	const kht_kv kv = gpu_kv(j, p, n);
 	kh_err err;
 
 	ok(j, kht_table_insert(j->t, &kv, NULL, &err), &err);
 	cuda_ok(cudaDeviceSynchronize());
-	cuda_ok(cudaFree((void *)kv.keys));
-	cuda_ok(cudaFree((void *)kv.values));
+	gpu_free(kv.keys);
+	gpu_free(kv.values);
 }
 
 /* --- the model -----------------------------------------------------------------------
@@ -174,8 +188,25 @@ static inline bool has_pair(const struct pair *m, size_t n, uint64_t k, uint64_t
 	return false;
 }
 
+static inline bool is_multi(const struct job *j) { return j->sys->can & KHT_TABLE_MULTI; }
+static inline bool is_counter(const struct job *j) { return strcmp(j->sys->name, "counting") == 0; }
+
+/* In lists of a key that the model has r times. */
+static inline size_t listed(const struct job *j, size_t r) { return is_multi(j) ? r : r > 0; }
+
 /* --- checks ---------------------------------------------------------------------------
  */
+
+static inline void shuffle(struct pair *p, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		const size_t o = test_rand() % i;
+		const struct pair x = p[i - 1];
+
+		p[i - 1] = p[o];
+		p[o] = x;
+	}
+}
 
 /* Queries: each key of the sorted model, as many others, and the marks. */
 static inline struct pair *make_queries(const struct job *j, const struct pair *m, size_t n,
@@ -194,149 +225,122 @@ static inline struct pair *make_queries(const struct job *j, const struct pair *
 		q[c++].k = i;
 		q[c++].k = cut(~i, j->cfg.key_bits);
 	}
-	for (size_t i = c; i > 1; i--) {
-		size_t o = test_rand() % i;
-		struct pair x = q[i - 1];
-		q[i - 1] = q[o];
-		q[o] = x;
-	}
+	shuffle(q, c);
 	*nq = c;
 	return q;
 }
 
-static inline void check_lists(struct job *j, const struct pair *m, size_t n, const struct pair *q,
-			       size_t nq)
+/* What a table says of queries, as far as it can be asked. */
+struct said {
+	uint32_t *count[2]; /* of kht_table_count() and kht_table_join() */
+	void *value, *list;
+	uint8_t *found;
+	uint64_t *offset, *sum;
+};
+
+/* `room`: values in all lists. */
+static inline struct said ask(struct job *j, const struct pair *q, size_t nq, size_t room)
 {
-	const unsigned vb = j->cfg.value_bits;
-	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	kht_lists out = { gpu_new((nq + 1) * 8), NULL, 8 };
-	uint64_t *list = malloc(n * 8 + 8);
+	const size_t vb = j->cfg.value_bits / 8;
+	const kht_keys keys = gpu_keys(j, q, nq);
+	struct said s = { .found = NULL };
 	kh_err err;
 
-	for (size_t i = 0; i < nq; i++)
-		out.capacity += multiplicity(m, n, q[i].k);
+	for (int join = 0; join <= !!(j->sys->can & KHT_TABLE_JOIN); join++) {
+		uint32_t *d = gpu_new(nq * 4);
 
-	out.values = gpu_new(out.capacity * vb / 8);
-	ok(j, kht_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
-	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
-	uint64_t *offset = gpu_take(j, out.offsets, (nq + 1) * 8);
-	void *values = gpu_take(j, out.values, out.capacity * vb / 8);
-	CHECK(j, offset[0] == 0);
-	for (size_t i = 0; i < nq; i++) {
-		size_t r = multiplicity(m, n, q[i].k), first = lower(m, n, q[i].k);
-
-		if (!(j->sys->can & KHT_TABLE_MULTI)) {
-			CHECK(j, offset[i + 1] - offset[i] == (r > 0));
-			CHECK(j, !r || has_pair(m, n, q[i].k, at(values, offset[i], vb)));
-			continue;
-		}
-		CHECK(j, offset[i + 1] - offset[i] == r);
-		for (size_t k = 0; k < r; k++)
-			list[k] = at(values, offset[i] + k, vb);
-		qsort(list, r, sizeof *list, by_u64);
-		for (size_t k = 0; k < r; k++)
-			CHECK(j, list[k] == m[first + k].v);
+		ok(j, (join ? kht_table_join : kht_table_count)(j->t, &keys, d, NULL, &err), &err);
+		s.count[join] = gpu_take(j, d, nq * 4);
 	}
-	cuda_ok(cudaFree((void *)keys.keys));
-	free(offset);
-	free(values);
+	if (j->sys->can & KHT_TABLE_FIND) {
+		const kht_found out = { gpu_new(nq * vb), gpu_new(nq), MISSING };
+
+		ok(j, kht_table_find(j->t, &keys, &out, NULL, &err), &err);
+		s.value = gpu_take(j, out.values, nq * vb);
+		s.found = gpu_take(j, out.found, nq);
+	}
+	if (!(j->sys->can & KHT_TABLE_NO_VALUES)) {
+		const kht_lists out = { gpu_new((nq + 1) * 8), gpu_new(room * vb), room };
+		uint64_t *d = gpu_new(nq * 8);
+
+		ok(j, kht_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
+		ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
+		ok(j, kht_table_fold(j->t, &keys, d, NULL, &err), &err);
+		s.offset = gpu_take(j, out.offsets, (nq + 1) * 8);
+		s.list = gpu_take(j, out.values, room * vb);
+		s.sum = gpu_take(j, d, nq * 8);
+	}
+	gpu_free(keys.keys);
+	return s;
+}
+
+/* A list of a key has its values, in any order, or one of them. */
+static inline void check_list(const struct job *j, const struct pair *m, size_t n, uint64_t k,
+			      const void *values, size_t from, size_t many)
+{
+	const size_t first = lower(m, n, k);
+	uint64_t *list = malloc(many * 8 + 8);
+
+	CHECK(j, many == listed(j, multiplicity(m, n, k)));
+	for (size_t i = 0; i < many; i++)
+		list[i] = at(values, from + i, j->cfg.value_bits);
+	qsort(list, many, sizeof *list, by_u64);
+	for (size_t i = 0; i < many; i++)
+		CHECK(j, is_multi(j) ? list[i] == m[first + i].v : has_pair(m, n, k, list[i]));
 	free(list);
 }
 
-static inline void check_counts(struct job *j, const struct pair *m, size_t n, const struct pair *q,
-				size_t nq)
+/* Is what was said of query i, of key k, what the sorted model has? */
+static inline void check_said(const struct job *j, const struct pair *m, size_t n,
+			      const struct said *s, size_t i, uint64_t k)
 {
-	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	bool multi = j->sys->can & KHT_TABLE_MULTI || strcmp(j->sys->name, "counting") == 0;
-	kh_err err;
-
-	for (int join = 0; join < 2; join++) {
-		uint32_t *d = gpu_new(nq * 4);
-
-		if (join && !(j->sys->can & KHT_TABLE_JOIN)) {
-			cuda_ok(cudaFree(d));
-			continue;
-		}
-		ok(j, (join ? kht_table_join : kht_table_count)(j->t, &keys, d, NULL, &err), &err);
-		uint32_t *c = gpu_take(j, d, nq * 4);
-		for (size_t i = 0; i < nq; i++) {
-			size_t r = multiplicity(m, n, q[i].k);
-			CHECK(j, c[i] == (multi ? r : r > 0));
-		}
-		free(c);
-	}
-	cuda_ok(cudaFree((void *)keys.keys));
-}
-
-static inline void check_fold(struct job *j, const struct pair *m, size_t n, const struct pair *q,
-			      size_t nq)
-{
-	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	uint64_t *d = gpu_new(nq * 8), *sum;
-	kh_err err;
-
-	ok(j, kht_table_fold(j->t, &keys, d, NULL, &err), &err);
-	sum = gpu_take(j, d, nq * 8);
-	for (size_t i = 0; i < nq; i++) {
-		uint64_t want = 0;
-		size_t r = multiplicity(m, n, q[i].k), first = lower(m, n, q[i].k);
-
-		for (size_t k = 0; k < r; k++)
-			want += m[first + k].v;
-		if (j->sys->can & KHT_TABLE_MULTI)
-			CHECK(j, sum[i] == want);
-		else
-			CHECK(j, r ? has_pair(m, n, q[i].k, sum[i]) : sum[i] == 0);
-	}
-	cuda_ok(cudaFree((void *)keys.keys));
-	free(sum);
-}
-
-static inline void check_find(struct job *j, const struct pair *m, size_t n, const struct pair *q,
-			      size_t nq)
-{
+	const size_t r = multiplicity(m, n, k), first = lower(m, n, k);
 	const unsigned vb = j->cfg.value_bits;
-	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	kht_found out = { gpu_new(nq * vb / 8), gpu_new(nq), MISSING };
-	kh_err err;
+	uint64_t sum = 0;
 
-	ok(j, kht_table_find(j->t, &keys, &out, NULL, &err), &err);
-	void *v = gpu_take(j, out.values, nq * vb / 8);
-	uint8_t *f = gpu_take(j, out.found, nq);
-	for (size_t i = 0; i < nq; i++) {
-		size_t r = multiplicity(m, n, q[i].k);
-		uint64_t got = at(v, i, vb);
+	for (int join = 0; join < 2; join++)
+		if (s->count[join])
+			CHECK(j, s->count[join][i] == (is_counter(j) ? r : listed(j, r)));
+	if (s->found) {
+		const uint64_t got = at(s->value, i, vb);
 
-		CHECK(j, f[i] == (r > 0));
+		CHECK(j, s->found[i] == (r > 0));
 		if (!r)
 			CHECK(j, got == cut(MISSING, vb));
-		else if (strcmp(j->sys->name, "counting") == 0)
-			CHECK(j, got == r);
+		else if (j->sys->can & KHT_TABLE_NO_VALUES)
+			CHECK(j, got == (is_counter(j) ? r : 1));
 		else
-			CHECK(j, (j->sys->can & KHT_TABLE_NO_VALUES) ? got == 1
-								     : has_pair(m, n, q[i].k, got));
+			CHECK(j, has_pair(m, n, k, got));
 	}
-	cuda_ok(cudaFree((void *)keys.keys));
-	free(v);
-	free(f);
+	if (!s->list)
+		return;
+	check_list(j, m, n, k, s->list, s->offset[i], s->offset[i + 1] - s->offset[i]);
+	for (size_t x = first; x < first + r; x++)
+		sum += m[x].v;
+	if (is_multi(j))
+		CHECK(j, s->sum[i] == sum);
+	else
+		CHECK(j, r ? has_pair(m, n, k, s->sum[i]) : s->sum[i] == 0);
 }
 
 /* The table holds the pairs of p, in any order; sorts p. */
 static inline void check_all(struct job *j, struct pair *p, size_t n)
 {
-	size_t nq;
+	size_t nq, room = 0;
 	kh_err err;
 
 	qsort(p, n, sizeof *p, by_pair);
 	struct pair *q = make_queries(j, p, n, &nq);
+	for (size_t i = 0; i < nq; i++)
+		room += multiplicity(p, n, q[i].k);
 	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
-	check_counts(j, p, n, q, nq);
-	if (j->sys->can & KHT_TABLE_FIND)
-		check_find(j, p, n, q, nq);
-	if (!(j->sys->can & KHT_TABLE_NO_VALUES)) {
-		check_lists(j, p, n, q, nq);
-		check_fold(j, p, n, q, nq);
-	}
+	struct said s = ask(j, q, nq, room);
+	CHECK(j, !s.list || s.offset[0] == 0);
+	for (size_t i = 0; i < nq; i++)
+		check_said(j, p, n, &s, i, q[i].k);
+	void *const all[] = { s.count[0], s.count[1], s.value, s.list, s.found, s.offset, s.sum };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		free(all[i]);
 	free(q);
 }
 
@@ -381,13 +385,20 @@ static inline struct pair *make_pairs(const struct job *j, size_t n, uint64_t di
 
 static inline void run_pairs(struct job *j, struct pair *p, size_t n, const char *what)
 {
-	j->what = what;
-	j->cfg.capacity = n ? n : 1;
 	j->cfg.side = n + 1;
-	open_job(j);
+	open_job(j, what, n ? n : 1);
 	insert(j, p, n);
 	check_all(j, p, n);
 	kht_table_close(j->t);
+}
+
+/* The same of pairs made here. */
+static inline void run_made(struct job *j, size_t n, uint64_t distinct, const char *what)
+{
+	struct pair *p = make_pairs(j, n, distinct);
+
+	run_pairs(j, p, n, what);
+	free(p);
 }
 
 /* Runs the tests where there is a GPU. */

@@ -36,12 +36,8 @@ static void sizes(struct job *j)
 	static const size_t n[] = { 0, 1, 31, 32, 33, 255, 256, 257, 5000 };
 
 	for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
-		struct pair *p = make_pairs(j, n[i], n[i] * 4 + 1);
-		run_pairs(j, p, n[i], "unique");
-		free(p);
-		p = make_pairs(j, n[i], n[i] / 8 + 1);
-		run_pairs(j, p, n[i], "eight a key");
-		free(p);
+		run_made(j, n[i], n[i] * 4 + 1, "unique");
+		run_made(j, n[i], n[i] / 8 + 1, "eight a key");
 	}
 }
 
@@ -86,19 +82,16 @@ static void groups(struct job *j)
 		for (int layout = KHT_LAYOUT_PACKED; layout <= KHT_LAYOUT_SOA; layout++) {
 			bool open = strcmp(j->sys->name, "single") == 0 ||
 				    strcmp(j->sys->name, "multi") == 0;
-			struct pair *p;
 
 			if (layout == KHT_LAYOUT_PACKED &&
 			    (j->cfg.key_bits != 32 || j->cfg.value_bits != 32))
 				continue;
 			if (!open && layout != KHT_LAYOUT_SOA)
 				continue;
-			p = make_pairs(j, 3000, 1500);
 			j->cfg.group = g;
 			j->cfg.load = 0.97;
 			j->cfg.layout = (enum kht_layout)layout;
-			run_pairs(j, p, 3000, "groups and layouts");
-			free(p);
+			run_made(j, 3000, 1500, "groups and layouts");
 		}
 }
 
@@ -138,16 +131,13 @@ static void parameters(struct job *j)
 
 	for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
 		unsigned kb = j->cfg.key_bits, vb = j->cfg.value_bits;
-		struct pair *p;
 
 		if (strcmp(with[i].name, j->sys->name) != 0)
 			continue;
-		p = make_pairs(j, 5000, j->sys->can & KHT_TABLE_MULTI ? 400 : 3000);
 		j->cfg = with[i].c;
 		j->cfg.key_bits = kb;
 		j->cfg.value_bits = vb;
-		run_pairs(j, p, 5000, "parameters");
-		free(p);
+		run_made(j, 5000, is_multi(j) ? 400 : 3000, "parameters");
 	}
 }
 
@@ -158,9 +148,7 @@ static void batches(struct job *j)
 {
 	struct pair *p = make_pairs(j, 4000, 9000);
 
-	j->what = "batches";
-	j->cfg.capacity = 4000;
-	open_job(j);
+	open_job(j, "batches", 4000);
 	for (size_t from = 0, n = 1; from < 4000; from += n, n = n * 2 + 1)
 		insert(j, p + from, from + n < 4000 ? n : 4000 - from);
 	check_all(j, p, 4000);
@@ -177,11 +165,9 @@ static void full(struct job *j)
 	kht_table_stats st;
 	kh_err err;
 
-	j->what = "full";
-	j->cfg.capacity = 1000;
 	j->cfg.load = 0.9;
 	j->cfg.pool = strcmp(j->sys->name, "dachash") == 0 ? 4 : 1500;
-	open_job(j);
+	open_job(j, "full", 1000);
 	insert(j, p, 4000);
 	CHECK(j, kht_table_status(j->t, NULL, &st, &err) == KH_ENOMEM);
 	CHECK(j, st.failed > 0 && st.failed < 4000);
@@ -190,7 +176,7 @@ static void full(struct job *j)
 		qsort(s, 4000, sizeof *s, by_pair);
 		for (size_t i = 0; i < 4000; i++)
 			d += i == 0 || s[i].k != s[i - 1].k;
-		CHECK(j, st.pairs + st.failed == (j->sys->can & KHT_TABLE_MULTI ? 4000 : d));
+		CHECK(j, st.pairs + st.failed == (is_multi(j) ? 4000 : d));
 	}
 	kht_table_close(j->t);
 	free(p);
@@ -202,19 +188,17 @@ TEST(test_full) { each_system(KHT_TABLE_DYNAMIC, full); }
 static void truncated(struct job *j)
 {
 	struct pair *p = make_pairs(j, 3000, 500);
-	kht_keys q = { gpu_pairs(p, 3000, 0, j->cfg.key_bits), 3000 };
+	kht_keys q = gpu_keys(j, p, 3000);
 	kht_lists out = { gpu_new(3001 * 8), gpu_new(100 * j->cfg.value_bits / 8), 100 };
 	kh_err err;
 
-	j->what = "truncated";
-	j->cfg.capacity = 3000;
-	open_job(j);
+	open_job(j, "truncated", 3000);
 	insert(j, p, 3000);
 	ok(j, kht_table_retrieve(j->t, &q, &out, NULL, &err), &err);
 	CHECK(j, kht_table_status(j->t, NULL, NULL, &err) == KH_ENOMEM);
 	free(gpu_take(j, out.offsets, 3001 * 8));
 	free(gpu_take(j, out.values, 100 * j->cfg.value_bits / 8));
-	cuda_ok(cudaFree((void *)q.keys));
+	gpu_free(q.keys);
 	kht_table_close(j->t);
 	free(p);
 }

@@ -123,8 +123,8 @@ static void insert_part(struct world *w, unsigned from, unsigned to)
 	ok(&w->j, kht_dtable_insert(w->d, part, &err), &err);
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
-		cuda_ok(cudaFree((void *)part[i].keys));
-		cuda_ok(cudaFree((void *)part[i].values));
+		gpu_free(part[i].keys);
+		gpu_free(part[i].values);
 	}
 }
 
@@ -153,12 +153,7 @@ static void make_questions(struct world *w, struct asked *a)
 		a->q[i][n++].k = cut(~UINT64_C(0), w->cfg.table.key_bits);
 		if (w->members > 2 && i == 1)
 			n = 0;
-		for (size_t k = n; k > 1; k--) {
-			size_t o = test_rand() % k;
-			struct pair x = a->q[i][k - 1];
-			a->q[i][k - 1] = a->q[i][o];
-			a->q[i][o] = x;
-		}
+		shuffle(a->q[i], n);
 		use(w, i);
 		a->part[i] = (kht_dpart) { gpu_pairs(a->q[i], n, 0, w->cfg.table.key_bits), NULL, n,
 					   NULL };
@@ -169,7 +164,7 @@ static void drop_questions(struct world *w, struct asked *a)
 {
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
-		cuda_ok(cudaFree((void *)a->part[i].keys));
+		gpu_free(a->part[i].keys);
 		free(a->q[i]);
 	}
 }
@@ -177,9 +172,7 @@ static void drop_questions(struct world *w, struct asked *a)
 /* Values that a key must have. */
 static size_t wanted(const struct world *w, uint64_t k)
 {
-	size_t r = multiplicity(w->model, w->all, k);
-
-	return w->j.sys->can & KHT_TABLE_MULTI ? r : r > 0;
+	return listed(&w->j, multiplicity(w->model, w->all, k));
 }
 
 static void ask_counts(struct world *w, const struct asked *a, bool join)
@@ -199,23 +192,6 @@ static void ask_counts(struct world *w, const struct asked *a, bool join)
 			CHECK(&w->j, c[k] == wanted(w, a->q[i][k].k));
 		free(c);
 	}
-}
-
-static void check_list(const struct world *w, uint64_t k, const void *values, size_t from, size_t n)
-{
-	const unsigned vb = w->cfg.table.value_bits;
-	const size_t first = lower(w->model, w->all, k);
-	uint64_t *list = malloc(n * 8 + 8);
-
-	CHECK(&w->j, n == wanted(w, k));
-	for (size_t i = 0; i < n; i++)
-		list[i] = at(values, from + i, vb);
-	qsort(list, n, sizeof *list, by_u64);
-	for (size_t i = 0; i < n; i++)
-		CHECK(&w->j, w->j.sys->can & KHT_TABLE_MULTI
-				     ? list[i] == w->model[first + i].v
-				     : has_pair(w->model, w->all, k, list[i]));
-	free(list);
 }
 
 static void ask_lists(struct world *w, const struct asked *a)
@@ -240,7 +216,7 @@ static void ask_lists(struct world *w, const struct asked *a)
 		void *v = gpu_take(&w->j, out[i].values, out[i].capacity * vb / 8);
 		CHECK(&w->j, o[0] == 0 && o[a->part[i].n] == out[i].capacity);
 		for (size_t k = 0; k < a->part[i].n; k++)
-			check_list(w, a->q[i][k].k, v, o[k], o[k + 1] - o[k]);
+			check_list(&w->j, w->model, w->all, a->q[i][k].k, v, o[k], o[k + 1] - o[k]);
 		free(o);
 		free(v);
 	}
@@ -384,7 +360,7 @@ static void warpcores(struct world *w)
 	for (int k = 0; k < 4; k++) {
 		w->j.sys = kht_table_system_find(name[k]);
 		for (int alone = 0; alone < 2; alone++) {
-			bool multi = w->j.sys->can & KHT_TABLE_MULTI;
+			const bool multi = is_multi(&w->j);
 
 			/* Apart, tables of one value a key may have one each. */
 			for (size_t i = small() ? 3 : 0; i < sizeof plain / sizeof *plain; i++)

@@ -12,9 +12,7 @@ static void erased(struct job *j)
 	size_t n = 0;
 	kh_err err;
 
-	j->what = "erase";
-	j->cfg.capacity = 6000;
-	open_job(j);
+	open_job(j, "erase", 6000);
 	for (size_t i = 0; i < 6; i++)
 		p[i].k = cut(i < 3 ? i : ~(uint64_t)(i - 3), j->cfg.key_bits);
 	insert(j, p, 3000);
@@ -27,7 +25,7 @@ static void erased(struct job *j)
 			gone[ng++] = p[i];
 		else
 			left[n++] = p[i];
-	kht_keys q = { gpu_pairs(gone, ng, 0, j->cfg.key_bits), ng };
+	kht_keys q = gpu_keys(j, gone, ng);
 	ok(j, kht_table_erase(j->t, &q, NULL, &err), &err);
 	check_all(j, left, n);
 	if (kht_table_can(j->t) & KHT_TABLE_MIXED) {
@@ -40,7 +38,7 @@ static void erased(struct job *j)
 	for (size_t i = 0; i < 2000; i++)
 		left[n++] = more[i];
 	check_all(j, left, n);
-	cuda_ok(cudaFree((void *)q.keys));
+	gpu_free(q.keys);
 	kht_table_close(j->t);
 	free(p);
 	free(left);
@@ -60,14 +58,11 @@ static void aged(struct job *j)
 	uint64_t next = 0;
 	kh_err err;
 
-	j->cfg.capacity = n;
 	j->cfg.load = 0.85;
-	j->what = "ageing";
-	open_job(j);
+	open_job(j, "ageing", n);
 	for (int turn = 0; turn <= 20; turn++)
 		for (size_t from = 0; from < n; from += part) {
-			kht_keys gone = { gpu_pairs(p + from, turn ? part : 0, 0, j->cfg.key_bits),
-					  turn ? part : 0 };
+			kht_keys gone = gpu_keys(j, p + from, turn ? part : 0);
 
 			ok(j, kht_table_erase(j->t, &gone, NULL, &err), &err);
 			for (size_t i = from; i < from + part; i++)
@@ -76,7 +71,7 @@ static void aged(struct job *j)
 					cut(values ? test_rand() : 0, j->cfg.value_bits)
 				};
 			insert(j, p + from, part);
-			cuda_ok(cudaFree((void *)gone.keys));
+			gpu_free(gone.keys);
 			if (turn % 10)
 				continue;
 			memcpy(m, p, n * sizeof *m);
@@ -100,8 +95,7 @@ static void mixed_once(struct job *j)
 	size_t nl = 0;
 	kh_err err;
 
-	j->cfg.capacity = n;
-	open_job(j);
+	open_job(j, j->what, n);
 	for (size_t i = 0; i < 2 * n; i++)
 		p[i] = (struct pair) { cut((i + 7) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits),
 				       i + 1 };
@@ -126,8 +120,8 @@ static void mixed_once(struct job *j)
 	check_all(j, left, nl);
 	ok(j, kht_table_clean(j->t, NULL, &err), &err);
 	check_all(j, left, nl);
-	cuda_ok(cudaFree((void *)o.op));
-	cuda_ok(cudaFree((void *)o.keys));
+	gpu_free(o.op);
+	gpu_free(o.keys);
 	kht_table_close(j->t);
 	free(v);
 	free(p);
@@ -159,7 +153,7 @@ struct load {
 static void large_counts(struct job *j, const struct load *l, const kht_keys *q,
 			 const kht_keys *one)
 {
-	bool many = (j->sys->can & KHT_TABLE_MULTI) || strcmp(j->sys->name, "counting") == 0;
+	bool many = is_multi(j) || is_counter(j);
 	uint32_t *c = gpu_new(l->d * 4), *h = gpu_new(4);
 	kh_err err;
 
@@ -210,7 +204,6 @@ static void large(struct job *j)
 	struct load l = { .n = small() ? 20000 : 10000000, .heavy = small() ? 2000 : 1000000 };
 	kh_err err;
 
-	j->what = "large";
 	l.d = l.n / 10;
 	l.heavy /= slow ? 20 : 1;
 	l.p = malloc((l.n + l.heavy) * sizeof *l.p);
@@ -221,20 +214,18 @@ static void large(struct job *j)
 			cut((k + 1) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits), i
 		};
 	}
-	bool keys_only = (j->sys->can & KHT_TABLE_DYNAMIC) && !(j->sys->can & KHT_TABLE_MULTI);
+	bool keys_only = (j->sys->can & KHT_TABLE_DYNAMIC) && !is_multi(j);
 	j->cfg.distinct = 2 * l.d;
-	j->cfg.capacity = keys_only ? 2 * l.d : l.n + l.heavy;
 	j->cfg.group = slow ? 32 : 0;
-	open_job(j);
+	open_job(j, "large", keys_only ? 2 * l.d : l.n + l.heavy);
 	insert(j, l.p, l.n + l.heavy);
 	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
-	kht_keys q = { gpu_pairs(l.p, l.d, 0, j->cfg.key_bits), l.d };
-	kht_keys one = { gpu_pairs(l.p + l.n, 1, 0, j->cfg.key_bits), 1 };
+	kht_keys q = gpu_keys(j, l.p, l.d), one = gpu_keys(j, l.p + l.n, 1);
 	large_counts(j, &l, &q, &one);
-	if (j->sys->can & KHT_TABLE_MULTI)
+	if (is_multi(j))
 		large_lists(j, &l, &q, &one);
-	cuda_ok(cudaFree((void *)q.keys));
-	cuda_ok(cudaFree((void *)one.keys));
+	gpu_free(q.keys);
+	gpu_free(one.keys);
 	free(l.p);
 	kht_table_close(j->t);
 }
@@ -251,14 +242,11 @@ static void streams(struct job *j)
 	kht_kv kv[4];
 	kh_err err;
 
-	j->what = "streams";
-	j->cfg.capacity = n;
-	open_job(j);
+	open_job(j, "streams", n);
 	cuda_ok(cudaDeviceSynchronize());
 	for (int i = 0; i < 4; i++) {
 		cuda_ok(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
-		kv[i] = (kht_kv) { gpu_pairs(p + i * n / 4, n / 4, 0, j->cfg.key_bits),
-				   gpu_pairs(p + i * n / 4, n / 4, 1, j->cfg.value_bits), n / 4 };
+		kv[i] = gpu_kv(j, p + i * n / 4, n / 4);
 		c[i] = gpu_new(n / 4 * 4);
 	}
 	for (int i = 0; i < 4; i++)
@@ -275,13 +263,12 @@ static void streams(struct job *j)
 	for (int i = 0; i < 4; i++) {
 		uint32_t *h = gpu_take(j, c[i], n / 4 * 4);
 		for (size_t k = 0; k < n / 4; k++)
-			CHECK(j, h[k] == ((j->sys->can & KHT_TABLE_MULTI) ||
-							  strcmp(j->sys->name, "counting") == 0
+			CHECK(j, h[k] == (is_multi(j) || is_counter(j)
 						  ? multiplicity(m, n, p[i * n / 4 + k].k)
 						  : 1));
 		free(h);
-		cuda_ok(cudaFree((void *)kv[i].keys));
-		cuda_ok(cudaFree((void *)kv[i].values));
+		gpu_free(kv[i].keys);
+		gpu_free(kv[i].values);
 		cuda_ok(cudaStreamDestroy(s[i]));
 	}
 	check_all(j, p, n);
@@ -295,19 +282,17 @@ TEST(test_streams) { each_system(KHT_TABLE_DYNAMIC, streams); }
 /* No false negatives; false positives near what the sizes promise. */
 TEST(test_bloom)
 {
-	struct job j = { .sys = kht_table_system_find("bloom"), .what = "bloom" };
+	struct job j = { .sys = kht_table_system_find("bloom"),
+			 .cfg = { .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6 } };
 	const size_t n = 20000;
 	kh_err err;
 
-	j.cfg = (kht_table_config) {
-		.capacity = n, .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6
-	};
-	open_job(&j);
+	open_job(&j, "bloom", n);
 	struct pair *p = malloc(2 * n * sizeof *p);
 	for (size_t i = 0; i < 2 * n; i++)
 		p[i] = (struct pair) { i * UINT64_C(0x9e3779b97f4a7c15), 0 };
 	insert(&j, p, n);
-	kht_keys q = { gpu_pairs(p, 2 * n, 0, 64), 2 * n };
+	kht_keys q = gpu_keys(&j, p, 2 * n);
 	uint32_t *c = gpu_new(2 * n * 4);
 	ok(&j, kht_table_count(j.t, &q, c, NULL, &err), &err);
 	c = gpu_take(&j, c, 2 * n * 4);
@@ -318,7 +303,7 @@ TEST(test_bloom)
 		else
 			wrong += c[i];
 	CHECK(&j, wrong < n / 50);
-	cuda_ok(cudaFree((void *)q.keys));
+	gpu_free(q.keys);
 	kht_table_close(j.t);
 	free(c);
 	free(p);
@@ -444,19 +429,16 @@ TEST(test_filter)
  */
 TEST(test_cuckoo_fails)
 {
-	struct job j = { .sys = kht_table_system_find("cuckoo"), .what = "cuckoo too full" };
-	struct pair *p;
+	struct job j = { .sys = kht_table_system_find("cuckoo"),
+			 .cfg = { .key_bits = 32, .value_bits = 32, .subtables = 2, .load = .95 } };
+	struct pair *p = make_pairs(&j, 5000, UINT64_C(1) << 40);
+	const kht_kv kv = gpu_kv(&j, p, 5000);
 	kh_err err;
 
-	j.cfg = (kht_table_config) {
-		.capacity = 5000, .key_bits = 32, .value_bits = 32, .subtables = 2, .load = 0.95
-	};
-	p = make_pairs(&j, 5000, UINT64_C(1) << 40);
-	open_job(&j);
-	kht_kv kv = { gpu_pairs(p, 5000, 0, 32), gpu_pairs(p, 5000, 1, 32), 5000 };
+	open_job(&j, "cuckoo too full", 5000);
 	CHECK(&j, kht_table_insert(j.t, &kv, NULL, &err) == KH_ENOMEM);
-	cuda_ok(cudaFree((void *)kv.keys));
-	cuda_ok(cudaFree((void *)kv.values));
+	gpu_free(kv.keys);
+	gpu_free(kv.values);
 	kht_table_close(j.t);
 	free(p);
 }
