@@ -84,12 +84,6 @@ static inline uint64_t slow_kmer(const char *s, unsigned k)
 	return x;
 }
 
-/* The same, of either strand. */
-static inline uint64_t slow_canonical(const char *s, unsigned k)
-{
-	return canonical_of(slow_kmer(s, k), k);
-}
-
 /* Is a k-mer a tandem repeat?  Base by base, as kmerhash-db(5) has it. */
 static inline int slow_repeat(uint64_t kmer, unsigned k)
 {
