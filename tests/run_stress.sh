@@ -102,18 +102,4 @@ for f in 0 1 8 64 512 4096; do small_classify -f $f; small_build -f $f; done
 for o in 5 6 7 8 10 16; do small_classify -n $o; small_build -n $o; done
 for s in 64 256 1024; do small_classify -s $s; small_build -s $s; done
 
-# --- a small file system ------------------------------------------------------------------------------------
-mkdir small
-if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; then
-	trap 'umount "$t/small"; rm -rf "$t"' EXIT
-	for size in 16k 64k 256k 1m 4m; do
-		mount -o remount,size=$size small
-		"$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --db a.khdb --output small/o.tsv --classified-out small/c.fq 1.fq 2>.err
-		case $?$(ls -A small | tr '\n' ' ') in
-		"0c.fq o.tsv " | 1) ok "a file system of $size: both outputs or none" ;;
-		*) ls -A small >>.err; not_ok "a file system of $size: both outputs or none" ;;
-		esac
-		rm -f small/*
-	done
-else skip "a small file system" "no right to mount one"; fi
 plan
