@@ -1,61 +1,13 @@
-/* test_report.c - tables over taxa, text of lines and reads, counters of features */
+/*
+ * test_report.c - a table of very many levels, text of lines and reads, counters of features;
+ * run_golden.sh has the tables
+ */
 #define TEST_MAIN
 #include "test.h"
 
 #include <time.h>
 #include "made_tree.h"
 #include "run/report.h"
-
-static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
-{
-	kh_buf b = { .n = 0 };
-
-	OK(kh_report(&b, tree, t, o, err));
-	kh_buf_add(&b, "", 1);
-	assert_string_equal(b.p, want);
-	free(b.p);
-}
-
-static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool distinct)
-{
-	kh_tally t;
-
-	OK(kh_tally_init(&t, N_TAXA, distinct, err));
-	t.unclassified = unclassified;
-	for (int i = 0; i < N_TAXA; i++)
-		t.direct[i] = direct[i];
-	return t;
-}
-
-TEST(test_empty)
-{
-	static const uint64_t none[N_TAXA] = { 0 };
-	const kh_report_options o = { false, false, false, false };
-	const kh_report_options mpa = { false, false, true, false };
-	kh_tally t = tally(0, none, false);
-
-	is_report(&t, &o, "  0.00\t0\t0\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n");
-	is_report(&t, &mpa, "");
-	t.unclassified = 7;
-	is_report(&t, &o, "100.00\t7\t7\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n");
-	kh_tally_clear(&t);
-}
-
-TEST(test_zero_counts)
-{
-	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 0, 1 };
-	const kh_report_options o = { true, false, false, false };
-	kh_tally t = tally(0, direct, false);
-
-	is_report(&t, &o,
-		  "  0.00\t0\t0\tU\t0\tunclassified\n100.00\t1\t0\tR\t1\troot\n"
-		  "100.00\t1\t0\tG\t10\t  t1\n100.00\t1\t0\tS\t100\t    t2\n"
-		  "100.00\t1\t1\tS1\t1001\t      t4\n  0.00\t0\t0\tS1\t1000\t      t3\n"
-		  "  0.00\t0\t0\tS\t101\t    t5\n  0.00\t0\t0\tG\t20\t  t6\n"
-		  "  0.00\t0\t0\tS\t200\t    t7\n  0.00\t0\t0\tS1\t2000\t      t8\n"
-		  "  0.00\t0\t0\tS\t201\t    t9\n  0.00\t0\t0\tS\t30\t  t10\n");
-	kh_tally_clear(&t);
-}
 
 /* A chain of taxa, each below the one before: linear in its length, and no row is cut. */
 TEST(test_deep)
@@ -106,42 +58,6 @@ TEST(test_deep)
 	free(x);
 	free(rank);
 	free(names);
-}
-
-TEST(test_mpa)
-{
-	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 0, 0, 3 };
-	const kh_report_options o = { false, false, true, false };
-	kh_tally t = tally(20, direct, false);
-
-	is_report(&t, &o, "g__t1\t24\ng__t1|s__t5\t12\ng__t1|s__t2\t10\ns__t10\t3\n");
-	kh_tally_clear(&t);
-}
-
-/* Features with repeats add up; different ones are joined over the clade. */
-TEST(test_minimizer_data)
-{
-	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 1, 1 };
-	const kh_report_options o = { false, true, false, false };
-	kh_tally a = tally(0, direct, true), sum = tally(1, direct, true);
-	uint64_t key[30];
-
-	sum.direct[3] = sum.direct[4] = 0;
-	for (uint64_t i = 0; i < 30; i++)
-		key[i] = i * 3;
-	OK(kh_distinct_add(&a.distinct, 3, key, 20, err));
-	OK(kh_distinct_add(&a.distinct, 3, key, 20, err));
-	OK(kh_distinct_add(&sum.distinct, 4, key + 10, 20, err));
-	OK(kh_tally_add(&sum, &a, err));
-	is_report(&sum, &o,
-		  " 33.33\t1\t1\t0\t0\tU\t0\tunclassified\n"
-		  " 66.67\t2\t0\t60\t30\tR\t1\troot\n"
-		  " 66.67\t2\t0\t60\t30\tG\t10\t  t1\n"
-		  " 66.67\t2\t0\t60\t30\tS\t100\t    t2\n"
-		  " 33.33\t1\t1\t40\t20\tS1\t1000\t      t3\n"
-		  " 33.33\t1\t1\t20\t20\tS1\t1001\t      t4\n");
-	kh_tally_clear(&a);
-	kh_tally_clear(&sum);
 }
 
 /* The estimate is within 5 % (3 standard errors) at any size. */
