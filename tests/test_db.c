@@ -1,7 +1,8 @@
 /*
- * test_db.c - the database file: written, opened, compared, damaged
+ * test_db.c - the database file: many blocks of checksums, of which one is damaged; several joined
  *
  * The database of data/ is built once; then its sections are read and written anew.
+ * run_identical.sh has the bytes of builds, run_db.sh what is refused.
  */
 #define TEST_MAIN
 #include "test.h"
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 #include "build/build.h"
 #include "db/join.h"
 
@@ -44,26 +44,6 @@ static void build_of(const char *path, unsigned threads, int from, int n)
 }
 
 static void build(const char *path, unsigned threads) { build_of(path, threads, 0, 3); }
-
-/* --- bytes of a file, aligned ----------------------------------------------------- */
-typedef struct bytes {
-	unsigned char *p;
-	size_t n;
-} bytes;
-
-static bytes slurp(const char *path)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY);
-	bytes b = { NULL, 0 };
-
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	b.n = (size_t)st.st_size;
-	b.p = aligned_alloc(4096, (b.n + 4095) / 4096 * 4096);
-	assert_int_equal(read(fd, b.p, b.n), b.n);
-	close(fd);
-	return b;
-}
 
 static bool there(const char *path)
 {
@@ -126,54 +106,6 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 }
 
 /* --- the tests -------------------------------------------------------------------- */
-
-TEST(test_same_bytes)
-{
-	kh_db *db = open_db("a.khdb");
-
-	build("b.khdb", 2);
-	rewrite(db, "c.khdb", 0);
-	bytes a = slurp("a.khdb"), b = slurp("b.khdb"), c = slurp("c.khdb");
-	assert_true(a.n == b.n && a.n == c.n);
-	assert_memory_equal(a.p, b.p, a.n);
-	assert_memory_equal(a.p, c.p, a.n);
-	free(a.p);
-	free(b.p);
-	free(c.p);
-	kh_db_close(db);
-	unlink("b.khdb");
-	unlink("c.khdb");
-}
-
-/* A database in memory with one byte changed, at 3000 places and at the ends of each section, is
- * refused. */
-TEST(test_every_byte)
-{
-	static const kh_db_options all = { .threads = 1 };
-	bytes b = slurp("a.khdb");
-	const kh_db_header h = *(kh_db_header *)b.p;
-	kh_db *db = NULL;
-	kh_err err;
-
-	assert_int_equal(kh_db_open_bytes(&db, b.p, b.n, &all, &err), 0);
-	kh_db_close(db);
-	for (unsigned i = 0; i < 3000; i++) {
-		const kh_db_extent *e = &h.section[i % KH_N_SECTIONS];
-		const bool first = i < KH_N_SECTIONS, end = !first && i < 2 * KH_N_SECTIONS;
-		size_t at = first ? e->at : end ? e->at + e->bytes - 1
-			  : i < 500 ? i - 2 * KH_N_SECTIONS : (size_t)(test_rand() % b.n);
-
-		if (at >= b.n || ((first || end) && e->bytes == 0))
-			continue;
-		unsigned char was = b.p[at];
-		b.p[at] ^= (unsigned char)(1u << test_rand() % 8);
-		int rc = kh_db_open_bytes(&db, b.p, b.n, &all, &err);
-		if (rc != KH_EFORMAT)
-			fail_msg("byte %zu changed: %d", at, rc);
-		b.p[at] = was;
-	}
-	free(b.p);
-}
 
 /* More than one block of checksums; the message names the block that is damaged. */
 TEST(test_blocks)
