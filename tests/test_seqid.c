@@ -2,8 +2,6 @@
 #include "test.h"
 
 #include <glob.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "given.h"
 #include "taxonomy/seqid.h"
@@ -58,28 +56,6 @@ static int parse(kh_idmap *m, const char *text, kh_err *err)
 	const int rc = kh_idmap_parse(m, &tsv, err);
 	kh_tsv_clear(&tsv);
 	return rc;
-}
-
-TEST(test_want)
-{
-	kh_idmap *m;
-	kh_err err;
-
-	assert_int_equal(kh_idmap_new(&m, &err), 0);
-	assert_int_equal(kh_idmap_want(m, "", 0, &err), 1);
-	assert_int_equal(kh_idmap_want(m, "a.1", 3, &err), 1);
-	assert_int_equal(kh_idmap_want(m, "a.1", 3, &err), 0);
-	assert_int_equal(kh_idmap_want(m, "a", 1, &err), 1);    /* a key, not yet an id */
-	assert_int_equal(kh_idmap_want(m, "a", 1, &err), 0);
-	assert_int_equal(kh_idmap_want(m, "", 0, &err), 0);
-	assert_int_equal(kh_idmap_number(m, "a.1", 3), 1);
-	assert_int_equal(kh_idmap_number(m, "a", 1), 2);
-	assert_true(kh_idmap_number(m, "b", 1) == SIZE_MAX);
-	assert_int_equal(kh_idmap_taxid(m, 0), 0);
-	assert_int_equal(kh_idmap_taxid(m, 2), 0);
-	assert_int_equal(kh_idmap_taxid(m, 3), 0);
-	kh_idmap_free(m);
-	kh_idmap_free(NULL);
 }
 
 /* One id, up to two files, the taxid it gets. */
@@ -177,20 +153,6 @@ TEST(test_clashes)
 	kh_idmap_free(m);
 }
 
-TEST(test_read_error)
-{
-	kh_idmap *m = wanting((const char *[]) { "A.1", NULL });
-	given r = { "A.1\t5\nA.1\t5\n", 12, 3, 0, 3 };
-	kh_err err;
-	kh_tsv tsv;
-
-	kh_tsv_init(&tsv, "table", give, &r);
-	assert_int_equal(kh_idmap_parse(m, &tsv, &err), KH_EIO);
-	kh_tsv_clear(&tsv);
-	assert_string_equal(err.msg, "the disk is gone");
-	kh_idmap_free(m);
-}
-
 /* --- the corpus ------------------------------------------------------------------ */
 static const char *const ids[] = { "NC_000913.3", "NC_045512.2",
 				   "U00096",      "gi|9626243|ref|NC_001416.1|",
@@ -236,26 +198,6 @@ TEST(test_corpus)
 	assert_int_equal(glob(path, 0, NULL, &all), 0);
 	assert_int_equal(n, all.gl_pathc + 1);          /* "missing" */
 	globfree(&all);
-}
-
-TEST(test_gz)
-{
-	static const char text[] = "NC_000913\tNC_000913.3\t511145\t0\nX\tX.1\t1\t0\n";
-	char path[] = "test_seqid.gz.XXXXXX";
-	int fd = mkstemp(path);
-	kh_idmap *m = wanting(ids);
-	kh_err err;
-
-	assert_true(fd >= 0);
-	gzFile z = gzdopen(fd, "wb");
-	assert_int_equal(gzwrite(z, text, sizeof text - 1), sizeof text - 1);
-	assert_int_equal(gzclose(z), Z_OK);
-	int rc = kh_idmap_load(m, path, &err);
-	unlink(path);
-	assert_int_equal(rc, 0);
-	check_ids(m, "511145 0 0 0 0 0");
-	assert_int_equal(kh_idmap_load(m, "-", &err), KH_EUSAGE);
-	kh_idmap_free(m);
 }
 
 /* --- against the definition -------------------------------------------------------- */
