@@ -1,4 +1,7 @@
-/* test_taxonomy.c - ranks, dump files, the pruned tree, its loader */
+/*
+ * test_taxonomy.c - ranks, dump files, merged taxa, a tree of a million levels, trees that do not
+ * agree; test_taxtree.c, run_taxonomy.sh and run_ranks.sh have what a tree says of its taxa
+ */
 #include "test.h"
 
 #include <glob.h>
@@ -117,38 +120,6 @@ static kh_taxdump *open_good(const char *dir)
 	return d;
 }
 
-static const char *name_of(const kh_taxonomy *t, uint32_t taxid)
-{
-	return t->names + t->name[kh_taxonomy_find(t, taxid)];
-}
-
-TEST(test_names)
-{
-	static const struct {
-		const char *dir;
-		uint32_t taxid;
-		const char *name;
-	} want[] = {
-		{ "good-ncbi", 1, "root" },
-		{ "good-ncbi", 562, "Escherichia coli" },
-		{ "good-spaces", 562, "Escherichia coli" },
-		{ "good-crlf", 562, "Escherichia coli" },
-		{ "good-two-names", 562, "Escherichia coli" },
-		{ "good-root-dressed-up", 1, "root" },
-		{ "good-bar-in-name", 83333, "Escherichia coli K|12" },
-		{ "good-utf8-name", 83333, "Escherichia coli \303\251\346\274\242" },
-	};
-
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		kh_taxdump *d = open_good(want[i].dir);
-		kh_taxonomy *t = whole(d);
-		assert_string_equal(name_of(t, want[i].taxid), want[i].name);
-		assert_int_equal(t->rank[0], KH_RANK_NONE);
-		kh_taxonomy_free(t);
-		kh_taxdump_close(d);
-	}
-}
-
 TEST(test_merged)
 {
 	kh_taxdump *d = open_good("good-merged-into-nothing");
@@ -179,104 +150,6 @@ TEST(test_merged)
 	kh_taxdump_close(d);
 	kh_taxonomy_free(NULL);
 	kh_taxdump_close(NULL);
-}
-
-/* --- derived: codes, species, genus ------------------------------------------- */
-TEST(test_derived)
-{
-	static const struct {
-		uint32_t taxid;
-		const char *code;
-		uint32_t species, genus;        /* taxids, 0: none */
-	} want[] = {
-		{ 1, "R", 0, 0 }, { 131567, "R1", 0, 0 }, { 2, "D", 0, 0 }, { 543, "F", 0, 0 },
-		{ 561, "G", 0, 561 }, { 562, "S", 562, 561 }, { 83333, "S1", 562, 561 },
-		{ 10239, "D", 0, 0 }, { 28883, "C", 0, 0 }, { 10699, "F", 0, 0 },
-		{ 196894, "F1", 0, 0 }, { 38018, "S", 38018, 196894 },
-		{ 38019, "S1", 38018, 196894 },
-	};
-	kh_taxdump *d = open_good("good-virus-without-genus");
-	kh_taxonomy *t = whole(d);
-
-	assert_int_equal(t->n, sizeof want / sizeof *want);
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		uint32_t k = kh_taxonomy_find(t, want[i].taxid), s = t->species[k],
-			 g = t->genus[k];
-		char code[KH_CODE_SIZE];
-		kh_taxonomy_code(t, k, code);
-		assert_string_equal(code, want[i].code);
-		assert_int_equal(s == KH_NO_TAXON ? 0 : t->taxid[s], want[i].species);
-		assert_int_equal(g == KH_NO_TAXON ? 0 : t->taxid[g], want[i].genus);
-	}
-	/* a database of Kraken 2 keeps its codes, and other results have the letter */
-	const uint32_t viruses = kh_taxonomy_find(t, 10239);
-	char code[KH_CODE_SIZE];
-
-	assert_int_equal(t->letter[viruses], 'D');
-	t->kraken = true;
-	OK(kh_taxonomy_derive(t, err));
-	kh_taxonomy_code(t, viruses, code);
-	assert_string_equal(code, "R1");
-	assert_int_equal(t->letter[viruses], 'D');
-	kh_taxonomy_free(t);
-	kh_taxdump_close(d);
-}
-
-/* A lineage of ranks below the root, as the raw arrays of a database. */
-static kh_taxonomy *lineage(const char *const *rank, uint32_t n)
-{
-	uint32_t taxid[16], parent[16], end[16], name[16];
-	uint8_t r[16];
-	kh_taxonomy raw = { .n = n + 1, .taxid = taxid, .parent = parent, .end = end,
-			    .rank = r, .name = name, .names = "root\0x", .names_len = 7 };
-	kh_taxonomy *t;
-
-	for (uint32_t i = 0; i <= n; i++) {
-		taxid[i] = i + 1;
-		parent[i] = i ? i - 1 : 0;
-		end[i] = n + 1;
-		name[i] = i ? 5 : 0;
-		r[i] = i ? kh_rank_find(rank[i - 1], strlen(rank[i - 1])) : 0;
-	}
-	OK(load_tree(&t, &raw, err));
-	return t;
-}
-
-TEST(test_genus)
-{
-	/* Of the last taxon: the place of its genus and of its species, 0: none. */
-	static const struct { const char *rank[6]; uint32_t genus, species;
-	} want[] = {
-		{ { "family", "genus", "species" }, 2, 3 },
-		{ { "family", "genus", "subgenus", "species group", "species", "strain" }, 2, 5 },
-		{ { "family", "genus", "no rank" }, 2, 0 },
-		{ { "family", "species", "no rank" }, 1, 2 },
-		{ { "family", "species group", "species" }, 1, 3 },
-		{ { "family", "clade", "no rank", "species" }, 3, 4 },
-		{ { "family", "no rank" }, 0, 0 },
-		{ { "family", "strain" }, 1, 0 },
-		{ { "genus" }, 1, 0 },
-		{ { "species", "genus" }, 2, 1 },
-		{ { "genus", "species", "genus", "species" }, 3, 4 },
-		{ { "no rank", "isolate", "species", "serotype" }, 1, 3 },
-	};
-	kh_taxonomy *t = lineage(NULL, 0);
-
-	assert_int_equal(t->genus[0], KH_NO_TAXON);
-	assert_int_equal(t->species[0], KH_NO_TAXON);
-	kh_taxonomy_free(t);
-	t = lineage((const char *[]) { "species" }, 1);
-	assert_int_equal(t->genus[1], 0);       /* the root, for want of better */
-	kh_taxonomy_free(t);
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		uint32_t n = 0;
-		while (n < 6 && want[i].rank[n])
-			n++;
-		t = lineage(want[i].rank, n);
-		assert_int_equal(t->genus[n], want[i].genus ? want[i].genus : KH_NO_TAXON);
-		assert_int_equal(t->species[n], want[i].species ? want[i].species : KH_NO_TAXON);
-		kh_taxonomy_free(t);
-	}
 }
 
 /* 12 characters hold the code of a taxon a million steps below the root. */
