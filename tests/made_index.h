@@ -61,13 +61,6 @@ static inline kh_bins small_bins(void)
 			   .bits = kh_seed_bits(N_BINS) };
 }
 
-/* A bin that is some target's. */
-static inline uint32_t random_bin(void)
-{
-	return (uint32_t)(test_rand() % N_TARGETS * (TARGET_BINS + GAP) +
-			  test_rand() % TARGET_BINS);
-}
-
 /* --- pairs ------------------------------------------------------------------------ */
 typedef struct pair {
 	uint64_t key;

@@ -42,17 +42,6 @@ static struct way way[] = {
 	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD, false },
 };
 
-static void only_devices_there(void)
-{
-	kh_err why;
-	const int n = kh_backend_cuda.n_devices(&why);
-
-	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
-		for (size_t j = 0; j < way[i].n_devices; j++)
-			if (way[i].device[j] >= n)
-				way[i].device[j] = 0;
-}
-
 /* Wherever a database may lie. */
 TEST(test_calls)
 {
@@ -147,10 +136,15 @@ TEST(test_damage)
 
 int main(void)
 {
+	kh_err why;
 	int status;
 
 	if (!gpu_there(&status))
 		return status;
-	only_devices_there();
+	const int n = kh_backend_cuda.n_devices(&why);
+	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+		for (size_t j = 0; j < way[i].n_devices; j++)
+			if (way[i].device[j] >= n)
+				way[i].device[j] = 0;
 	return run_in_folder();
 }

@@ -57,14 +57,6 @@ static void make(sample *s, unsigned kind, unsigned n, size_t most)
 	}
 }
 
-static void drop(sample *s)
-{
-	for (unsigned t = 0; t < s->n; t++) {
-		free(s->b[t].key);
-		free(s->b[t].bin);
-	}
-}
-
 /* --- by definition ---------------------------------------------------------------- */
 typedef struct item {
 	uint64_t key;
@@ -159,7 +151,10 @@ TEST(test_sorted)
 			check_ranges(&s);
 			kh_store_free(s.store);
 		}
-		drop(&s);
+		for (unsigned t = 0; t < s.n; t++) {
+			free(s.b[t].key);
+			free(s.b[t].bin);
+		}
 	}
 }
 

@@ -109,15 +109,6 @@ static const line_case cases[] = {
 	{ { "p/1", 0 }, { "A", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, "U\tp/1\t0\t1\t0:0\n" },
 };
 
-static void pack_into(kh_block *b, kh_record *r, const char *s)
-{
-	r->len = strlen(s);
-	b->bases = calloc(r->len / 32 + 2, sizeof *b->bases);
-	b->amb = calloc(r->len / 32 + 2, sizeof *b->amb);
-	for (size_t i = 0; i < r->len; i++)
-		b->amb[i / 32] |= (uint32_t)(s[i] == 'N') << i % 32;
-}
-
 TEST(test_tsv)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -133,7 +124,11 @@ TEST(test_tsv)
 			b[m].text = (char *)(uintptr_t)c->name[m];
 			r[m].name_len = (uint32_t)strlen(c->name[m]);
 			r[m].id_len = (uint32_t)strcspn(c->name[m], " ");
-			pack_into(&b[m], &r[m], c->seq[m]);
+			r[m].len = strlen(c->seq[m]);
+			b[m].bases = calloc(r[m].len / 32 + 2, sizeof *b->bases);
+			b[m].amb = calloc(r[m].len / 32 + 2, sizeof *b->amb);
+			for (size_t x = 0; x < r[m].len; x++)
+				b[m].amb[x / 32] |= (uint32_t)(c->seq[m][x] == 'N') << x % 32;
 		}
 		kh_call call = c->call;
 		const kh_task task = { .job = &job, .call = &call };

@@ -159,15 +159,6 @@ static const char *const ids[] = { "NC_000913.3", "NC_045512.2",
 				   "plasmid1",    "chr1",
 				   NULL };
 
-static void check_ids(const kh_idmap *m, const char *want)
-{
-	char got[256] = "", *p = got;
-
-	for (size_t i = 0; ids[i]; i++)
-		p += sprintf(p, "%s%u", i ? " " : "", (unsigned)kh_idmap_taxid(m, i));
-	assert_string_equal(got, want);
-}
-
 /* Each table with the taxids of the ids, or the message. */
 TEST(test_corpus)
 {
@@ -187,7 +178,12 @@ TEST(test_corpus)
 		if (name[0] == 'g') {
 			if (rc)
 				fail_msg("%s", err.msg);
-			check_ids(m, want);
+			char got[256] = "", *p = got;
+
+			for (size_t i = 0; ids[i]; i++)
+				p += sprintf(p, "%s%u", i ? " " : "",
+					     (unsigned)kh_idmap_taxid(m, i));
+			assert_string_equal(got, want);
 		} else if (!rc || rc != err.code || !strstr(err.msg, want)) {
 			fail_msg("%s: %s", name, err.msg);
 		}
@@ -283,14 +279,6 @@ static void random_table(table *t, unsigned taxids)
 	}
 }
 
-static void print_table(const table *t, char *p)
-{
-	*p = 0;
-	for (size_t i = 0; i < t->n; i++)
-		p += sprintf(p, "%s\t%s\t%u\t0\n", t->row[i][0], t->row[i][1],
-			     (unsigned)t->taxid[i]);
-}
-
 /* Two files of random rows: each id gets what the definition says, or the file fails. */
 TEST(test_definition)
 {
@@ -317,7 +305,12 @@ TEST(test_definition)
 					want[i] = naive(&t, id[i], &clash);
 					bad |= want[i] && clash;
 				}
-			print_table(&t, text);
+			char *p = text;
+
+			*p = 0;
+			for (size_t i = 0; i < t.n; i++)
+				p += sprintf(p, "%s\t%s\t%u\t0\n", t.row[i][0], t.row[i][1],
+					     (unsigned)t.taxid[i]);
 			assert_int_equal(parse(m, text, &err), bad ? KH_EFORMAT : 0);
 		}
 		for (size_t i = 0; i < n && !bad; i++)
