@@ -134,25 +134,26 @@ static kh_fit fit_of(struct some a, struct some b, struct some c)
 #define SOME(shape, n) ((struct some) { shape, n })
 #define NONE           SOME(0, 0)
 
-/* A pair of which about so many are its own. */
-static void is_pair(const kh_fit *fit, uint64_t own, long long off)
+/* Alone, what is evenly far is one divergence, too, and not two. */
+TEST(test_fit_alone)
 {
-	assert_int_equal(fit->kind, KH_FIT_PAIR);
-	assert_true(fit->own && !fit->weak);
-	assert_true(llabs((long long)(kh_fit_own(fit) >> 8) - (long long)own) < off);
-}
+	static const struct { uint32_t features, from, to, own; } row[] = {
+		{ 40, 0, KH_JUNK, 70 }, { 54, KH_EVEN, KH_SHAPES, 60 },
+	};
 
-TEST(test_fit_single)
-{
-	make_shapes(40);
-	for (uint32_t x = 0; x < KH_JUNK; x++) {
-		const kh_fit fit = fit_of(SOME(x, 3000), NONE, NONE);
+	for (int i = 0; i < 2; i++) {
+		make_shapes(row[i].features);
+		for (uint32_t x = row[i].from; x < row[i].to; x++) {
+			const kh_fit fit = fit_of(SOME(x, 3000), NONE, NONE);
 
-		assert_int_equal(fit.own, kh_divergence[x] <= 70);
-		assert_int_equal(fit.kind, KH_FIT_SINGLE);
-		assert_int_equal(fit.shape[0], x);
-		assert_true(fit.low <= x && x <= fit.high);
-		assert_true(fit.weight[0] > KH_WEIGHT_ONE * 9 / 10);
+			assert_int_equal(fit.kind, KH_FIT_SINGLE);
+			assert_int_equal(fit.own, kh_divergence[x] <= row[i].own);
+			assert_true(fit.shape[0] < KH_JUNK && (x >= KH_EVEN || fit.shape[0] == x));
+			if (x >= KH_EVEN)
+				continue;
+			assert_true(fit.low <= x && x <= fit.high);
+			assert_true(fit.weight[0] > KH_WEIGHT_ONE * 9 / 10);
+		}
 	}
 }
 
@@ -171,52 +172,40 @@ TEST(test_fit_far)
 	assert_false(two.own);
 }
 
-/* Alone, what is evenly far is one divergence, and not two. */
-TEST(test_fit_even)
+/* So many fragments of a strain, beside others of a relative: about as many are found to be the
+ * strain's, and how far both are, in thousandths, at most and at least. */
+TEST(test_fit_pairs)
 {
-	make_shapes(54);
-	for (uint32_t x = KH_EVEN; x < KH_SHAPES; x++) {
-		const kh_fit fit = fit_of(SOME(x, 3000), NONE, NONE);
+	static const struct {
+		uint32_t features, strain, relative;
+		uint64_t own, most, step, all, off;
+		uint32_t near, far;
+	} row[] = {
+		/* .3 %, and a relative at 10 % */
+		{ 40, 1, 12, 2000, 2000, 1, 8000, 200, 6, 85 },
+		/* 1.5 %, a relative that is not much farther (8.5 %), and not as many */
+		{ 54, 4, 11, 1000, 4000, 1000, 5000, 300, 40, 50 },
+		/* 2 %, and an even one (6.5 %), so near that one divergence fits both well */
+		{ 54, 5, KH_EVEN + 2, 500, 1000, 250, 4000, 150, 30, 50 },
+	};
 
-		assert_int_equal(fit.kind, KH_FIT_SINGLE);
-		assert_int_equal(fit.own, kh_divergence[x] <= 60);
-		assert_true(fit.shape[0] < KH_JUNK);
-	}
-}
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		make_shapes(row[i].features);
+		for (uint64_t own = row[i].own; own <= row[i].most; own += row[i].step) {
+			const kh_fit fit = fit_of(SOME(row[i].strain, own),
+						  SOME(row[i].relative, row[i].all - own), NONE);
 
-/* .3 %, and a relative at 10 %. */
-TEST(test_fit_pair)
-{
-	make_shapes(40);
-	const kh_fit fit = fit_of(SOME(1, 2000), SOME(12, 6000), NONE);
-
-	is_pair(&fit, 2000, 200);
-	assert_true(fit.shape[0] <= 2 && kh_divergence[fit.shape[1]] >= 85);
-}
-
-/* A strain (1.5 %) beside a relative that is not much farther (8.5 %), and not as many. */
-TEST(test_fit_near_pair)
-{
-	make_shapes(54);
-	for (uint64_t own = 1000; own <= 4000; own += 1000) {
-		const kh_fit fit = fit_of(SOME(4, own), SOME(11, 5000 - own), NONE);
-
-		is_pair(&fit, own, 300);
-	}
-}
-
-/* A strain (2 %) beside an even relative (6.5 %) that is so near that one divergence fits both
- * well. */
-TEST(test_fit_even_pair)
-{
-	make_shapes(54);
-	for (uint64_t own = 500; own <= 1000; own += 250) {
-		const kh_fit fit = fit_of(SOME(5, own), SOME(KH_EVEN + 2, 4000 - own), NONE);
-
-		is_pair(&fit, own, 150);
-		assert_true(fit.shape[1] >= KH_EVEN && kh_divergence[fit.shape[0]] <= 30);
-		assert_true(fit.low <= fit.shape[0] && fit.shape[0] <= fit.high);
-		assert_true(kh_divergence[fit.high] < 65);
+			assert_int_equal(fit.kind, KH_FIT_PAIR);
+			assert_true(fit.own && !fit.weak);
+			assert_in_range((kh_fit_own(&fit) >> 8) + row[i].off - own, 1,
+					2 * row[i].off - 1);
+			assert_true(kh_divergence[fit.shape[0]] <= row[i].near);
+			assert_true(kh_divergence[fit.shape[1]] >= row[i].far);
+			assert_true(fit.low <= fit.shape[0] && fit.shape[0] <= fit.high);
+			if (row[i].relative >= KH_EVEN)
+				assert_true(fit.shape[1] >= KH_EVEN &&
+					    kh_divergence[fit.high] < 65);
+		}
 	}
 }
 
