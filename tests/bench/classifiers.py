@@ -125,6 +125,7 @@ class Kraken2:
     """kraken2 of $PATH with its defaults; databases and calls are kept in the cache."""
 
     name = "kraken2"
+    kind = []   # options of a database
 
     def __init__(self, cache, threads=1):
         self.cache, self.threads = cache, threads
@@ -132,6 +133,9 @@ class Kraken2:
 
     def folder(self, library):
         return self.cache / self.name / library.name
+
+    def write_library(self, library, path):
+        write_tagged(library, path)
 
     def build(self, library):
         """Costs of adding to the library and of building, or None if it was there."""
@@ -144,8 +148,8 @@ class Kraken2:
         for dump in ("nodes.dmp", "names.dmp"):
             shutil.copy(library.taxonomy / dump, draft / "taxonomy")
         tagged = draft / "tagged.fa"
-        write_tagged(library, tagged)
-        command = ["kraken2-build", "--db", draft, "--threads", self.threads]
+        self.write_library(library, tagged)
+        command = ["kraken2-build", *self.kind, "--db", draft, "--threads", self.threads]
         add = run(command + ["--no-masking", "--add-to-library", tagged])
         build = run(command + ["--build"] + self.build_options)
         tagged.unlink()
