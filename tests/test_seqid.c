@@ -119,40 +119,6 @@ TEST(test_matches)
 	}
 }
 
-TEST(test_clashes)
-{
-	static const struct { const char *id, *file, *want;
-	} clash[] = {
-		{ "A.1", "A.1\t5\nA.1\t6\n", "table:2: taxid 6 for \"A.1\", which had 5 before" },
-		{ "A.1", "A.1\t5\nA.1\t5\n", NULL },
-		{ "A.1", "A.1\t5\nA.1\t0\n", NULL },
-		{ "A.1", "A\t5\nA\t6\n", "table:2: taxid 6 for \"A\", which had 5 before" },
-		{ "A.1", "A\t5\nA\t6\nA.1\t7\n", NULL },
-		{ "A.1", "A.1\t7\nA\t5\nA\t6\n", NULL },
-		{ "A.1", "A\tA.1\t7\t0\nA\tA.2\t8\t0\n", NULL },
-		{ "A.3", "A\tA.1\t7\t0\nA\tA.2\t8\t0\n",
-		  "table:2: taxid 8 for \"A\", which had 7 before" },
-		{ "A.1", "A.1\t5\nB\t1\n\nA.1\t6\nA.1\t7\n",
-		  "table:4: taxid 6 for \"A.1\", which had 5 before" },
-	};
-	kh_idmap *m;
-	kh_err err;
-
-	for (size_t i = 0; i < sizeof clash / sizeof *clash; i++) {
-		m = wanting((const char *[]) { clash[i].id, NULL });
-		err = (kh_err) { 0 };
-		assert_int_equal(parse(m, clash[i].file, &err), clash[i].want ? KH_EFORMAT : 0);
-		assert_string_equal(err.msg, clash[i].want ? clash[i].want : "");
-		kh_idmap_free(m);
-	}
-	/* A taxid from an earlier file is no clash, nor is a clash that decides nothing. */
-	m = wanting((const char *[]) { "A.1", NULL });
-	assert_int_equal(parse(m, "A.1\t5\n", &err), 0);
-	assert_int_equal(parse(m, "A.1\t6\nA\t7\nA\t8\n", &err), 0);
-	assert_int_equal(kh_idmap_taxid(m, 0), 5);
-	kh_idmap_free(m);
-}
-
 /* --- the corpus ------------------------------------------------------------------ */
 static const char *const ids[] = { "NC_000913.3", "NC_045512.2",
 				   "U00096",      "gi|9626243|ref|NC_001416.1|",
