@@ -1,4 +1,4 @@
-/* test_sample.c - the parts of the second pass: logarithms, shapes, fits, lanes */
+/* test_sample.c - parts of the second pass: logarithms, fits, lanes; oracle_sample.py has shapes */
 #include "test.h"
 
 #include <math.h>
@@ -41,76 +41,17 @@ TEST(test_powers)
 	}
 }
 
-/* --- shapes ----------------------------------------------------------------------- */
-static const kh_sampling counted = { KH_MINHASH, 12, 1, 5, 0, 1 };
-static const kh_sampling seeds = { KH_SYNCMER, 18, 10, 16, 0, 1 };
-
-static void make_shapes_of(uint32_t n, const kh_sampling *sought)
+/* --- fits ------------------------------------------------------------------------- */
+static void make_shapes(uint32_t n)
 {
+	static const kh_sampling counted = { KH_MINHASH, 12, 1, 5, 0, 1 };
+	static const kh_sampling seeds = { KH_SYNCMER, 18, 10, 16, 0, 1 };
 	uint64_t many[KH_N_MOST + 1] = { 0 };
 
 	many[n] = 1000;
-	OK(kh_shapes_make(&shapes, &counted, sought, many, NULL, err));
+	OK(kh_shapes_make(&shapes, &counted, &seeds, many, NULL, err));
 }
 
-static void make_shapes(uint32_t n) { make_shapes_of(n, &seeds); }
-
-static double mean_share(uint32_t x, uint32_t size)
-{
-	double sum = 0, all = 0;
-
-	for (uint32_t j = 0; j < KH_SHARES; j++) {
-		const double f = shapes.f[x][size * KH_SHARES + j];
-
-		sum += f * (j + 0.5) / KH_SHARES;
-		all += f;
-	}
-	assert_true(all > 65000 && all < 65600);
-	return sum / all;
-}
-
-TEST(test_shapes)
-{
-	for (uint32_t n = KH_N_LEAST; n <= KH_N_MOST; n += 17) {
-		const uint32_t size = n < 16 ? 0 : n < 32 ? 1 : n < 64 ? 2 : 3;
-		double last = 1;
-
-		make_shapes(n);
-		for (uint32_t x = 0; x < KH_SHAPES; x++) {
-			const double mean = mean_share(x, size);
-			const bool first = x == 0 || x == KH_EVEN;
-
-			assert_true(mean < last || first);      /* the farther, the fewer */
-			assert_true(first || shapes.seen[x][size] < shapes.seen[x - 1][size] + 50);
-			last = mean;
-		}
-		/* D = .001, and errors of .003: .93; less for bad reads */
-		assert_true(n < 16 || fabs(mean_share(0, size) - 0.9) < 0.03);
-		assert_true(shapes.seen[0][size] > (n < 16 ? 60000 : 65000));
-		assert_int_equal(shapes.seen[0][(size + 1) % KH_SIZES], 65536); /* no fragments */
-	}
-}
-
-/* Of reads of 75 bases far from the reference, some have no seed, and those that have one are like
- * those that are nearer. */
-TEST(test_shapes_of_seeds)
-{
-	const uint32_t near = 0, far = 11;      /* .001, .085 */
-	double mean[2], seen[2];
-
-	make_shapes_of(13, NULL);
-	mean[0] = mean_share(near, 0);
-	mean[1] = mean_share(far, 0);
-	seen[0] = shapes.seen[near][0];
-	seen[1] = shapes.seen[far][0];
-	make_shapes_of(13, &seeds);
-	assert_true(fabs(mean_share(near, 0) - mean[0]) < 0.01);
-	assert_true(mean_share(far, 0) > mean[1] + 0.03);
-	assert_true(shapes.seen[near][0] > 0.97 * seen[0]);
-	assert_true(shapes.seen[far][0] < 0.92 * seen[1] && shapes.seen[far][0] > 0.5 * seen[1]);
-}
-
-/* --- fits ------------------------------------------------------------------------- */
 /* `n` fragments of 40 features, as shape x has them. */
 static void add_fragments(uint64_t many[KH_CELLS], uint32_t x, uint64_t n)
 {
