@@ -39,13 +39,6 @@ static int by_order(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* --- the real thing, within its bound, sorted ------------------------------------- */
 static size_t run(const kh_sampling *rule, const packed *p, uint64_t from, uint64_t to, feature *f)
 {
@@ -86,53 +79,6 @@ static char *hard_bases(unsigned kind, size_t n)
 	for (size_t i = period; i < n; i++)     /* kinds 3 ...: a repeat of period 1 ... */
 		s[i] = s[i - period];
 	return s;
-}
-
-/* Of a read nearly all is looked up that was kept of its genome, wherever windows begin, and not
- * much more; on both strands the same. */
-TEST(test_asked)
-{
-	enum { LEN = 20000 };
-	feature *kept = malloc(LEN * sizeof *kept), *back = malloc(LEN * sizeof *back);
-	uint64_t *key = malloc(LEN * sizeof *key);
-	uint32_t *pos = malloc(LEN * sizeof *pos);
-
-	for (unsigned i = 0; i < N_SCHEMES; i++) {
-		const kh_sampling *rule = &schemes[i];
-		char *s = random_bases(LEN, 0), *r = reversed(s);
-		packed p = pack(s, LEN), q = pack(r, LEN);
-		const uint64_t starts = kh_sampling_starts(rule, LEN);
-		const kh_stretch st = { p.bases, p.amb, 0, starts };
-		const kh_stretch other = { q.bases, q.amb, 0, starts };
-		const size_t n = run(rule, &p, 5, starts, kept);
-		const size_t asked = kh_sampling_asked(rule, &st, key, pos);
-		size_t had = 0;
-
-		assert_true(asked <= kh_sampling_asked_bound(rule, starts));
-		assert_true(asked <= 5 * n + 100);
-		for (size_t j = 0; j < asked; j++) {
-			assert_true(j == 0 || pos[j] > pos[j - 1]);
-			back[j] = (feature) { key[j], (uint32_t)starts - 1 - pos[j] };
-		}
-		qsort(key, asked, sizeof *key, by_key);
-		for (size_t j = 0; j < n; j++)
-			had += bsearch(&kept[j].key, key, asked, sizeof *key, by_key) != NULL;
-		assert_true(100 * had >= 97 * n);
-		assert_int_equal(kh_sampling_asked(rule, &other, key, pos), asked);
-		for (size_t j = 0; j < asked; j++)
-			kept[j] = (feature) { key[j], pos[j] };
-		qsort(back, asked, sizeof *back, by_order);
-		qsort(kept, asked, sizeof *kept, by_order);
-		same(kept, asked, back, asked);
-		unpack(&p);
-		unpack(&q);
-		free(s);
-		free(r);
-	}
-	free(kept);
-	free(back);
-	free(key);
-	free(pos);
 }
 
 /* A sequence in pieces gives what it gives in one; minhash if cut at windows. */
