@@ -1,12 +1,8 @@
-/*
- * test_reader.c - the inner loops against their plain versions; the grammar, on the
- * corpus, in one go and cut anywhere
- */
+/* test_reader.c - the inner loops against their plain versions; records of four lines; test_feed.c
+ * has the grammar, on the corpus */
 #include "test.h"
 #include "four_lines.h"
-#include "seqio/feed.h"
 #include "seqio/reader.h"
-#include "reader_reference.h"
 #include "seqio/scan.h"
 
 enum { N = 300, ROOM = N / 32 + 4 };
@@ -172,54 +168,7 @@ TEST(test_fastq)
 	}
 }
 
-/* --- grammar --------------------------------------------------------------------- */
-/* Walks as the feed would: what is left is given again, with `step` bytes more. */
-static int walk_in_steps(const struct ref_case *v, kh_parsed *h, size_t step, kh_err *err)
-{
-	kh_place at = { .name = v->name, .line = 1 };
-	size_t from = 0, to = 0;
-	int rc = 0;
-
-	do {
-		to = v->n - to > step ? to + step : v->n;
-		kh_text_range r = { from, to, to == v->n };
-
-		rc = kh_reader_walk(&at, h, &r, &from, err);
-	} while (!rc && to < v->n);
-	return rc;
-}
-
-static void one_vector(const struct ref_case *v, size_t step)
-{
-	kh_parsed h = { .text = v->text };
-	kh_err err = { 0, "" };
-	char message[400];
-	struct ref ref;
-	int rc = walk_in_steps(v, &h, step, &err);
-
-	ref_parse(&ref, v->text, v->n);
-	snprintf(message, sizeof message, "%s%s", v->name, v->message);
-	assert_string_equal(rc ? err.msg : v->name, message);
-	assert_int_equal(rc, v->message[0] ? KH_EFORMAT : KH_OK);
-	assert_int_equal(!rc, !ref.bad_line);
-	assert_int_equal(h.n_rec, ref.n_rec);
-	if (!rc)
-		assert_int_equal(h.n_rec, v->n_rec);
-	ref_free(&ref);
-	kh_parsed_free(&h);
-}
-
-static void every_step(const struct ref_case *v)
-{
-	for (size_t step = 1; step <= v->n + 1; step++)
-		one_vector(v, step);
-	kh_scan_choose(kh_scan_plain());
-	one_vector(v, v->n + 1);
-	kh_scan_choose(NULL);
-}
-
-TEST(test_vectors) { assert_true(ref_corpus(test_srcdir(), every_step) > 70); }
-
+/* --- records --------------------------------------------------------------------- */
 /* The rule for boundaries is never wrong in plain FASTQ, whatever the qualities. */
 TEST(test_boundary)
 {
