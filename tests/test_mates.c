@@ -14,7 +14,7 @@
 #define NUMBER(pair, a, b) BOTH(pair, "the same number", a, b)
 
 struct pair_case {
-	const char *file[2][2];                 /* mates 1, mates 2: two files at most */
+	const char *file[2][2];         /* mates 1; mates 2, or none: interleaved; two files */
 	size_t n;                               /* records, both mates */
 	const char *message;                    /* with 1a, 1b, 2a, 2b for the paths */
 };
@@ -87,6 +87,27 @@ static const struct pair_case pair_cases[] = {
 	{ { { F("a") F("b") }, { F("a") F("b") ">c\nA\n@d\n" } }, 4,
 	  "2a:9: record 3: expected '>' or a sequence, found '@': FASTA and FASTQ mixed in one "
 	  "file, or a FASTQ file where FASTA is wanted" },
+	/* interleaved */
+	{ { { R("a/1") R("a/2") R("b") R("b") } }, 4, NULL },
+	{ { { "" } }, 0, NULL },
+	{ { { "\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n" } }, 4, NULL },
+	{ { { R("a/1") R("a/2") R("b") } }, 2,
+	  "1a: 3 records: interleaved mates, but the number is odd" },
+	{ { { R("a/1") R("c/2") R("b") R("b") } }, 0, "1a" NAMES("1", "a/1", "c/2") },
+	{ { { R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n" } }, 2,
+	  "1a:16: record 4: quality has 2 characters, sequence 1" },
+	{ { { R("a/1") R("a/2") R("b/1") R("b/1") } }, 2, "1a" NUMBER("2", "b/1", "b/1") },
+	/* a mate that is missing makes the names disagree first, whatever comes behind */
+	{ { { R("a") R("a") R("b") R("c") R("c") } }, 2, "1a" NAMES("2", "b", "c") },
+	{ { { R("a") R("b") "@b\nA\n+\n!!\n" } }, 0, "1a" NAMES("1", "a", "b") },
+};
+
+/* Names are not looked at. */
+static const struct pair_case unchecked_cases[] = {
+	{ { { R("a/1") R("c/2") R("b") R("b") } }, 4, NULL },
+	{ { { R("a/1") R("a/2") R("b/1") R("b/1") } }, 4, NULL },
+	{ { { R("a") R("b") "@b\nA\n+\n!!\n" } }, 2,
+	  "1a:12: record 3: quality has 2 characters, sequence 1" },
 };
 
 /* The message with the paths put in. */
@@ -106,15 +127,16 @@ static void expand(char *out, const char *message, struct input in[2][2])
 	*out = 0;
 }
 
-static void one_pair(const struct pair_case *c, size_t block_size, unsigned threads)
+static void one_pair(const struct pair_case *c, bool check, size_t block_size, unsigned threads)
 {
 	struct input in[2][2];
 	const char *path[2][2];
+	const int streams = c->file[1][0] ? 2 : 1;
 	size_t n = c->file[0][1] ? 2 : 1;
 	char want[600];
 	struct got g;
 
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < streams; s++)
 		for (size_t i = 0; i < n; i++) {
 			const char *t = c->file[s][i];
 
@@ -123,7 +145,9 @@ static void one_pair(const struct pair_case *c, size_t block_size, unsigned thre
 		}
 	kh_feed_options o = {
 		.path = { path[0], path[1] },
-		.n_path = { n, n },
+		.n_path = { n, streams > 1 ? n : 0 },
+		.interleaved = streams == 1,
+		.no_mate_check = !check,
 		.block_size = block_size,
 		.held = test_rand() % 2,
 	};
@@ -137,17 +161,23 @@ static void one_pair(const struct pair_case *c, size_t block_size, unsigned thre
 	}
 	assert_int_equal(g.n_bad, 0);
 	got_free(&g);
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < streams; s++)
 		for (size_t i = 0; i < n; i++)
 			close(in[s][i].fd);
 }
 
-TEST(test_pairs)
+static void all_cuts(const struct pair_case *c, size_t n, bool check)
 {
-	for (size_t i = 0; i < sizeof pair_cases / sizeof *pair_cases; i++)
+	for (size_t i = 0; i < n; i++)
 		for (size_t b = 1; b < 70; b += 1 + b / 5)
 			for (unsigned threads = 1; threads <= 4; threads++)
-				one_pair(&pair_cases[i], b, threads);
+				one_pair(&c[i], check, b, threads);
+}
+
+TEST(test_pairs)
+{
+	all_cuts(pair_cases, sizeof pair_cases / sizeof *pair_cases, true);
+	all_cuts(unchecked_cases, sizeof unchecked_cases / sizeof *unchecked_cases, false);
 }
 
 /* Mates of different lengths, many blocks, few of them in circulation. */
@@ -185,48 +215,4 @@ TEST(test_many_pairs)
 		close(in[0].fd);
 		close(in[1].fd);
 	}
-}
-
-static void interleaved(const char *s, bool check, const char *message)
-{
-	for (size_t b = 1; b < 100; b++) {
-		struct input in = make_input(test_rand() % N_KINDS, s, strlen(s));
-		const char *p = in.path;
-		kh_feed_options o = {
-			.path = { &p, NULL }, .n_path = { 1, 0 }, .interleaved = true,
-			.block_size = b, .no_mate_check = !check,
-		};
-		struct got g;
-		char want[600] = "";
-
-		got_run(&g, &o, 1 + b % 3);
-		if (message)
-			snprintf(want, sizeof want, "%s%s", p, message);
-		assert_string_equal(g.rc ? g.err.msg : "", want);
-		if (!message)
-			assert_int_equal(g.n_frag, g.n / 2);
-		assert_int_equal(g.n_bad, 0);
-		got_free(&g);
-		close(in.fd);
-	}
-}
-
-TEST(test_interleaved)
-{
-	interleaved(R("a/1") R("a/2") R("b") R("b"), true, NULL);
-	interleaved("", true, NULL);
-	interleaved("\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n", true, NULL);
-	interleaved(R("a/1") R("a/2") R("b"), true,
-		    ": 3 records: interleaved mates, but the number is odd");
-	interleaved(R("a/1") R("c/2") R("b") R("b"), true, NAMES("1", "a/1", "c/2"));
-	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
-	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
-		    ":16: record 4: quality has 2 characters, sequence 1");
-	interleaved(R("a/1") R("a/2") R("b/1") R("b/1"), true, NUMBER("2", "b/1", "b/1"));
-	interleaved(R("a/1") R("a/2") R("b/1") R("b/1"), false, NULL);
-	/* a mate that is missing makes the names disagree first, whatever comes behind */
-	interleaved(R("a") R("a") R("b") R("c") R("c"), true, NAMES("2", "b", "c"));
-	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true, NAMES("1", "a", "b"));
-	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", false,
-		    ":12: record 3: quality has 2 characters, sequence 1");
 }
