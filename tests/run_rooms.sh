@@ -25,7 +25,7 @@ cd "$KH_SRCDIR" || exit 1
 
 # "FILE INCLUDED" of every quoted include below the folders given.
 includes() {
-	find "$@" -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) |
+	find "$@" -path cuda/tables/tests -prune -o -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) -print |
 		LC_ALL=C sort | xargs awk '/^#[ \t]*include[ \t]*"/ { split($0, part, "\""); print FILENAME, part[2] }'
 }
 

@@ -10,14 +10,17 @@
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_backend make_kraken kmerhash_faults preload_fail.so
-	library_check library_example" bench=
-! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_gpu_comm test_tables test_tables_ops test_tables_multi" bench=kmerhash-bench
+units="tests/test_backend tests/make_kraken tests/kmerhash_faults tests/preload_fail.so
+	tests/library_check tests/library_example" bench=
+! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || {
+	bench=kmerhash-bench
+	for u in gpu_comm tables tables_ops tables_multi; do units="$units cuda/tables/tests/test_$u"; done
+}
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"
-for u in kmerhash $bench $(printf 'tests/%s ' $units); do
+for u in kmerhash $bench $units; do
 	make -s -C "$build" "$u" >&2
-	strip -o "$t/$u" "$build/$u"
+	strip -o "$t/${u#cuda/tables/}" "$build/$u"
 done
 cc=${CC:-cc} here=$(dirname "$0")/gpu
 $cc -O2 -pthread -o "$t/draw" "$here/draw.c" -lz

@@ -1,14 +1,14 @@
 /*
- * tables_harness.h - every GPU hash table against a sorted array on the host: what the
+ * harness.h - every GPU hash table against a sorted array on the host: what the
  * tests of tables share
  *
  * KH_SEED repeats a run; KH_TABLE=name keeps to one system; KH_SMALL=1 shrinks the large
  * cases (for compute-sanitizer).
  */
-#ifndef KHT_TABLES_HARNESS_H
-#define KHT_TABLES_HARNESS_H
+#ifndef KHT_TESTS_HARNESS_H
+#define KHT_TESTS_HARNESS_H
 
-#include "test.h"
+#include "tests/test.h"
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <string.h>

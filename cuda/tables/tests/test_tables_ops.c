@@ -1,7 +1,7 @@
 /* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size
  */
 #define TEST_MAIN
-#include "tables_harness.h"
+#include "cuda/tables/tests/harness.h"
 #include <math.h>
 #include "cuda/tables/filter.h"
 #include "kmer/kmer.h"

@@ -4,7 +4,7 @@
  * All GPUs are members; where there is but one, it talks to itself.
  */
 #define TEST_MAIN
-#include "test_gpu.h"
+#include "tests/test_gpu.h"
 
 #include "cuda/tables/comm.h"
 #include "cuda/kernels/gpu.h"

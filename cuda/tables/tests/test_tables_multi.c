@@ -5,7 +5,7 @@
  * refuses that, peer copies do not.
  */
 #define TEST_MAIN
-#include "tables_harness.h"
+#include "cuda/tables/tests/harness.h"
 #include "cuda/tables/dtable.h"
 #include "cuda/tables/dtable_kernels.h"
 

@@ -1,7 +1,7 @@
 /* test_tables.c - insert and look up in every GPU hash table: keys, sizes, parameters,
  * limits */
 #define TEST_MAIN
-#include "tables_harness.h"
+#include "cuda/tables/tests/harness.h"
 
 TEST(test_usage)
 {
