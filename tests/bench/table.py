@@ -88,13 +88,8 @@ def ont_present_rows(name, pair):
     return [share_row(name, "species right", pair, species_right)]
 
 
-def print_table(rows, out, separator=None):
-    """Aligned columns, or with a separator between the cells."""
-    table = [HEADER] + [row.cells() for row in rows]
-    widths = [max(len(cells[i]) for cells in table) for i in range(len(HEADER))]
-    for cells in table:
-        if separator:
-            print(separator.join(cells), file=out)
-            continue
-        text = [cells[0].ljust(widths[0]), cells[1].ljust(widths[1])]
-        print("  ".join(text + [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:])]), file=out)
+def print_columns(rows):
+    """Rows of cells, aligned: the first column to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for first, *cells in rows:
+        print(first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:])), sep="  ", flush=True)

@@ -3,9 +3,9 @@
 
     record.py --commit ID --peers "PROGRAM ..." --out FILE NAME=VALUE... -- BENCH OPTION...
 
-A word of the command that is a NAME gets its VALUE; OUT is a file for the table of a bench that does
-not print it.  Cells are separated by tabs, commas, or two blanks and more; lines that have another number of
-cells than the head are rows of one cell, `note`.  The last columns are commit, versions, and command.
+A word of the command that is a NAME gets its VALUE.  Cells of what it prints are separated by tabs, commas,
+or two blanks and more; lines that have another number of cells than the head are rows of one cell, `note`.
+The last columns are commit, versions, and command.
 """
 import argparse
 import csv
@@ -46,18 +46,13 @@ def rows(lines, more):
         yield right + more
 
 
-def run(words, names, out):
-    """What the bench prints, or writes to the file that OUT names."""
+def run(words, names):
+    """The lines that the bench prints."""
     def known(word):
         name, _, rest = word.partition("/")
         return names.get(name, name) + ("/" + rest if rest else "")
-    draft = out.with_suffix(".table")
-    argv = [sys.executable, str(BENCH / words[0])] + [known(w) if w != "OUT" else str(draft) for w in words[1:]]
-    said = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout
-    if "OUT" in words:
-        said = draft.read_text()
-        draft.unlink()
-    return said.splitlines(True)
+    argv = [sys.executable, str(BENCH / words[0]), *map(known, words[1:])]
+    return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines(True)
 
 
 def main():
@@ -71,7 +66,7 @@ def main():
     names, words = dict(word.split("=", 1) for word in args.words), sys.argv[at + 1:]
     more = [args.commit, "; ".join(map(version, [names["KMERHASH"]] + args.peers.split())),
             shlex.join(["tests/bench/" + words[0]] + words[1:])]
-    lines = run(words, names, args.out)
+    lines = run(words, names)
     draft = args.out.with_suffix(".draft")
     with open(draft, "w", newline="") as out:
         csv.writer(out, lineterminator="\n").writerows(rows(lines, more))
