@@ -1,6 +1,5 @@
 """Builds and classifies with kraken2 and with kmerhash, and says what it cost."""
 import argparse
-import csv
 import importlib.machinery
 import importlib.util
 import os
@@ -11,7 +10,7 @@ import sys
 import tempfile
 import typing
 
-from reads import open_text
+from reads import open_text, table_rows
 from score import Taxonomy
 
 
@@ -79,8 +78,7 @@ class Refset:
 
     def __init__(self, data):
         self.folder, self.taxonomy = data, Taxonomy(data / "taxonomy")
-        with open(data / "manifest.tsv") as rows:
-            self.genomes = [Genome(row, data, self.taxonomy) for row in csv.DictReader(rows, delimiter="\t")]
+        self.genomes = [Genome(row, data, self.taxonomy) for row in table_rows(data / "manifest.tsv")]
 
     def library(self, name="refset", genomes=None):
         """Of all genomes, or of these."""
@@ -103,9 +101,7 @@ def run(argv, out=None):
 
 def load_accessions(path):
     """accession.version -> taxid of a file of NCBI's accession2taxid form."""
-    with open_text(path) as lines:
-        rows = (line.split("\t") for line in lines)
-        return {row[1]: row[2] for row in rows if row[2].isdigit()}
+    return {row["accession.version"]: row["taxid"] for row in table_rows(path)}
 
 
 def write_tagged(library, path):

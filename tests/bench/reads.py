@@ -4,6 +4,7 @@ All of it follows from the seed.  Reads are named r<number>_<taxid of the
 genome>, a mate with /1 or /2 after it.
 """
 import contextlib
+import csv
 import gzip
 import math
 import os
@@ -34,6 +35,12 @@ def taxid_in_name(name):
 
 def open_text(path):
     return gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
+
+
+def table_rows(path):
+    """The rows of a table with tabs, by the names of its columns."""
+    with open_text(path) as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def load_sequences(path):

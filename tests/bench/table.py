@@ -92,4 +92,4 @@ def print_columns(rows):
     """Rows of cells, aligned: the first column to the left."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     for first, *cells in rows:
-        print(first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:])), sep="  ", flush=True)
+        print(first.ljust(widths[0]), *map(str.rjust, cells, widths[1:]), sep="  ", flush=True)

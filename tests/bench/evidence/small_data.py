@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
 """small_data.py DATA FOLDER: data/ of the repository in the layout that the benches read."""
-import csv
 import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from classifiers import load_accessions
 from reads import load_sequences, open_text
-from score import Taxonomy
 
 data, folder = map(pathlib.Path, sys.argv[1:])
 folder.mkdir(parents=True, exist_ok=True)
 for name in ("taxonomy", "genomes", "reads"):
     if name != "reads" and not (folder / name).exists():
         os.symlink(data.resolve() / name, folder / name)
-taxonomy = Taxonomy(data / "taxonomy")
-with open(data / "taxonomy" / "accession2taxid.tsv") as lines:
-    taxids = {row["accession.version"]: row["taxid"] for row in csv.DictReader(lines, delimiter="\t")}
+taxids = load_accessions(data / "taxonomy" / "accession2taxid.tsv")
 (folder / "reads").mkdir(exist_ok=True)
 for file in (data / "reads").iterdir():
     if not (folder / "reads" / file.name).exists():
