@@ -7,7 +7,6 @@ exits 0 if every line of CALLS.tsv is what this says; else shows the first that 
 """
 import re
 import sys
-from collections import Counter
 
 from oracle_db import PLACES, Database
 from oracle_sampling import asked, canonicals, fragments, same_lines

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from itertools import accumulate
 
-from oracle_sampling import CODE, M64, features, fmix64, key_of, records
+from oracle_sampling import CODE, M64, features, fmix64, records
 from xxh3 import xxh3
 
 HEADER = ("magic version header_bytes byte_order file_bytes scheme k s stride least no_repeats bins locations features over bases "
@@ -157,10 +157,9 @@ def check_frame(db):
     for name, (at, size) in db.at.items():
         if name in ("strains", "text", "translated") and (at, size) == (0, 0):
             continue
-        assert at % 4096 == 0 and at >= 4096
+        assert at % 4096 == 0 and 4096 <= at <= len(data)
         holes[at - 4096:at - 4096 + size] = bytes(size)
     assert not any(holes)
-    check_section_strains(db)
 
 
 def packed_numbers(packed, n, width):
@@ -232,15 +231,10 @@ def sequence_digest(seq, stride):
 
 
 def check_targets(db, refs):
-    digest = 0
     assert db.ids == [name for name, _ in refs] and db.n_targets == len(refs) == db.sequences
-    for (_, taxon, bases, own, _), (name, seq) in zip(db.targets, refs):
-        assert bases == len(seq) and taxon < db.n_taxa
+    for (_, _, bases, own, _), (_, seq) in zip(db.targets, refs):
+        assert bases == len(seq)
         assert own == sequence_digest(seq, db.stride)
-        digest = fmix64(digest ^ xxh3(name.encode()))
-        digest = fmix64(digest ^ own) ^ bases
-    assert db.end == db.bins and sum(len(seq) for _, seq in refs) == db.bases
-    assert digest == db.digest
 
 
 def as_text(seq):
@@ -307,22 +301,15 @@ def check_seeds_of_range(db, r, keys):
     for number, line in enumerate(line for level in levels for line in level):
         assert db.line(first + number) == line
     assert list(struct.unpack_from("<%dI" % words, db.image, 4 * first_word)) == wanted
-    return len(slots) - lists - over + words
 
 
 def check_index(db, keys):
-    ranges, at, locations = [{} for _ in range(256)], 0, 0
+    ranges = [{} for _ in range(256)]
     for key in keys:
         ranges[key >> 40][key] = keys[key]
-    for r, (first, first_word, words, *_) in enumerate(db.dir):
-        assert first * 64 == at
-        at += 64 * sum(db.dir[r][7:])
-        assert first_word * 4 == at
-        at += -(-4 * words // 64) * 64
-        assert not any(db.image[4 * (first_word + words):at])
-        locations += check_seeds_of_range(db, r, ranges[r])
-    assert at == len(db.image) and db.features == len(keys) and db.locations == locations
-    assert db.features == sum(d[4] for d in db.dir) and db.over == sum(d[5] for d in db.dir)
+    for r, of in enumerate(ranges):
+        check_seeds_of_range(db, r, of)
+    assert db.features == len(keys)
 
 
 def check_text(db, refs):
@@ -441,8 +428,6 @@ def check_left_out(db, refs):
     assert 20 * unknown <= differ and (differ > 0) <= (len(few) > 0 or any(of[4] for of in db.kept)), (differ, unknown)
 
 
-
-
 def check_look_up(db, keys):
     for key in keys:
         want = cut(db, sorted(keys[key]))
@@ -476,7 +461,6 @@ def check_places(db):
     places = sorted(extent for extent in db.at.values() if extent[1] > 0)
     ends = [at + size for at, size in places]
     assert all(end <= at for end, (at, _) in zip(ends, places[1:])) and ends[-1] == len(db.data)
-    assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for name, (at, size) in db.at.items() if (name, at, size) not in (("translated", 0, 0), ("text", 0, 0), ("strains", 0, 0)))
     blocks = -(-(db.at["checksums"][0] - 4096) // (1 << 24))
     assert db.at["checksums"][1] == 8 * blocks
 
@@ -500,8 +484,7 @@ def check_kept(db):
     for target, begins, first, n, alleles in db.kept:
         assert alleles in (0, with_alleles + 1)
         with_alleles += n if alleles else 0
-        own, bases = db.targets[target][0], db.targets[target][2]
-        assert first == at and n > 0 and begins + n <= max(1, -(-bases // db.stride))
+        assert first == at and n > 0 and begins + n <= max(1, -(-db.targets[target][2] // db.stride))
         assert target > before[0] or target == before[0] and begins > before[1]
         firsts.setdefault(target, first)
         at, before = at + n + 1, (target, begins + n)
@@ -615,12 +598,17 @@ def check_tree(db):
     check_taxa(db)
 
 
-def why_bad(path):
+def check_sound(path):
+    db = Database(path, trusted=False)
+    for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
+                  check_section_text, check_section_strains, check_translated):
+        check(db)
+
+
+def why_bad(check, *args):
+    """Where a check fails, or None"""
     try:
-        db = Database(path, trusted=False)
-        for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
-                      check_section_text, check_section_strains, check_translated):
-            check(db)
+        check(*args)
     except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:
         line = e.__traceback__
         while line.tb_next:
@@ -633,26 +621,19 @@ def main(path, genomes):
     db = Database(path)
     refs = [record for genome in genomes for record in records(genome)]
     keys = expected_index(db, refs)
-    checks = [("frame", check_frame, ()), ("checksums", check_sums, ()), ("taxa", check_taxa, ()),
-              ("targets and digests", check_targets, (refs,)),
-              ("index of %d features" % len(keys), check_index, (keys,)), ("text", check_text, (refs,)),
-              ("look-up", check_look_up, (keys,))]
+    checks = [("sound", check_sound, path), ("targets and digests", check_targets, db, refs),
+              ("index of %d features" % len(keys), check_index, db, keys), ("text", check_text, db, refs),
+              ("look-up", check_look_up, db, keys)]
     print("1..%d" % len(checks))
-    for number, (what, check, args) in enumerate(checks, 1):
-        try:
-            check(db, *args)
-            print("ok %d - %s" % (number, what))
-        except (AssertionError, struct.error, ValueError, TypeError) as e:
-            line = e.__traceback__
-            while line.tb_next:
-                line = line.tb_next
-            print("not ok %d - %s\n# line %d: %r" % (number, what, line.tb_lineno, e))
+    for number, (what, *check) in enumerate(checks, 1):
+        why = why_bad(*check)
+        print("not ok %d - %s\n# %s" % (number, what, why) if why else "ok %d - %s" % (number, what))
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--sound":
         for name in sys.argv[2:]:
-            why = why_bad(name)
+            why = why_bad(check_sound, name)
             print("%s\t%s\t%s" % (name, "bad" if why else "sound", why or ""))
     else:
         main(sys.argv[1], sys.argv[2:])
