@@ -150,6 +150,7 @@ def simulate(genomes, layout, count, paths, divergence=0.0):
     write_reads(paths, pairs())
 
 
-def random_reads(length, count, path):
-    rng = random.Random(f"{SEED} random {length}")
-    write_reads([path], ((0, ["".join(rng.choices("ACGT", k=length))]) for _ in range(count)))
+def random_reads(length, count, folder):
+    def draw(rng):
+        return ((0, "".join(rng.choices("ACGT", k=length))) for _ in range(count))
+    return simulated(folder, f"random-{length}", Layout("random", length, 1, 0), f"{SEED} random {length}", draw)

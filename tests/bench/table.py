@@ -49,16 +49,8 @@ def share_row(name, what, pair, share):
                [x if x is None else wilson(x * reads, reads) for x in shares])
 
 
-def at_species(score):
-    return score.share_at("species")
-
-
-def at_genus(score):
-    return score.share_at("genus")
-
-
-def species_right(score):
-    return score.at["species"].right / score.reads if score.reads else 0.0
+def at_row(name, rank, pair):
+    return share_row(name, "at " + rank, pair, lambda score: score.share_at(rank))
 
 
 def both_ranks(name, pair):
@@ -67,12 +59,12 @@ def both_ranks(name, pair):
 
 def species_rows(name, pair):
     """Reads of left-out species: no call at a species is right; their genus is in the database."""
-    return [share_row(name, "at species", pair, at_species), figures_row(name, "genus", pair)]
+    return [at_row(name, "species", pair), figures_row(name, "genus", pair)]
 
 
 def genus_rows(name, pair):
     """Reads of left-out genera."""
-    return [share_row(name, "at species", pair, at_species), share_row(name, "at genus", pair, at_genus)]
+    return [at_row(name, "species", pair), at_row(name, "genus", pair)]
 
 
 def random_rows(name, pair):
@@ -81,11 +73,11 @@ def random_rows(name, pair):
 
 def called_rows(name, pair):
     """Reads of which no call is right."""
-    return [share_row(name, "called", pair, Score.share_called), share_row(name, "at species", pair, at_species)]
+    return random_rows(name, pair) + [at_row(name, "species", pair)]
 
 
 def ont_present_rows(name, pair):
-    return [share_row(name, "species right", pair, species_right)]
+    return [share_row(name, "species right", pair, lambda score: score.at["species"].right / score.reads)]
 
 
 def print_columns(rows):
