@@ -1,4 +1,6 @@
 """Rows of the accuracy table; a function of rows takes the name of a set and its Pair of scores."""
+import csv
+import sys
 import typing
 
 from score import Score, merged, wilson
@@ -78,6 +80,15 @@ def called_rows(name, pair):
 
 def ont_present_rows(name, pair):
     return [share_row(name, "species right", pair, lambda score: score.at["species"].right / score.reads)]
+
+
+def csv_rows(head):
+    """A function that prints a row as CSV, at once; behind the head, whose columns have no blanks."""
+    def put(cells):
+        csv.writer(sys.stdout, lineterminator="\n").writerow(cells)
+        sys.stdout.flush()
+    put(head.split())
+    return put
 
 
 def print_columns(rows):
