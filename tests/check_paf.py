@@ -10,16 +10,12 @@ say where they come from; their alignments are to lie there
 import random
 import sys
 
-from oracle_sampling import records as letters
+from oracle_sampling import records as letters, reverse_complement
 
 
 def records(path):
     """(id, bases) of FASTA or FASTQ"""
     return ((name, bases.upper().replace("U", "T")) for name, bases in letters(path))
-
-
-def complement(bases):
-    return bases[::-1].translate(str.maketrans("ACGT", "TGCA"))
 
 
 def runs(cigar):
@@ -36,7 +32,7 @@ def runs(cigar):
 
 def compare(read, back, target, at, cigar):
     """Bases of the read, of the target, matches, columns, gaps and their columns."""
-    read = complement(read) if back else read
+    read = reverse_complement(read) if back else read
     i, j, matches, columns, gaps, gap_columns = 0, at, 0, 0, 0, 0
     for n, what in runs(cigar):
         assert n > 0 and what in "MID"
@@ -79,7 +75,7 @@ def make(path, references):
                 if x > 1 - off / 8:
                     read.append(rng.choice("ACGT") * rng.randrange(1, 4))
             read, strand = "".join(read), rng.choice("+-")
-            read = complement(read) if strand == "-" else read
+            read = reverse_complement(read) if strand == "-" else read
             print(f">from:{name}:{at}:{at + n}:{strand}\n{read}", file=f)
 
 

@@ -7,14 +7,13 @@ is wrong, and sums; exit status 1 if anything is.
 import re
 import sys
 
-from check_paf import complement, records, runs
+from check_paf import records, runs
+from oracle_sampling import lines_of, reverse_complement
 
 
 def qualities(path):
     """Of FASTQ with four lines a record, by id."""
-    import gzip
-    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
-        lines = f.read().split("\n")
+    lines = lines_of(path)
     if lines[0][:1] != "@":
         return {}
     return {lines[i][1:].split()[0]: lines[i + 3] for i in range(0, len(lines) - 3, 4)}
@@ -47,7 +46,7 @@ def check(f, paf, read, quality, targets):
     back = bool(flag & 16)
     if (f[2], at, mapq, back) != (paf[5], int(paf[7]), int(paf[11]), paf[4] == "-"):
         return "place"
-    if f[9] != (complement(read) if back else read):
+    if f[9] != (reverse_complement(read) if back else read):
         return "bases of the read"
     if f[10] != (quality[::-1] if back else quality):
         return "qualities"

@@ -12,14 +12,11 @@ import os
 import random
 import sys
 
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
+from oracle_sampling import reverse_complement
+
 STOPS = ("TAA", "TAG", "TGA")
 CODONS = [a + b + c for a in "ACGT" for b in "ACGT" for c in "ACGT" if a + b + c not in STOPS]
 GENES, FAMILIES, GENERA, SPECIES = 90, 2, 3, 3
-
-
-def reverse(bases):
-    return bases.translate(COMPLEMENT)[::-1]
 
 
 def gene(rng):
@@ -42,7 +39,7 @@ def genome(rng, genes):
     parts = []
     for codons in genes:
         bases = "".join(codons)
-        parts.append(bases if rng.random() < 0.5 else reverse(bases))
+        parts.append(bases if rng.random() < 0.5 else reverse_complement(bases))
         parts.append("".join(rng.choices("ACGT", k=rng.randrange(20, 150))))
     text = "".join(parts)
     at = rng.randrange(len(text))
@@ -86,7 +83,7 @@ def fragment(rng, genomes, least, most):
     size = rng.randrange(least, most)
     at = rng.randrange(len(bases) - size)
     piece = bases[at:at + size]
-    return piece if rng.random() < 0.5 else reverse(piece.replace("N", "A"))
+    return piece if rng.random() < 0.5 else reverse_complement(piece.replace("N", "A"))
 
 
 def main():
@@ -121,7 +118,7 @@ def main():
         for i in range(900):
             bases = fragment(rng, everyone, 160, 600)
             size = rng.choice((60, 74, 75, 100, 150))
-            for out, end in ((one, bases), (two, reverse(bases.replace("N", "A")))):
+            for out, end in ((one, bases), (two, reverse_complement(bases.replace("N", "A")))):
                 mate = with_errors(rng, end[:size], rng.choice((0, 0.02)))
                 out.write(f"@p{i}\n{mate}\n+\n{'I' * len(mate)}\n")
 

@@ -34,10 +34,9 @@ import os
 import random
 import sys
 
-from oracle_sampling import records
+from oracle_sampling import records, reverse_complement
 
 RNG = random.Random(7)
-PAIRS = str.maketrans("ACGT", "TGCA")
 
 
 def mutated(seq, rate):
@@ -54,7 +53,7 @@ def stretch(genomes, length):
     seq = RNG.choice(genomes)
     at = RNG.randrange(max(1, len(seq) - length))
     part = mutated(seq[at:at + length], RNG.choice((0, 0, 0.01, 0.03, 0.08, 0.15)))
-    return part.translate(PAIRS)[::-1] if RNG.random() < 0.5 else part
+    return reverse_complement(part) if RNG.random() < 0.5 else part
 
 
 def read(genomes, number):
@@ -80,7 +79,7 @@ def short_read(genomes):
     seq, length = RNG.choice(genomes), RNG.randrange(25, 51)
     at = RNG.randrange(len(seq) - length)
     part = mutated(seq[at:at + length], 0.04)
-    return part.translate(PAIRS)[::-1] if RNG.random() < 0.5 else part
+    return reverse_complement(part) if RNG.random() < 0.5 else part
 
 
 def fastq(out, name, seq):
@@ -163,17 +162,17 @@ def below(folder, data):
     own = {leaves[0]: random_bases(800), leaves[2]: random_bases(800)}
     seqs = [(leaves[0], with_gaps(mutated(group, 0.003), 0.0005) + own[leaves[0]]),
             (leaves[2], own[leaves[2]] + with_gaps(mutated(base, 0.008), 0.0005)),
-            (leaves[1], with_gaps(mutated(group, 0.003), 0.0005).translate(PAIRS)[::-1]),
+            (leaves[1], reverse_complement(with_gaps(mutated(group, 0.003), 0.0005))),
             (species[0], mutated(base, 0.008)[:6000]), (species[1], mutated(base, 0.05)), (leaves[2], mutated(repeat, 0.005))]
     put_refs(folder + "/refs.fa", (("b%d" % i, *of) for i, of in enumerate(seqs)))
     reads, ones, twos = (open(folder + name, "w") for name in ("/reads.fq", "/pairs_1.fq", "/pairs_2.fq"))
     for i in range(300):
         taxid, seq = seqs[i % 5]
         at, rate = RNG.randrange(len(seq) - 400), RNG.choice((0, 0.004, 0.02, 0.05))
-        part = seq[at:at + 400] if RNG.random() < 0.5 else seq[at:at + 400].translate(PAIRS)[::-1]
+        part = seq[at:at + 400] if RNG.random() < 0.5 else reverse_complement(seq[at:at + 400])
         fastq(reads, "%d-%d" % (taxid, i), with_gaps(mutated(part[:RNG.choice((60, 100, 150, 250))], rate), rate / 20))
         fastq(ones, "%d-%d/1" % (taxid, i), mutated(part[:120], rate))
-        fastq(twos, "%d-%d/2" % (taxid, i), mutated(part[-120:].translate(PAIRS)[::-1], rate))
+        fastq(twos, "%d-%d/2" % (taxid, i), mutated(reverse_complement(part[-120:]), rate))
     for out in (reads, ones, twos):
         out.close()
     with open(folder + "/long.fq", "w") as reads:
@@ -195,7 +194,7 @@ def carriers(folder, data):
             at = RNG.randrange(len(base) - 400)
             part, rate, length = seqs[i % 4][at:at + 400], RNG.choice((0.03, 0.06, 0.1)), RNG.choice((100, 150))
             fastq(ones, "c%d/1" % i, mutated(part[:length], rate))
-            fastq(twos, "c%d/2" % i, mutated(part[-length:].translate(PAIRS)[::-1], rate))
+            fastq(twos, "c%d/2" % i, mutated(reverse_complement(part[-length:]), rate))
 
 
 def isolate(folder, data):
@@ -246,7 +245,7 @@ def sample(n, path, length, specs):
                 seq = RNG.choice(seqs)
                 at = RNG.randrange(max(1, len(seq) - length + 1))
                 part = mutated(seq[at:at + length], 0.004)
-                fastq(out, "s%d" % number, part.translate(PAIRS)[::-1] if RNG.random() < 0.5 else part)
+                fastq(out, "s%d" % number, reverse_complement(part) if RNG.random() < 0.5 else part)
                 number += 1
 
 

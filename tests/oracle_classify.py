@@ -9,7 +9,7 @@ import re
 import sys
 
 from oracle_db import PLACES, Database
-from oracle_sampling import asked, canonicals, fragments, same_lines
+from oracle_sampling import asked, canonicals, fragments, reverse_complement, same_lines
 
 GENUS, SPECIES = 30, 38         # ranks
 
@@ -92,10 +92,6 @@ class Rule:
         wrong, own = compared - matches, matches * ahead // score
         fits = self.fits_well(bases, compared, matches) or matches * own // 3 >= wrong * bases // 5
         return score >= self.least(2**32 - 1) and fits
-
-
-def reverse_complement(seq):
-    return re.sub("[^ACGT]", "N", seq)[::-1].translate(str.maketrans("ACGT", "TGCA"))
 
 
 def plain(seq):

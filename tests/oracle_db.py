@@ -58,10 +58,7 @@ class Database:
         self.placed = [(each * first, each * (self.bins + has - 1) + 64 if has else None, bases)
                        for (first, _, bases), (*_, has) in zip(self.stretches, self.kept)]
         for _, taxon, *_ in self.targets:
-            up = taxon
-            while up and self.taxa[up][3] != SPECIES:
-                up = self.taxa[up][1]
-            self.own[taxon] = up if self.taxa[up][3] == SPECIES else taxon
+            self.own[taxon] = self.up_to(taxon, SPECIES) or taxon
         # by species: the LCA of its targets' taxa, which is what it is called
         of = {}
         for _, taxon, *_ in self.targets:
@@ -70,6 +67,12 @@ class Database:
         self.end = 0
         for first, _, bases in self.stretches:
             self.end = first + max(1, -(-bases // self.stride)) + 1
+
+    def up_to(self, taxon, rank):
+        """The nearest taxon of that rank, or 0"""
+        while taxon and self.taxa[taxon][3] != rank:
+            taxon = self.taxa[taxon][1]
+        return taxon
 
     def unpacked(self, word, n):
         """n bases of the text, from a word on, as numbers"""

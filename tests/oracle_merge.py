@@ -4,8 +4,9 @@
     oracle_merge.py table VALUE NAME=REPORT...
     oracle_merge.py cami NAME=REPORT...     checks a profile on standard input
 """
-import gzip
 import sys
+
+from oracle_sampling import lines_of
 
 LETTERS = "DKPCOFGS"
 
@@ -13,9 +14,8 @@ LETTERS = "DKPCOFGS"
 def read(path):
     """Rows of a report: (clade, direct, code, taxid, name, taxid of the parent)."""
     path_of, rows = [], []
-    opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
-    for line in opened:
-        column = line.rstrip("\n").split("\t")
+    for line in lines_of(path):
+        column = line.split("\t")
         name = column[-1].lstrip(" ")
         depth = (len(column[-1]) - len(name)) // 2
         taxid = int(column[-2])

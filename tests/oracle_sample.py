@@ -9,16 +9,15 @@ Distinct features are an estimate, and are passed over.
 """
 import csv
 import functools
-import gzip
-import json
 import math
 import sys
 from collections import Counter, defaultdict
 from operator import mul
 
-from oracle_classify import Classifier, Rule, line_of, reverse_complement
+from oracle_classify import Classifier, Rule, line_of
 from oracle_db import PLACES, Database
-from oracle_sampling import fmix64, fragments, same_lines
+from oracle_sampling import fmix64, fragments, lines_of, reverse_complement, same_lines
+from page_data import page_data
 
 T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
@@ -382,11 +381,10 @@ class Sample:
         """Of the features of long reads, what errors leave, in 2^24ths"""
         shares, seen = [], set()
         for path in paths:
-            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
-                lines = f.read().split(b"\n")
-            for text in lines[3::4] if lines[0][:1] == b"@" else ():
+            lines = lines_of(path)
+            for text in lines[3::4] if lines and lines[0][:1] == "@" else ():
                 if len(text) >= 1000:
-                    qualities = [min(93, max(0, c - 33)) for c in text[::16]]
+                    qualities = [min(93, max(0, ord(c) - 33)) for c in text[::16]]
                     e = sum(CHANCE[q % 10] // 10 ** (q // 10) for q in qualities) // len(qualities)
                     shares.append(pw(Rule.KMER * ((24 << 16) - lb((1 << 24) - e))) if e < 1 << 24 else 0)
                     seen.add(e)
@@ -773,12 +771,7 @@ class Sample:
             self.expected[s] = g * (2 ** 24 - (pw(94548 * n // g) if n < 64 * g else 0)) // 65536
 
     def family(self, species):
-        t = species
-        while t:
-            if self.db.taxa[t][3] == FAMILY:
-                return t
-            t = self.tree.parent[t]
-        return self.tree.genus[species]
+        return self.db.up_to(species, FAMILY) or self.tree.genus[species]
 
     def refute(self):
         most = Counter()
@@ -893,8 +886,7 @@ class Sample:
         for key, n in self.classes.items():
             many[decision[key]] += n
         taxa = range(len(self.db.taxa))
-        below = lambda g: sum(n for t, n in many.items() if t is not None and g <= t < self.tree.end[g])
-        self.lost = {t: below(t) for t in taxa if t and self.genus_of(t) == t and not self.is_supported(t)}
+        self.lost = {t: self.clade(many, t) for t in taxa if t and self.genus_of(t) == t and not self.is_supported(t)}
         self.far = {g for g in self.lost if self.is_far(g, decision)}
         self.own = Counter()
         for key, n in self.classes.items():
@@ -905,10 +897,7 @@ class Sample:
         self.end_up[None] = None
 
     def genus_of(self, t):
-        """The nearest taxon of that rank, or 0"""
-        while t and self.db.taxa[t][3] != GENUS:
-            t = self.tree.parent[t]
-        return t
+        return self.db.up_to(t, GENUS)
 
     def is_supported(self, genus):
         """Is a species there, or none refuted?"""
@@ -941,7 +930,7 @@ class Sample:
 
     def is_strain(self, x, s, many):
         """Below species: is it what the reference is, or do nearly all that are called a strain agree?"""
-        mine = sum(n for t, n in many.items() if t is not None and x <= t < self.tree.end[x])
+        mine = self.clade(many, x)
         others = sum(n for t, n in many.items() if t is not None and s < t < self.tree.end[s] and
                      not x <= t < self.tree.end[x] and not t <= x < self.tree.end[t])
         f = self.fits.get(s)
@@ -1058,7 +1047,8 @@ class Sample:
                 continue
             surest, deep = max((self.detected(s) for s in under), key=DETECTED.index), sum(depth[s] for s in under)
             none = t in self.fits and self.verdict[t] == FEW or surest in ("low", "yes") and not deep
-            row = [str(self.row_above(t)), str(first), str(final), mine,
+            up = self.family_of(t)
+            row = [str(self.db.taxa[up][0] if up else 0), str(first), str(final), mine,
                    self.distinct(t, mine) if tree.species[t] == t else "-", 100 * mine / total,
                    100 * sum(weight[s] for s in under) / bases, "-" if none else
                    100 * deep / depths * whole if depths else 0.0, surest]
@@ -1090,13 +1080,6 @@ class Sample:
 
     def detected(self, s):
         return self.sure.get(s, "-")
-
-    def row_above(self, t):
-        """Taxid of the nearest ancestor whose rank has a letter, or 0."""
-        t = self.tree.parent[t]
-        while t and self.db.taxa[t][3] not in LETTERED:
-            t = self.tree.parent[t]
-        return self.db.taxa[t][0] if t else 0
 
     def presence(self, s):
         f = self.fits.get(s)
@@ -1178,8 +1161,7 @@ def check_sums(rows):
 
 def check_page(sample, path):
     """The coverage of a page; of taxa that it has."""
-    with open(path) as f:
-        data = json.loads(f.read().split('id="data">')[1].split("</script>")[0])
+    data = page_data(path)
     want = {t: c for t, c in sample.coverage().items() if int(t) in data["taxa"]["taxid"]}
     have = data["samples"][0].get("coverage", {})
     if have != want or not want:

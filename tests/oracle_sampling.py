@@ -12,9 +12,14 @@ import sys
 from functools import lru_cache
 
 CODE = {c: i for i, pair in enumerate(("Aa", "Cc", "Gg", "TtUu")) for c in pair}
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 INDEX_SEED, ORDER_SEED = 0x6B6D657268617368, 0x9E3779B97F4A7C15
 RANK_SEED = 0x7468696E206F7574
+
+
+def reverse_complement(seq):
+    return seq.translate(COMPLEMENT)[::-1]
 
 
 def fmix64(x):
@@ -104,14 +109,17 @@ def left_in(found, k, least, no_repeats):
     return [(at, key) for at, key in pairs if rank_of(key) >= least]
 
 
-def records(path):
-    """(id, sequence) of a FASTA or FASTQ file (one line a sequence there), plain or gz."""
+def lines_of(path):
+    """The lines of a text, plain or gz."""
     with open(path, "rb") as f:
         data = f.read()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    lines = data.decode().splitlines()
-    if data[:1] == b"@":
+    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode().splitlines()
+
+
+def records(path):
+    """(id, sequence) of a FASTA or FASTQ file (one line a sequence there), plain or gz."""
+    lines = lines_of(path)
+    if lines and lines[0][:1] == "@":
         for i in range(0, len(lines) - 3, 4):
             yield lines[i][1:].split(None, 1)[0], lines[i + 1]
         return

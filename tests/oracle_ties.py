@@ -11,9 +11,9 @@ import itertools
 import sys
 from collections import defaultdict
 
-from oracle_classify import Classifier, reverse_complement
+from oracle_classify import Classifier
 from oracle_db import Database
-from oracle_sampling import records
+from oracle_sampling import records, reverse_complement
 
 K, NEAR = 12, 6
 

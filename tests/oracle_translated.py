@@ -21,20 +21,15 @@ import sys
 
 from oracle_classify import Tree
 from oracle_db import Database, packed_numbers
-from oracle_sampling import CODE, fmix64, records
+from oracle_sampling import CODE, COMPLEMENT, fmix64, records, reverse_complement
 
 GROUPS = "LM IV C A G S T P FY W E D N Q KR H".split()
 AMINO = ("KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF")
-LETTER = {a + b + c: next((i for i, group in enumerate(GROUPS) if AMINO[16 * x + 4 * y + z] in group), None)
-          for x, a in enumerate("ACGT") for y, b in enumerate("ACGT") for z, c in enumerate("ACGT")}
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
+RESIDUE = {"".join(codon): x for codon, x in zip(itertools.product("ACGT", repeat=3), AMINO)}
+LETTER = {codon: next((i for i, group in enumerate(GROUPS) if x in group), None) for codon, x in RESIDUE.items()}
 FAMILY, GENUS, SPECIES = 26, 30, 38      # ranks
 TILE, LEAST, NEAR = 50, 55, 240
 KINSHIP, SHARE = {"strict": (150, 100), "balanced": (115, 60), "sensitive": (15, 30)}[os.environ.get("LEVEL", "strict")]
-
-
-def reverse(seq):
-    return seq.translate(COMPLEMENT)[::-1]
 
 
 def runs(seq, least, code=11):
@@ -104,7 +99,7 @@ class Section:
                       for first, taxon, bases in db.stretches]
         self.text = "".join("ACGT"[w >> 2 * i & 3] for w in words for i in range(16))
         self.begins = [part[0] for part in self.parts]
-        self.species = [up_to(db, taxon, SPECIES) or taxon for _, taxon, _ in db.stretches]
+        self.species = [db.own[taxon] for _, taxon, _ in db.stretches]
 
     def kin(self, a, b):
         """are two genera of one family?"""
@@ -138,7 +133,7 @@ class Section:
 def stretches(seq, code):
     """[(letters, bases, lowest base, strand)] of a target, those that are left out left out"""
     found = []
-    for strand, bases in ((0, seq), (1, reverse(seq))):
+    for strand, bases in ((0, seq), (1, reverse_complement(seq))):
         for begin, letters in runs(bases, 60, code):
             size = 3 * len(letters)
             low = begin if strand == 0 else len(seq) - begin - size
@@ -152,14 +147,8 @@ def stretches(seq, code):
     return kept
 
 
-def up_to(db, taxon, rank):
-    while taxon and db.taxa[taxon][3] != rank:
-        taxon = db.taxa[taxon][1]
-    return taxon
-
-
 def counts_as(db, taxon):
-    return up_to(db, taxon, GENUS) or up_to(db, taxon, SPECIES) or taxon
+    return db.up_to(taxon, GENUS) or db.up_to(taxon, SPECIES) or taxon
 
 
 def dump_rows(folder, name):
@@ -348,7 +337,7 @@ class Fragment:
 
     def __init__(self, section, mates, pieces=False):
         self.s, self.pieces = section, pieces
-        self.mates = [(mate, reverse(mate)) for mate in mates]
+        self.mates = [(mate, reverse_complement(mate)) for mate in mates]
         # genus -> [score, nearness, strand, base, part, fit] of each mate
         self.best = collections.defaultdict(lambda: [[0, 0, 0, 0, None, (0, 0, 0, 0)] for _ in mates])
         self.frames = {}        # of a mate on a strand at a base: strand and base of the first key
@@ -487,13 +476,9 @@ class Fragment:
             for i in range(pos % 3, end - 2, 3):
                 if i >= begin and set(read[i:i + 3]) <= set("ACGT"):
                     codons += 1
-                    same += residue(read[i:i + 3]) == residue("".join(along[i:i + 3]))
+                    same += RESIDUE[read[i:i + 3]] == RESIDUE["".join(along[i:i + 3])]
         nearer = max(have, key=lambda x: x[1])
         return (self.s.species[self.s.parts.index(nearer[4])], nearer[3] + nearer[5][2], codons, same)
-
-
-def residue(codon):
-    return AMINO["ACGT".index(codon[0]) * 16 + "ACGT".index(codon[1]) * 4 + "ACGT".index(codon[2])]
 
 
 def first_of(votes, least_of):
@@ -559,7 +544,7 @@ def compare_calls(path, calls, files):
         for line, mates in zip(lines, reads):
             status, name, taxid, _, column = line.rstrip("\n").split("\t")
             if status == "C" and (not column.startswith(taxid + ":0") or
-                                  up_to(db, number[int(taxid)], SPECIES)):
+                                  db.up_to(number[int(taxid)], SPECIES)):
                 continue
             mates = [seq for _, seq in mates]
             taxon = called(tree, taxon_of(section, mates))
@@ -647,12 +632,8 @@ def compare_sample(path, first, final, profile, files):
     db = Database(path)
     section = Section(db)
     sample, said = Sample(db, section), []
-    parent = [taxon[1] for taxon in db.taxa]
-
     def below(taxon):
-        def is_below(x):
-            return x == taxon or (x > taxon and is_below(parent[x]))
-        return [x for x in range(len(parent)) if is_below(x)]
+        return range(taxon, db.taxa[taxon][2])
 
     with open(first) as lines:
         for line, mates in zip(lines, zip(*(records(file) for file in files))):
