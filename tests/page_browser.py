@@ -1,6 +1,6 @@
 """The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
 
-    page_browser.py REAL VIRUS LARGE [--shots FOLDER]
+    page_browser.py REAL VIRUS LARGE
 
 They are made by kmerhash classify, VIRUS of a sample of one virus, and LARGE of a database of more species than
 a page lists; pages of one sample, several and 30 are REAL with data that are made up.
@@ -21,14 +21,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-           "--hide-scrollbars", "--window-size=1440,1100"]
+OPTIONS = "headless=new no-sandbox disable-gpu disable-dev-shm-usage hide-scrollbars window-size=1440,1100"
 
 
 def browser():
     options = webdriver.ChromeOptions()
-    for option in OPTIONS:
-        options.add_argument(option)
+    for option in OPTIONS.split():
+        options.add_argument("--" + option)
     options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
@@ -83,13 +82,10 @@ class Page:
         time.sleep(0.5)
 
     def shown(self):
-        return self.js("return document.querySelector('#details h3').textContent")
+        return self.all("#details h3")[0]
 
     def hash(self):
         return self.js("return location.hash")
-
-    def complaints(self):
-        return [entry["message"] for entry in self.d.get_log("browser")]
 
     def requests(self):
         """Addresses that the page asked for, but for itself and what is in it."""
@@ -163,7 +159,7 @@ def values(data, sample, key):
 
 
 def quiet(t, p, name):
-    said, asked = p.complaints(), p.requests()
+    said, asked = [entry["message"] for entry in p.d.get_log("browser")], p.requests()
     t.ok(not said, name + ": nothing on the console", *said)
     t.ok(not asked, name + ": no request", *asked)
 
@@ -200,8 +196,8 @@ def test_zoom(t, p):
     p.click_chart(0.02, 0.5)
     t.ok(p.shown() == "root", "a click on the leftmost zooms out", p.shown())
     p.press(p.id("icicle"), Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    said = p.js("return document.getElementById('say').textContent")
-    t.ok(said.startswith(inside + ", "), "arrows move, and it is said", said, inside)
+    said = p.all("#say")
+    t.ok(said[0].startswith(inside + ", "), "arrows move, and it is said", said, inside)
     p.press(p.id("icicle"), Keys.ENTER)
     t.ok(p.shown() == inside, "Enter zooms in", p.shown())
     p.press(p.id("icicle"), Keys.BACKSPACE)
@@ -264,7 +260,7 @@ def test_columns(t, p):
     t.ok(detected == {"yes", "low", "no", ""}, "words in them, or none", detected)
     t.ok(all(x.endswith(" %") for x in p.column(3)), "and shares", p.column(3))
     colours = dict(zip(p.column(2), p.all("#table td.name button", "getComputedStyle(e).color")))
-    soft = p.js("return getComputedStyle(document.querySelector('.note')).color")
+    soft = p.all(".note", "getComputedStyle(e).color")[0]
     t.ok(colours["low"] == soft != colours["yes"], "low confidence is grey", colours, soft)
     t.ok(colours[""] == soft, "and so is what was not judged", colours, soft)
     p.click("#table td.name button")
@@ -307,17 +303,17 @@ def test_hostile(t, p):
            if not all(c.isalnum() or c == " " for c in name) or len(name) > 200]
     t.ok(len(bad) == 6, "the page has names that try to be more than text", bad)
     t.ok(set(bad) <= names, "they are in the table as they are", bad, sorted(names)[:5])
-    title = p.js("return document.title")
+    title = p.d.title
     for name in bad:
         p.go(p.data["taxa"]["taxid"][p.data["taxa"]["name"].index(name)])
         t.ok(p.shown() == name, "shown as it is: %.30s" % name.encode("unicode_escape").decode(),
              p.shown())
     p.js("location.hash = ''")
     p.settle()
-    t.ok(p.js("return document.title") == title, "no script of a name has run", title)
-    t.ok(p.js("return document.querySelectorAll('img, iframe, object').length") == 0, "no element")
-    wide = p.js("return document.documentElement.scrollWidth <= window.innerWidth")
-    t.ok(wide, "300 characters do not widen the page")
+    t.ok(p.d.title == title, "no script of a name has run", title)
+    t.ok(not p.all("img, iframe, object"), "no element")
+    wide = p.js("return document.documentElement.scrollWidth - window.innerWidth")
+    t.ok(wide <= 0, "300 characters do not widen the page", wide)
 
 
 def test_samples(t, p):
@@ -341,7 +337,7 @@ def test_samples(t, p):
     rows = p.all("#heat tbody th")
     phyla = {taxa["name"][i] for i in range(len(taxa["name"])) if ranks[taxa["rank"][i]] == "phylum"}
     t.ok(rows and set(rows) <= phyla, "the rank can be chosen", rows)
-    cell = p.js("return document.querySelector('#heat tbody td').textContent")
+    cell = p.all("#heat tbody td")[0]
     first = taxa["name"].index(rows[0])
     want = 100 * clades(p.data, 0)[first] / (clades(p.data, 0)[0] + samples[0]["unclassified"])
     t.ok(abs(float(cell) - want) < 0.06, "its cells are shares", cell, want)
@@ -606,14 +602,12 @@ def test_print(t, p, sheets):
     p.width(703, "print")               # A4 less its margins
     p.js("window.dispatchEvent(new Event('beforeprint'))")
     p.settle()
-    cells = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child td'))"
-                 ".filter(e => e.offsetWidth).map(e => [e.className.split(' ')[0],"
-                 "e.getBoundingClientRect().right])")
+    cells = [(words.split()[0], right) for words, right, wide in p.all(
+        "#table tbody tr:first-child td", "[e.className, e.getBoundingClientRect().right, e.offsetWidth]") if wide]
     keys = [kind for kind, _ in cells]
     wanted = ["name", "share"] + [c["key"] for c in p.data["columns"] if not c.get("detail")] + ["clade"]
-    wide = p.js("return Math.max(...['#table', '#samples', '#heat'].map(c => document.querySelector(c))"
-                ".map(e => e.getBoundingClientRect().right))")
-    t.ok(wide <= 703, "no table is cut", wide)
+    wide = p.all("#table, #samples, #heat", "e.getBoundingClientRect().right")
+    t.ok(max(wide) <= 703, "no table is cut", wide)
     t.ok(keys == wanted and max(x for _, x in cells) <= 703, "the columns that matter are on paper", cells)
     count = number(p.texts("#count")[0].split()[0])
     t.ok(len(p.column(0)) == count, "and all rows", len(p.column(0)), count)
@@ -650,7 +644,7 @@ def contrast(p):
         return least;""")
 
 
-def test_themes(t, p, shots, name):
+def test_themes(t, p):
     for theme in ("light", "dark"):
         while p.texts("#theme-name") != [theme]:
             p.click("#theme")
@@ -659,9 +653,6 @@ def test_themes(t, p, shots, name):
         ground = p.js("return getComputedStyle(document.body).backgroundColor")
         dark = sum(int(v) for v in ground[4:-1].split(",")) < 300
         t.ok(dark == (theme == "dark"), "%s: so is the ground" % theme, ground)
-        if shots:
-            p.js("window.scrollTo({top: 0, behavior: 'instant'})")
-            p.d.save_screenshot(os.path.join(shots, "%s-%s.png" % (name, theme)))
 
 
 def test_names(t, p):
@@ -805,7 +796,7 @@ def test_unused(t, driver, path):
     t.ok([x for x in said[0] if x != "Second-best species"] == said[1] != said[0], "a column without a word is left out", *said)
 
 
-def tests(real, virus, large, shots):
+def tests(real, virus, large):
     t = Tap()
     one, several, many = (changed(real, lambda data: made_up(data, n, samples), "made.%d.html" % samples)
                           for n, samples in ((400, 1), (1000, 6), (1400, 30)))
@@ -820,7 +811,7 @@ def tests(real, virus, large, shots):
         p = Page(driver, several)
         test_samples(t, p)
         test_names(t, p)
-        test_themes(t, p, shots, "several")
+        test_themes(t, p)
         quiet(t, p, "several samples")
         p = Page(driver, many)
         test_many(t, p)
@@ -832,7 +823,7 @@ def tests(real, virus, large, shots):
         p = Page(driver, real)
         test_print(t, p, 3)
         test_coverage(t, p)
-        test_themes(t, p, shots, "real")
+        test_themes(t, p)
         t.ok(any("kmerhash classify" in x for x in p.texts("#facts dd")), "the run's command is told")
         quiet(t, p, "a run's page")
     finally:
@@ -841,4 +832,4 @@ def tests(real, virus, large, shots):
 
 
 if __name__ == "__main__":
-    tests(*sys.argv[1:4], sys.argv[5] if len(sys.argv) > 5 else None)
+    tests(*sys.argv[1:])
