@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 
+from oracle_sampling import records
+
 KMERHASH, DB, PRELOAD, FOLDER = (os.path.abspath(p) for p in sys.argv[1:5])
 HISTORIES = int(sys.argv[5])
 SEED = int(sys.argv[6]) if len(sys.argv) > 6 else 1
@@ -173,12 +175,7 @@ class History:
         return wrong
 
 
-def genome():
-    text = subprocess.run(["gzip", "-dc", os.environ["KH_GENOME"]], capture_output=True, text=True).stdout
-    return "".join(text.splitlines()[1:])
-
-
-GENOME = genome()
+(_, GENOME), = records(os.environ["KH_GENOME"])
 os.makedirs(FOLDER, exist_ok=True)
 os.chdir(FOLDER)
 for number in range(HISTORIES):

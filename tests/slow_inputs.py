@@ -52,22 +52,15 @@ def merged(n):
     put("map", "a\t10\n")
 
 
-def report(rows):
-    put("s.report", rows)
-
-
 def deep(n):                    # indented, so its bytes are the square of its rows
     n = int((100 * n) ** 0.5)
-    report("%6.2f\t1\t%d\t%s\t%d\t%s\n" % (100, i + 1 == n, f"R{i}" if i else "R", i + 1, "  " * i + "t") for i in range(n))
+    put("s.report", ("%6.2f\t1\t%d\t%s\t%d\t%s\n" % (100, i + 1 == n, f"R{i}" if i else "R", i + 1, "  " * i + "t")
+                     for i in range(n)))
 
 
 def sheet(rows):
     put("r.fq", "@r\nACGT\n+\nIIII\n")
     put("sheet", ["sample\treads1\n"] + list(rows))
-
-
-def reads(parts):
-    put("r", parts)
 
 
 SEQID = TAX + ["--seqid2taxid", "map"]
@@ -92,12 +85,12 @@ CASES = {
     "unknown bases": (lambda n: references([">b\n" + "N" * 60 * n + "\n"]), SEQID + ["--max-unmapped", "1", "b.fa"]),
     "bases and unknown ones in turn": (lambda n: references([">b\n" + "ACGTN" * 10 * n + "\n"]), SEQID + ["--max-unmapped", "1", "b.fa"]),
     "blank lines behind the last sequence": (lambda n: references(["\n" * 60 * n]), SEQID + ["b.fa"]),
-    "reads of a base": (lambda n: reads(f"@{i}\nA\n+\nI\n" for i in range(n)), CLASSIFY),
-    "one read": (lambda n: reads([">r\n" + "ACGTTGCAAGGCTTA" * 4 * n + "\n"]), CLASSIFY),
-    "one read, a base a line": (lambda n: reads([">r\n" + "A\nC\n" * n]), CLASSIFY),
+    "reads of a base": (lambda n: put("r", (f"@{i}\nA\n+\nI\n" for i in range(n))), CLASSIFY),
+    "one read": (lambda n: put("r", [">r\n" + "ACGTTGCAAGGCTTA" * 4 * n + "\n"]), CLASSIFY),
+    "one read, a base a line": (lambda n: put("r", [">r\n" + "A\nC\n" * n]), CLASSIFY),
     "a report as deep as it has rows": (deep, MERGE),
-    "a report of one level": (lambda n: report(["100.00\t%d\t0\tR\t1\troot\n" % n] + ["%6.2f\t1\t1\tS\t%d\t  t\n" % (100 / n, i + 2)
-                                                                                   for i in range(n)]), MERGE),
+    "a report of one level": (lambda n: put("s.report", ["100.00\t%d\t0\tR\t1\troot\n" % n] + [
+        "%6.2f\t1\t1\tS\t%d\t  t\n" % (100 / n, i + 2) for i in range(n)]), MERGE),
     "a sheet of many samples": (lambda n: sheet(f"s{i}\tr.fq\n" for i in range(n)), ["classify", "--set", "check-sheet=sheet"]),
 }
 
