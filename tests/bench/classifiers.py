@@ -23,7 +23,8 @@ def load_bench(name):
     return module
 
 
-PATHS = {"data": "folder of the reference set", "work": "folder for all files made", "kmerhash": "the program",
+PATHS = {"data": "folder of the reference set: manifest.tsv, refset/, taxonomy/, and reads/ with truth.tsv",
+         "work": "folder for all files made", "kmerhash": "the program",
          "kraken2_cache": "folder for what Kraken 2 makes", "simgen": "the program", "ties": "the program that makes worlds"}
 
 
