@@ -31,6 +31,11 @@ class Tree:
     def above(self, a, b):
         return a <= b < self.end[a]
 
+    def raised(self, taxon):
+        """What a call that is no species' becomes: its genus, if it has one; None: the root, or no call"""
+        up = None if taxon is None else self.genus[taxon]
+        return (taxon if up is None else up) or None
+
     def lca(self, taxa):
         x = min(taxa)
         while max(taxa) >= self.end[x]:
@@ -66,7 +71,7 @@ class Rule:
     TO_ONE, WRONG, EDGE = 4, 4, 16
 
     def __init__(self, db):
-        self.db = db
+        self.db, self.apart = db, self.APART
 
     def least(self, n):
         n = (1 << n.bit_length()) - 1
@@ -74,9 +79,6 @@ class Rule:
         while x < 36 and 2 * n * max(1, self.db.bases) * (3 + 2 * x) * 10000 > 3**(x + 1) * 4**self.db.k:
             x += 1
         return self.db.k + x
-
-    def apart(self):
-        return self.APART
 
     def names_species(self, bases, compared, matches):
         least = min(4 * self.SPECIES + bases, 2 * self.SPECIES + 2 * bases)
@@ -396,7 +398,7 @@ class Classifier:
                     self.claim(claims, species, self.both(one[a], one[b]))
         for species in claims:
             if (species, 0) in single and (species, 1) in single:
-                self.claim(claims, species, self.both(single[species, 0], single[species, 1], self.rule.apart()))
+                self.claim(claims, species, self.both(single[species, 0], single[species, 1], self.rule.apart))
         return claims
 
     @staticmethod
@@ -466,11 +468,6 @@ class Classifier:
                     ((fit[0], fit[1], -fit[2], 2 >> place[0]), {there[0]: (there, target, x, fit)}))
                 self.claim(claims, self.species(target), both)
 
-    def raised(self, taxon):
-        if self.tree.genus[taxon] is not None:
-            taxon = self.tree.genus[taxon]
-        return taxon or None
-
     def whole(self, mates, slack=0):
         """(call, hits, {species: score} of those that are near, where the best one lies)"""
         claims, places, crowd, left, asked = self.settled(mates, slack=slack)
@@ -497,7 +494,7 @@ class Classifier:
             if len(species) == 1 and not crowd:
                 taxon = self.strain(mates, min(species), where, places, left, asked)
             return (taxon, *about)
-        return (self.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
+        return (self.tree.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
 
     def is_like_chance(self, near, score, where):
         """are these species several, though no mate fits much better than by a seed alone?"""
@@ -669,7 +666,7 @@ class Classifier:
         own = self.tree.species[taxon] is not None and 3 * credit >= 2 * kin
         if own and len(alike) == 1:
             taxon = self.agreed(best, found)[0]
-        return n, taxon if own else self.raised(taxon), hits, near, None
+        return n, taxon if own else self.tree.raised(taxon), hits, near, None
 
     def parts_of(self, mates, first):
         """Those that are compared first, or the others"""
@@ -707,9 +704,6 @@ class ThinRule(Rule):
     def least(self, n):
         return self.db.k + 1
 
-    def apart(self):
-        return self.db.k
-
     def names_species(self, bases, compared, matches):
         return matches > self.db.k and self.COVER * matches >= compared
 
@@ -727,6 +721,7 @@ class ThinClassifier(Classifier):
     def __init__(self, db, confidence):
         super().__init__(db, confidence)
         self.rule = ThinRule(db)
+        self.rule.apart = db.k
 
     def diagonal(self, seq, pos, b, strand):
         return b * self.db.stride - (len(seq) - self.db.k - pos if strand else pos)

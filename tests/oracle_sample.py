@@ -392,15 +392,13 @@ class Sample:
 
     def set_lengths(self):
         last, total, self.bases = None, None, Counter()
-        for first, taxon, bases, _, _ in self.db.targets:
-            i = len(self.lengths.setdefault("seen", []))
-            name = self.db.ids[i].split(".")[0]
+        for (_, taxon, bases, _, _), name in zip(self.db.targets, self.db.ids):
+            name = name.split(".")[0]
             digits = len(name) - len(name.rstrip("0123456789"))
             head = name[:len(name) - min(12, digits)]
             here = (taxon, head, int(name[len(head):] or -1))
             follows = last and digits and last[0] == here[0] and last[1] == here[1] and last[2] + 1 == here[2]
             total = total + bases if follows else bases
-            self.lengths["seen"].append(name)
             last, species = here, self.tree.species[taxon]
             if species is not None:
                 self.bases[species] += bases
@@ -868,16 +866,12 @@ class Sample:
         if now in self.steady or (is_long and self.keeps_long(now, near)):
             return call
         mine = sum(x for x, (s, _) in zip(own, found) if s == now)
-        return call if now is None or (mine and mine << 16 >= 10923 * total) else self.up(call)
+        return call if now is None or (mine and mine << 16 >= 10923 * total) else self.tree.raised(call)
 
     def keeps_long(self, s, near):
         """All long ones that are called it are its own, or those that are near"""
         f = self.fits.get(s)
         return f is not None and s not in self.refuted and f.own_long == 65536 and (f.stands or (f.by_long and near))
-
-    def up(self, call):
-        t = self.tree.genus[call]
-        return call if t is None else t or None
 
     # --- where calls end up that the sample does not support --------------------------
     def find_support(self, decision):
@@ -1012,7 +1006,7 @@ class Sample:
         while t:
             if self.lengths.get(s, 2) * 8 * self.db.stride < LEAST.get(self.db.taxa[t][0], 0):
                 return True
-            others = [x for u, x in self.lengths.items() if u != "seen" and u != s and t <= u < self.tree.end[t]]
+            others = [x for u, x in self.lengths.items() if u != s and t <= u < self.tree.end[t]]
             if self.db.taxa[t][3] in NEAR and others and not compared:
                 compared = True
                 if 10 * self.lengths[s] * len(others) < sum(others):

@@ -58,7 +58,7 @@ def main(args):
             fit = {s for s in best if best[s] == most}
             taxid = int(line.split("\t")[2])
             lca = classifier.tree.lca(fit)
-            want = lca if classifier.tree.species[lca] is not None else classifier.raised(lca)
+            want = lca if classifier.tree.species[lca] is not None else classifier.tree.raised(lca)
             near += 1
             several += len(fit) > 1
             called = taxon_of[taxid] if taxid else None

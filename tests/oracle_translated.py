@@ -101,6 +101,12 @@ class Section:
         self.begins = [part[0] for part in self.parts]
         self.species = [db.own[taxon] for _, taxon, _ in db.stretches]
 
+    def taxon(self, genus, of_genus, of_family):
+        """the number of the taxon that such grades call, or None"""
+        if of_genus == 3:
+            return self.genera[genus][3]
+        return self.genera[genus][1] if of_family == 3 else None
+
     def kin(self, a, b):
         """are two genera of one family?"""
         return self.genera[a][1] != 0 and self.genera[a][1] == self.genera[b][1]
@@ -456,10 +462,7 @@ class Fragment:
 
     def taxon(self):
         """the number of the taxon that is called, or None"""
-        genus, of_genus, of_family = self.grades()
-        if of_genus == 3:
-            return self.s.genera[genus][3]
-        return self.s.genera[genus][1] if of_family == 3 else None
+        return self.s.taxon(*self.grades())
 
     def likeness(self, genus):
         """(number of the species, base of the text, codons compared, residues alike)"""
@@ -515,12 +518,6 @@ def taxon_of(section, mates):
     return of[best] if best is not None and of[best] > 0 else None
 
 
-def called(tree, taxon):
-    """that taxon, or, of a species without a genus, what the rule raises it to; never the root"""
-    up = None if taxon is None else tree.genus[taxon]
-    return (taxon if up is None else up) or None
-
-
 def compare_section(path, taxonomy, *genomes):
     db = Database(path)
     section = Section(db)
@@ -547,7 +544,7 @@ def compare_calls(path, calls, files):
                                   db.up_to(number[int(taxid)], SPECIES)):
                 continue
             mates = [seq for _, seq in mates]
-            taxon = called(tree, taxon_of(section, mates))
+            taxon = tree.raised(taxon_of(section, mates))
             want = 0 if taxon is None else db.taxa[taxon][0]
             found += want != 0
             if want != int(taxid):
@@ -588,16 +585,10 @@ class Sample:
             self.firm[taxon] += grade >= 2
             if grade >= least:
                 self.alike[taxon] = [a + b for a, b in zip(self.alike[taxon], like)]
-        taxon = self.call(said)
+        taxon = self.tree.raised(self.s.taxon(*said))
         if taxon is not None:
             self.calls[taxon] += 1
         return said
-
-    def call(self, said):
-        place, of_genus, of_family = said
-        if of_genus == 3:
-            return called(self.tree, self.s.genera[place][3])
-        return called(self.tree, self.s.genera[place][1]) if of_family == 3 else None
 
     def agrees(self, taxon, below):
         share = 70 if taxon in self.family else 60
@@ -619,9 +610,9 @@ class Sample:
 
     def end(self, said):
         place, of_genus, of_family = said
-        now = self.call(said)
+        now = self.tree.raised(self.s.taxon(*said))
         if 0 < of_genus < 3 and self.s.genera[place][0] in self.agreed:
-            return called(self.tree, self.s.genera[place][3])
+            return self.tree.raised(self.s.genera[place][3])
         family = self.s.genera[place][1] if of_family else None
         if now is None and family in self.agreed and of_family >= self.called_from(family):
             return family
