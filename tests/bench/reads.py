@@ -3,6 +3,7 @@
 All of it follows from the seed.  Reads are named r<number>_<taxid of the
 genome>, a mate with /1 or /2 after it.
 """
+import collections
 import contextlib
 import csv
 import gzip
@@ -18,15 +19,8 @@ SLACK = 12  # bases taken beyond a read's length, for what deletions take away
 INSERT, INSERT_SD, INSERT_MAX = 350, 40, 500
 
 
-class ReadSet:
-    """Files of reads with the truth: a function from read name to taxid or None."""
-
-    def __init__(self, name, files, truth):
-        self.name, self.files, self.truth = name, tuple(files), truth
-
-    @property
-    def paired(self):
-        return len(self.files) == 2
+# Files of reads with the truth: a function from read name to taxid or None.
+ReadSet = collections.namedtuple("ReadSet", "name files truth")
 
 
 def taxid_in_name(name):
