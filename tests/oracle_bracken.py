@@ -67,11 +67,11 @@ def world(folder):
                 out.write("@%d.%d\n%s\n+\n%s\n" % (genome, i, mutated(genomes[genome][at:at + 100], 0.002), "I" * 100))
 
 
-def nmers(n, step, paths):
+def nmers(n, step, *paths):
     for path in paths:
         for name, seq in records(path):
-            for at in range(0, len(seq) - n + 1, step):
-                print(">%s\n%s" % (name, seq[at:at + n]))
+            for at in range(0, len(seq) - int(n) + 1, int(step)):
+                print(">%s\n%s" % (name, seq[at:at + int(n)]))
 
 
 # --- the table of a database -----------------------------------------------------------------------
@@ -132,7 +132,7 @@ def estimate(report, table, level, least):
     chosen, genomes, now = {}, {}, None         # genomes: [taxon at the level, direct, added]
     for node in nodes:
         if node.code == level:
-            now = node if node.clade >= least else None
+            now = node if node.clade >= int(least) else None
             if now:
                 chosen[now.taxid] = now
                 genomes[now.taxid] = [now.taxid, node.direct, 0.0]
@@ -170,17 +170,5 @@ def estimate(report, table, level, least):
                                                 new / int(everything)))
 
 
-def main():
-    what, operands = sys.argv[1], sys.argv[2:]
-    if what == "world":
-        world(*operands)
-    elif what == "nmers":
-        nmers(int(operands[0]), int(operands[1]), operands[2:])
-    elif what == "distrib":
-        distrib(*operands)
-    else:
-        estimate(operands[0], operands[1], operands[2], int(operands[3]))
-
-
 if __name__ == "__main__":
-    main()
+    {"world": world, "nmers": nmers, "distrib": distrib, "estimate": estimate}[sys.argv[1]](*sys.argv[2:])

@@ -388,6 +388,14 @@ def at_width(driver, width, media=""):
         ("Emulation.clearDeviceMetricsOverride", {}))
 
 
+def at_widths(driver, path):
+    """A page at three widths, then as it was"""
+    for width in (1400, 800, 400):
+        at_width(driver, width)
+        yield width, Page(driver, path)
+    at_width(driver, 0)
+
+
 def test_phone(t, driver, path):
     """At 400 pixels: taxon, share and whether it is there, without moving the table."""
     at_width(driver, 400)
@@ -462,10 +470,7 @@ def is_grey(colour):
 
 def test_widths(t, driver, path):
     """What decides is in sight at any width: a long name, and its reason to the last word."""
-    copy = changed(path, long_words)
-    for width in (1400, 800, 400):
-        at_width(driver, width)
-        p = Page(driver, copy)
+    for width, p in at_widths(driver, changed(path, long_words)):
         seen = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child :is(.why, .reason)'))"
                     ".filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect().right,"
                     "e.scrollWidth - e.clientWidth])")
@@ -475,7 +480,6 @@ def test_widths(t, driver, path):
             continue
         wide = p.js("const e = document.querySelector('#taxa .scroll'); return e.scrollWidth - e.clientWidth")
         t.ok(wide <= 0, "%d pixels: a long name pushes no column out of sight" % width, wide)
-    at_width(driver, 0)
 
 
 def test_refuted(t, driver, path):
@@ -514,16 +518,12 @@ def as_in_blank(data):
 
 def test_blanks(t, driver, path):
     """What is as in the blank is grey, and says so at any width; there is a command for each taxon."""
-    copy = changed(path, as_in_blank)
-    for width in (1400, 800, 400):
-        at_width(driver, width)
-        p = Page(driver, copy)
+    for width, p in at_widths(driver, changed(path, as_in_blank)):
         rows = p.all("#table tbody tr", "[e.className, Array.from(e.querySelectorAll('.blank, .reason')).filter(x =>"
                      "x.checkVisibility() && x.getBoundingClientRect().right <= innerWidth).map(x => x.textContent).join()]")
         t.ok(len(rows) > 1 and [r[0] for r in rows] == ["is-yes"] + ["is-blank"] * (len(rows) - 1) and
              rows[0][1].startswith("more than in the blank") and all(r[1].startswith("as in the blank") for r in rows[1:]),
              "%d pixels: verdicts beside the blanks are in sight" % width, rows)
-    at_width(driver, 0)
     taxid = p.data["taxa"]["taxid"][lonely(p.data)]
     p.go(taxid)
     said = p.texts("#details code")

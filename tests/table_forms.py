@@ -7,21 +7,16 @@ form, between = sys.argv[1], {"tab": "\t", "comma": ",", "bar": None, "none": No
 rows = sys.stdin.read().split("\n")[:-1]
 random.seed(form)
 
-
-def put(at, row):
-    rows.insert(at, row)
-
-
 if "quotes" in form and sys.argv[2] != "bar":
     rows = [(between or "\t").join(f'"{c}"' for c in r.split(between)) if between else f'"{r}"' for r in rows]
 if "more" in form and between:
     rows = [r + random.choice(["", between, between * 2]) if i else r for i, r in enumerate(rows)]
 if "blank" in form:
     for at in (len(rows), 1, 0):
-        put(at, random.choice(["", "  ", "\t" if sys.argv[2] != "comma" else ",,,"]))
+        rows.insert(at, random.choice(["", "  ", "\t" if sys.argv[2] != "comma" else ",,,"]))
 if "comment" in form:
     for at in (len(rows), random.randrange(1, len(rows) + 1), 0):
-        put(at, "# made by a program; 2 columns")
+        rows.insert(at, "# made by a program; 2 columns")
 end = "\r\n" if "crlf" in form else "\n"
 sys.stdout.reconfigure(newline="")
 sys.stdout.write(("\ufeff" if "bom" in form else "") + "".join(r + end for r in rows))
