@@ -11,11 +11,10 @@ import random
 import struct
 import sys
 
+import oracle_db
 from make_bad_dbs import HEADER, SECTIONS, extent, place_of, repaired
 
 WIDTH = {"B": 1, "H": 2, "I": 4, "Q": 8}
-WIDE = "magic byte_order file_bytes bins locations features over bases sequences unmapped unmapped_bases digest max_bytes".split()
-MORE = {"bases": 88, "sequences": 96, "unmapped": 104, "unmapped_bases": 112, "digest": 120}
 
 
 def seeds(data, rng):
@@ -31,9 +30,9 @@ def seeds(data, rng):
 
 def fields(data, rng):
     """(name, type, offset) of each"""
-    for name, at in {**HEADER, **MORE}.items():
-        if name not in ("section", "tool", "sums"):
-            yield name, "Q" if name in WIDE else "I", at
+    for name, kind in oracle_db.HEADER.items():
+        if name != "tool":
+            yield name, kind.replace("8s", "Q"), HEADER[name]
     yield "tool", "B", HEADER["tool"] + rng.randrange(32)
     yield "zeros", "B", rng.choice((448, 4087))
     yield "section", "Q", HEADER["section"] + 16 * len(SECTIONS)

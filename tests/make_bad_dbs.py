@@ -9,14 +9,15 @@ reach the checks behind these.
 """
 import struct
 import sys
+from itertools import accumulate
 
+import oracle_db
+from oracle_db import SECTIONS
 from xxh3 import xxh3
 
-SECTIONS = "index directory text kept strains taxa names targets ids unmapped translated checksums".split()
-HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_bytes": 24, "scheme": 32,
-          "k": 36, "s": 40, "stride": 44, "least": 48, "no_repeats": 52, "bins": 56, "locations": 64, "features": 72,
-          "over": 80, "max_bytes": 128, "n_targets": 136, "n_taxa": 140, "word_bits": 144, "zero": 148,
-          "tool": 152, "section": 184, "sums": 440}
+# where each field is
+HEADER = dict(zip(oracle_db.HEADER, accumulate(map(struct.calcsize, oracle_db.HEADER.values()), initial=0)))
+HEADER.update(section=184, sums=440)
 
 
 def place_of(name):

@@ -5,8 +5,8 @@
 
 exits 0 if every line of CALLS.tsv is what this says; else shows the first that is not.
 """
+import argparse
 import re
-import sys
 
 from oracle_db import PLACES, Database
 from oracle_sampling import asked, canonicals, fragments, reverse_complement, same_lines
@@ -121,9 +121,6 @@ class Classifier:
 
     def species(self, target):
         return self.db.own[self.db.stretches[target][1]]
-
-    def is_of(self, b, species):
-        return self.tree.species[self.db.targets[self.db.target_of(b)][1]] == species
 
     def matches(self, target, at, base):
         return base in (self.texts[target][at], self.others[target][at])
@@ -261,7 +258,7 @@ class Classifier:
             if found is None:
                 lists[i] = []
             elif found[1] is None:
-                lists[i] = [b for b in found[0] if self.hidden is None or not self.is_of(b, self.hidden)]
+                lists[i] = [b for b in found[0] if self.hidden is None or self.db.species_of(b) != self.hidden]
         while sum(map(len, lists.values())) > self.rule.CANDIDATES:
             del lists[max(lists, key=lambda i: (len(lists[i]), i))]
         return lists
@@ -770,19 +767,16 @@ class ThinClassifier(Classifier):
 
 
 def main(args):
-    confidence = 0.0
-    if "--confidence" in args:
-        at = args.index("--confidence")
-        confidence = float(args[at + 1])
-        del args[at:at + 2]
-    if "--second-best" in args:
-        args.remove("--second-best")
-        Classifier.with_second = True
-    db_path, calls, *reads = args
-    db = Database(db_path)
-    classifier = (ThinClassifier if db.thin else Classifier)(db, confidence)
-    print("%d lines" % same_lines(calls, (classifier.line(*fragment) for fragment in fragments(reads))))
+    db = Database(args.database)
+    Classifier.with_second = args.second_best
+    classifier = (ThinClassifier if db.thin else Classifier)(db, args.confidence)
+    print("%d lines" % same_lines(args.calls, (classifier.line(*fragment) for fragment in fragments(args.reads))))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--confidence", type=float, default=0)
+    parser.add_argument("--second-best", action="store_true")
+    for name, many in ("database", None), ("calls", None), ("reads", "+"):
+        parser.add_argument(name, nargs=many)
+    main(parser.parse_intermixed_args())

@@ -19,8 +19,9 @@ from itertools import accumulate
 from oracle_sampling import CODE, M64, features, fmix64, records
 from xxh3 import xxh3
 
-HEADER = ("magic version header_bytes byte_order file_bytes scheme k s stride least no_repeats bins locations features over bases "
-          "sequences unmapped unmapped_bases digest max_bytes n_targets n_taxa word_bits zero tool").split()
+NAMES = ("magic version header_bytes byte_order file_bytes scheme k s stride least no_repeats bins locations features "
+         "over bases sequences unmapped unmapped_bases digest max_bytes n_targets n_taxa word_bits zero tool").split()
+HEADER = dict(zip(NAMES, ["8s", *"IIQQIIIIII", *"QQQQQQQQQQ", *"IIII", "32s"]))     # type of each field
 SPECIES = 38            # rank
 SECTIONS = "index directory text kept strains taxa names targets ids unmapped translated checksums".split()
 PLACES = 2              # bins of a seed in one species
@@ -30,7 +31,7 @@ class Database:
     def __init__(self, path, trusted=True):
         with open(path, "rb") as f:
             self.data = data = f.read()
-        self.__dict__.update(zip(HEADER, struct.unpack_from("<8sIIQQ6I10Q4I32s", data)))
+        self.__dict__.update(zip(HEADER, struct.unpack_from("<" + "".join(HEADER.values()), data)))
         extents = struct.unpack_from("<%dQ" % (2 * len(SECTIONS)), data, 184)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
         self.sums, = struct.unpack_from("<Q", data, 440)

@@ -342,18 +342,14 @@ class Sample:
 
     def mark(self, key, bin, species):
         """One of its own that begins in this bin"""
-        (_, cell, call, *_), (target, behind) = key, self.locate(bin)
+        (_, cell, call, *_), of = key, self.db.kept[self.db.stretch_of(bin)]
+        target, behind = of[0], of[1] + bin - of[2]     # so far behind its beginning
         self.places[target, behind // 8].add(cell % 32)
         if call is not None and self.tree.species[call] == species:
             self.parts[target][self.part(target, behind)] += 1
 
     def n_parts(self, target):
         return min(100, self.db.targets[target][2] // (8 * self.db.stride) + 1)
-
-    def locate(self, number):
-        """target of a bin, and how far behind its beginning"""
-        target, at, first, *_ = self.db.kept[self.db.stretch_of(number)]
-        return target, at + number - first
 
     def part(self, target, behind):
         n = self.n_parts(target)

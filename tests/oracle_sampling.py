@@ -9,7 +9,7 @@ import gzip
 import random
 import subprocess
 import sys
-from functools import lru_cache
+from functools import lru_cache, partial
 
 CODE = {c: i for i, pair in enumerate(("Aa", "Cc", "Gg", "TtUu")) for c in pair}
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -92,21 +92,14 @@ def is_repeat(c, k):
                for p in range(longest // 2 + 1, longest + 1))
 
 
-def features(seq, scheme, k, s, stride, least=0, no_repeats=0):
+def features(seq, scheme, k, s, stride, least=0, no_repeats=0, of_windows=minhash):
     """(position, key) pairs; minhash: position of the window."""
-    found = syncmers(seq, k, s) if scheme == "syncmer" else minhash(seq, k, s, stride)
-    return left_in(found, k, least, no_repeats)
-
-
-def asked(seq, scheme, k, s, stride, least=0, no_repeats=0):
-    """(position, key) pairs of a read that is compared with text"""
-    found = syncmers(seq, k, s) if scheme == "syncmer" else may(seq, k, s, stride)
-    return left_in(found, k, least, no_repeats)
-
-
-def left_in(found, k, least, no_repeats):
+    found = syncmers(seq, k, s) if scheme == "syncmer" else of_windows(seq, k, s, stride)
     pairs = [(at, key_of(c)) for at, c in found if not (no_repeats and is_repeat(c, k))]
     return [(at, key) for at, key in pairs if rank_of(key) >= least]
+
+
+asked = partial(features, of_windows=may)   # of a read that is compared with text
 
 
 def lines_of(path):
