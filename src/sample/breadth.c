@@ -3,11 +3,11 @@
  *
  * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
  * from another species, or a contaminated stretch of a reference, collects reads in a few places.
- * A stretch is 8 bins; for each one it is known which shares of features found its fragments had.
+ * A stretch is 8 bins.  Its mask notes, as bits, the shares of k-mers found of the fragments that
+ * are located in it.
  *
- * Where more strains of a species are alike than lists keep places for, these name the species and
- * no bins.  How much of its genome can be told by place is seen from the sample, as the share of
- * the species' own fragments that have one.
+ * A species may have more strains than lists keep bins for (KH_SPECIES_PLACES).  The share of its
+ * own fragments that are located then says in how much of its genome fragments can be located.
  */
 #include <config.h>
 #include "sample/model_in.h"

@@ -1,27 +1,27 @@
 /*
- * cover.c - over how much of its genome what is a species' alone is spread
+ * cover.c - over how much of the genome the fragments are spread that fit a species alone
  *
- * Reads of a strain of the species fall everywhere on its genome.  Of those of a relative that is
- * not in the database some fit the species alone, but only where the relative is like it; or few
- * do, as they fit others as well.  So of its short fragments those are looked at that have it alone
- * as their best, a place in it, and as many k-mers there as are no chance: n of them.  Genomes are
- * cut into blocks in which one and a half to three of them should lie, where empty blocks tell
- * most; if the species lies over the share a of G blocks, the blocks with any are
+ * Reads of a strain of the species fall everywhere on its genome.  Reads of a relative that is not
+ * in the database fit the species alone only where the relative is similar to it, or rarely, as
+ * they fit other species as well.  So n counts the short fragments that have the species alone as
+ * their best, a place in it, and more k-mers found there than chance gives.  The genome is cut into
+ * blocks with one and a half to three of these fragments each, where empty blocks say most.  If the
+ * species lies over the share a of G blocks, the number of blocks with any fragment is
  *
  *	a G mean of (1 - e^(-n u / (U a G)))
  *
- * over blocks that the text was asked about (probe.c), of whose perfect reads the share u is the
- * species' alone, and U is the mean of u.  So what nothing tells from sisters is not missed, and it
- * does not matter how many reads there are.  And of all the fragments that the species has by
- * sharing, U should be so: the part of these that is there.  Besides, what is a species' own leads:
- * as many of its fragments as of the perfect ones have no other species near the best.  Of what is
- * about as far from several species, now one and now another is the best, but few lead.
+ * The mean is over blocks from which perfect reads were made (probe.c): u is the share of a block's
+ * reads that fit the species alone, U the mean of u.  So stretches that sisters share do not count
+ * as missing, and the number of reads does not matter.  Of all fragments that sharing gives the
+ * species, the share U should fit it alone; the part is the measured share divided by U.  A
+ * fragment leads if no other species is near the best.  A species' own fragments lead as often as
+ * perfect reads do; those of an organism that is about as far from several species seldom lead.
  *
- * A sister that is not in the database lacks genes here and there, which blocks of many genes do
- * not show, but shorter ones do: if the fragments are in fewer genes, more of them are together in
- * a block.  And the more genes it lacks, the more of its fragments lie in one in part only, and
- * are not as far as the others are.  Both are weighed against each other for a species that is far
- * from its reference.
+ * A sister that is not in the database lacks genes here and there.  Blocks of many genes do not
+ * show that, but blocks shorter than genes do: if the fragments lie in fewer genes, more of them
+ * share a block.  And the more genes the sister lacks, the more of its fragments lie in a gene only
+ * in part, so that they look farther.  The two are weighed against each other for a species that is
+ * far from its reference.
  */
 #include <config.h>
 #include "sample/model_in.h"

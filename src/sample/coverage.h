@@ -1,14 +1,12 @@
 /*
  * coverage.h - where along the references the fragments of a sample lie
  *
- * Only those fragments are counted whose place is known (kh_class.located: one species alone is
- * best, and the best window is in one of its targets), and that the first pass called that species
- * or below.  Features that are kept as "somewhere in this
- * species" help to call a fragment but have no place; so where strains share all that they have,
- * fewer fragments are located.
+ * Counts the fragments that are located (kh_class.located: one species alone is best, and the best
+ * place lies in one of its targets) and that the first pass called that species or below.
  *
- * A target is divided into at most KH_COVERAGE_PARTS parts, but none smaller than a stretch, so
- * this takes no more memory than the masks of stretches do.
+ * A target is divided into at most KH_COVERAGE_PARTS parts, none smaller than a stretch, so the
+ * counts take no more memory than the masks of stretches do.  Example: with bins of 16 bases a
+ * stretch has 128; lambda, of 48,502 bases, has 379 stretches and 100 parts of about 485 bases.
  */
 #ifndef KH_SAMPLE_COVERAGE_H
 #define KH_SAMPLE_COVERAGE_H
@@ -39,11 +37,11 @@ typedef struct kh_covered {
 	/* its targets with the most fragments, n of them */
 	kh_covered_target target[KH_COVERAGE_TARGETS];
 	uint32_t n;
-	uint64_t share[KH_SHARES];      /* fragments by the share of their features found */
+	uint64_t share[KH_SHARES];      /* fragments by the share of their k-mers found */
 } kh_covered;
 
-/* Lists the species with fragments, those with the most first, `limit` at most.  `classes` are
- * those of all fragments.  *list is to be freed. */
+/* Lists the species with fragments, those with the most first, `limit` at most.  `classes` are the
+ * joined classes of the sample.  The caller frees *list. */
 int kh_coverage_list(const kh_coverage *c, const kh_classes *classes, size_t limit,
 		     kh_covered **list, size_t *n, kh_err *err);
 

@@ -1,8 +1,8 @@
 /* decide.c - decides the call of a class of fragments, by the probability that these come from a
  * species
  *
- * Two questions are asked.  Are they a strain's of any of the candidates?  And of which?  Where the
- * first is sure, the second may be answered by what is likelier right than wrong.
+ * Two questions: do they come from a strain of any candidate, and of which one?  If the first
+ * answer is sure, a species that has half of this probability will do for the second.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -10,9 +10,9 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-/* Of 65536, so much of the candidates' strains is enough for a call: 3/4.  On worlds of close
- * species (ties.py, seeds 7001 to 7007) as many reads of absent ones are called as with .85 and
- * without a limit to what ties give (cover.c); with .70 15 % more. */
+/* The least probability, of 65536, that the fragments come from strains of the candidates: 3/4.  On
+ * worlds of close species (ties.py, seeds 7001 to 7007) as many reads of absent species are called
+ * as with .85 and no limit to what ties give (cover.c), and 15 % more with .70. */
 enum { STRAINS = 49152 };
 
 /* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,

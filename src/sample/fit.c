@@ -1,16 +1,16 @@
-/* fit.c - which mixture is believed: one divergence, or a strain and a relative */
+/* fit.c - chooses between mixtures: one divergence, or a strain and a relative */
 #include <config.h>
 #include "sample/fit.h"
 
 #include <string.h>
 
 enum {
-	FEW_SHAPE = 6,          /* of fragments that are few, the divergence is taken to be this */
+	FEW_SHAPE = 6,          /* the shape assumed of fewer than KH_FEW fragments */
 	APART = 40,             /* least distance of two divergences, in 1/1000 */
-	STRAIN = 40,            /* the greatest of a strain beside a relative */
-	RELATIVE = 70,          /* the least of the relative */
-	BEYOND = 20,            /* by so much it is farther than what one would be */
-	EVEN_RELATIVE = 60,     /* the least of a relative with an even shape */
+	STRAIN = 40,            /* the greatest divergence of a strain beside a relative */
+	RELATIVE = 70,          /* the least divergence of that relative */
+	BEYOND = 20,            /* it is at least so much above the best single divergence */
+	EVEN_RELATIVE = 60,     /* the least divergence of a relative with an even shape */
 	WIDER = 20,             /* least distance where both are one strain's */
 	WIDE_LEAST = 50,        /* and the least of the farther one */
 	PART = 20 * 256         /* fragments that a part of a relative's must have */

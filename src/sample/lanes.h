@@ -17,18 +17,17 @@ typedef struct kh_term {
 } kh_term;
 
 typedef struct kh_lanes_fns {
-	/* to[i] = the sum of up to KH_TERMS terms' factor x[i], over 2^24, for i from n - 1 down to
-	 * 0: an x may begin at `to` or before it. */
+	/* to[i] = the sum over at most KH_TERMS terms of factor x[i], divided by 2^24, for i from
+	 * n - 1 down to 0, so an x may begin at `to` or before it. */
 	void (*sum_up)(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms);
-	/* to[i] = the sum of x[i] and of what lies so many behind it in the other rows, for i below
-	 * n. */
+	/* to[i] = the sum over r < rows of x[i + r behind], for i below n. */
 	void (*add_up)(kh_lanes *to, uint32_t n, const kh_lanes *x, uint32_t rows, size_t behind);
 } kh_lanes_fns;
 
 extern const kh_lanes_fns kh_lanes_plain;
-/* NULL: not on this processor. */
+/* NULL if this processor has no AVX2. */
 const kh_lanes_fns *kh_lanes_avx2(void);
-/* The fastest ones. */
+/* The faster functions that this processor has. */
 const kh_lanes_fns *kh_lanes_get(void);
 
 #endif

@@ -2,9 +2,9 @@
  * logs.h - logarithms and powers of two in integers
  *
  * The fit of a sample multiplies and compares numbers that are far apart in size, and its outputs
- * must be the same bytes on every machine, so libm is not used. There are tables of 257 values,
- * with straight lines between them; the greatest error is 3 units of a logarithm, and 2 in a
- * million of a power.
+ * must be the same bytes on every machine, so libm is not used. Values between the 257 of a table
+ * are interpolated linearly; the greatest error is 3 units of a logarithm, and 2 in a million of a
+ * power.
  */
 #ifndef KH_SAMPLE_LOGS_H
 #define KH_SAMPLE_LOGS_H

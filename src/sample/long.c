@@ -1,11 +1,11 @@
 /*
- * long.c - how near species are whose fragments are long
+ * long.c - the identity of species whose fragments are long
  *
- * What a long read lacks of its features may be its errors or its strain's divergence.  The errors
- * are told by the qualities of the reads, if there are any.  Besides, they are about the same in
- * all reads of a sample; so what the species with the best reads lacks, if that is less, is taken
- * for errors, and what others lack more for divergence.  A share of features is told well by a long
- * fragment, so medians do here what mixtures of shapes do for short ones.
+ * A long read lacks k-mers because of its errors or of its strain's divergence.  The qualities of
+ * the reads, if there are any, give the errors.  Besides, errors are about the same in all reads of
+ * a sample.  So the share that the species with the best reads lacks is taken for errors, if it is
+ * less than qualities say, and what other species lack beyond it for divergence.  A long fragment
+ * has many k-mers, so its share is precise, and a median does what mixtures do for short ones.
  */
 #include <config.h>
 #include "sample/model_in.h"

@@ -2,9 +2,9 @@
  * mixture.h - mixtures of shapes that explain the fragments of a species, by expectation
  * maximisation, in integers
  *
- * A mixture gives each of up to three shapes (shapes.h), the last of them junk, a weight.  A round
- * gives each shape the share of the fragments that it explains, and so the likelihood only grows.
- * Many mixtures are tried for some rounds, and the best of these run to the end.
+ * A mixture has up to three shapes (shapes.h), the last of them junk, each with a weight.  A round
+ * sets each weight to the share of the fragments that the shape explains, so the likelihood only
+ * grows.  Many mixtures run for some rounds, and the best of these run to the end.
  */
 #ifndef KH_SAMPLE_MIXTURE_H
 #define KH_SAMPLE_MIXTURE_H
@@ -16,8 +16,8 @@
 #define KH_PERCENT (KH_WEIGHT_ONE / 100)
 
 enum {
-	KH_ROUNDS_TRIED = 8,            /* rounds for the mixtures that are compared first */
-	KH_KEPT = 6                     /* of these mixtures get more rounds */
+	KH_ROUNDS_TRIED = 8,            /* rounds of each mixture that is tried */
+	KH_KEPT = 6                     /* the best so many get more rounds */
 };
 
 /* The cells that have fragments. */
@@ -29,7 +29,7 @@ typedef struct kh_cells {
 	uint32_t n;
 } kh_cells;
 
-/* The logarithm of its likelihood is in 1/65536 bits of 1/256 of a fragment: in 1/2^24. */
+/* like: log2 of the likelihood, in 1/2^24: logarithms in 1/65536, fragments in 1/256. */
 typedef struct kh_mixture {
 	uint32_t shape[3], n;
 	uint32_t weight[3];
@@ -44,28 +44,27 @@ typedef struct kh_leaders {
 
 void kh_cells_gather(kh_cells *c, const kh_shapes *s, const uint64_t many[KH_CELLS]);
 
-/* Of two shapes and junk, or, if b is junk, of one. */
+/* A mixture of two shapes and junk, or, if b is junk, of one shape and junk. */
 kh_mixture kh_mixture_start(uint32_t a, uint32_t b);
-/* Sets the likelihood of a mixture: as it is, or after so many rounds, or fewer if nothing changes
- * any more. */
+/* Set the likelihood of a mixture: as it is, or after `rounds` rounds, fewer if nothing changes. */
 void kh_mixture_likelihood(const kh_cells *c, kh_mixture *m);
 void kh_mixture_run(const kh_cells *c, kh_mixture *m, int rounds);
-/* Lets one that was tried take its place among the leaders; runs these to the end, and returns the
- * best. */
+/* The first enters a tried mixture among the leaders; the second runs them to the end, and returns
+ * the best. */
 void kh_mixture_enter(kh_leaders *l, const kh_mixture *m);
 kh_mixture kh_mixture_finish(const kh_cells *c, kh_leaders *l);
 
-/* The best one of one divergence and junk. */
+/* The best mixture of one divergence and junk. */
 typedef struct kh_single {
 	kh_mixture m;
-	int64_t tried;                  /* its likelihood when mixtures were compared first */
+	int64_t tried;                  /* its likelihood after KH_ROUNDS_TRIED rounds */
 } kh_single;
-/* Compares those of the shapes of a set, as bits. */
+/* The best with a shape of the set; bit x: shape x. */
 kh_single kh_mixture_single_of(const kh_cells *c, uint32_t set);
-/* The best one of one divergence, of those that are kept if all are tried. */
+/* The best of all divergences; those that cannot be among the leaders are not tried. */
 kh_mixture kh_mixture_single(const kh_cells *c);
 
-/* An upper bound of the likelihood of any mixture, near if `one` fits well; INT64_MAX: none. */
+/* An upper bound of the likelihood of any mixture, tight if `one` fits well; INT64_MAX: none. */
 int64_t kh_mixture_bound(const kh_cells *c, const kh_mixture *one);
 
 #endif

@@ -1,46 +1,49 @@
-/* model_in.h - inside the model: shares.c, breadth.c and decide.c work on what model.c holds */
+/*
+ * model_in.h - inside the model: the state (kh_work) that model.c owns, and its steps in order:
+ * shares.c, fit.c, cover.c with probe.c, told.c, long.c, breadth.c, sure.c, decide.c, support.c
+ */
 #ifndef KH_SAMPLE_MODEL_IN_H
 #define KH_SAMPLE_MODEL_IN_H
 
 #include <stdatomic.h>
 #include "sample/model.h"
 
-/* A species becomes less likely by this for each mismatch that it is behind: 3 log2(e).  Of a long
- * fragment, for each part that others fit better: -log2(0.3) 2/3. */
+/* What a drop costs a species, in log2 of its likelihood: 3 log2(e) a mismatch; of a long fragment
+ * -2/3 log2(0.3) for each part that another species fits better. */
 enum { KH_DROP_COST = 283644, KH_DROP_COST_LONG = 75889 };
 
-/* Of 65536: a share that is little beside the whole, one that is nearly all of it, and the one that
- * a species must have for a call not to be raised to the genus. */
+/* Shares of 65536: a negligible one, nearly all, and the least probability of a species for which
+ * a call of it is not raised to the genus. */
 enum { KH_LITTLE = 2048, KH_NEARLY_ALL = 55705, KH_KEEP = 10923 };     /* 1/32, .85, 1/6 */
 
-/* The share of a species' own long fragments that is called the species, in 1/65536, 0: it is not
- * known; and -log2 of the shares that are, and that are not: of its own ones, and of what is
- * something else's. */
+/* The share of a species' own long fragments that the first pass calls the species, in 1/65536; 0:
+ * not known.  And -log2 of the probability that a fragment is called it, [0], or not, [1]: of its
+ * own fragments, and of others'. */
 typedef struct kh_told {
 	uint32_t share;
 	uint32_t own[2], other[2];
 } kh_told;
 
-/* What the text is asked about of a species: where its long reads lie in it, and how many bases
- * they have; and what it answers. */
+/* Reads made from the text of a species (probe.c): the places of its long reads and their bases;
+ * and how many of the reads are classified as the species. */
 enum {
-	KH_PROBES = 32,
-	KH_PROBE_READS = 8      /* short ones of each place */
+	KH_PROBES = 32,         /* places, with a long read each */
+	KH_PROBE_READS = 8      /* short reads of each place */
 };
 typedef struct kh_probe {
 	uint64_t from[KH_PROBES];
 	uint32_t bases[KH_PROBES];
-	uint32_t told;                  /* long ones that are called it, 1/65536; 0: not known */
-	/* as bits, short ones of each place that have it alone as their best; how many all do */
+	uint32_t told;                  /* long reads that are called it, 1/65536; 0: not known */
+	/* as bits: the short reads of each place that have it alone as their best */
 	uint8_t alone[KH_PROBES];
-	uint32_t all_alone, all_sole;   /* sole: no other species is near */
-	uint32_t reads;                 /* so many of them lie in a block */
+	uint32_t all_alone, all_sole;   /* how many of all; sole: without any other candidate */
+	uint32_t reads;                 /* short reads in a block */
 } kh_probe;
 
-/* A class with several candidates, as they are shared (shares.c). */
+/* A class with several candidates, which are shared among them (shares.c). */
 typedef struct kh_named {
-	uint32_t at : 31;               /* its number among the species */
-	uint32_t called : 1;            /* the class is called it */
+	uint32_t at : 31;               /* the candidate's number among the species */
+	uint32_t called : 1;            /* it is the call of the class */
 	uint32_t cost;                  /* of its drop */
 } kh_named;
 typedef struct kh_tie {
@@ -52,14 +55,14 @@ typedef struct kh_ties {
 	size_t n, named;
 } kh_ties;
 
-/* Logarithms of how likely fragments of a cell are a species' own, or else what names it, for each
- * base of genome, and above 0; 0: none are its own. */
+/* For a species and a cell: log2 of the density of its own fragments, and of others' that name it,
+ * a base of genome, shifted above 0; own 0: no fragment is its own. */
 typedef struct kh_logs {
 	uint32_t own, other;
 } kh_logs;
 
-/* Sums that all threads add to.  Most of what is shared goes to a few of them, and a sum that many
- * threads change is slow; so each thread has its own, if they are not too large for that. */
+/* Sums that all threads add to.  Most additions go to a few sums, and a sum that many threads
+ * change is slow; so each thread has a copy of all, if the copies are not too large. */
 typedef struct kh_tallies {
 	uint64_t *at;                   /* `copies` times n */
 	size_t n;
@@ -77,55 +80,54 @@ typedef struct kh_work {
 	kh_model *m;
 	uint32_t *place;                /* by taxon: 1 + index in m->at, 0: none */
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
-	/* of these, what is of classes with one candidate: it does not change */
+	/* of these, the fragments of classes with one candidate: constant in all rounds */
 	uint64_t (*alone)[KH_CELLS];
-	/* by species: its long fragments that are called it, and those of one candidate */
+	/* by species: its long fragments that are called it, and those with one candidate */
 	uint64_t *called, *called_alone;
 	struct {                        /* the other classes */
 		kh_tie *v;
 		size_t n;
-		kh_named *named;        /* the species that they name */
+		kh_named *named;        /* their candidates */
 		kh_ties *of;            /* where each thread puts them */
 	} ties;
-	uint64_t *weight;               /* they are shared by these logarithms, by species */
-	uint64_t (*before)[KH_CELLS];   /* as w->many was when it was fitted last */
+	uint64_t *weight;               /* by species: log2 of its weight when ties are shared */
+	uint64_t (*before)[KH_CELLS];   /* w->many at the last fit */
 	bool fitted;                    /* there was such a fit */
 	uint64_t *told_many;            /* by species: long fragments that are called it */
 	kh_told *told;                  /* by species; NULL: not known yet */
-	kh_probe *probe;                /* by species; NULL: the text has not been asked yet */
+	kh_probe *probe;                /* by species; NULL: not made yet */
 	uint64_t *found, *found_genes;  /* by species: its blocks with any fragment (cover.c) */
 	unsigned threads;               /* threads that work on it now */
 	_Atomic uint32_t n_moved;       /* species that moved in the last round */
 	struct {
 		uint32_t *v, n;
-	} due;                          /* species that the text is asked about */
-	_Atomic uint32_t next;          /* the first of these, or of all, that no thread took */
-	const uint32_t *own;            /* by species: its own shares (breadth.c) */
+	} due;                          /* species that reads are made of (probe.c) */
+	_Atomic uint32_t next;          /* the first one in `due`, or of all, that no thread took */
+	const uint32_t *own;            /* by species, as bits: its own shares (breadth.c) */
 	struct {                        /* cells that classes have */
 		_Atomic bool used[KH_CELLS];
-		uint32_t slot[KH_CELLS], n;     /* which of these it is; how many there are */
+		uint32_t slot[KH_CELLS], n;     /* number among the used cells; how many */
 		kh_logs *logs;          /* by species and cell, for decisions */
 	} cell;
-	/* of threads: what m->first and m->last are made of, the latter twice: before it is known
-	 * what calls become in the end, and after */
+	/* fragments by call: the first pass's, decide.c's and, in the end, support.c's */
 	kh_tallies first, decided, last;
-	/* of threads: what w->many has beside w->alone, by species and used cell */
+	/* the fragments of w->many that are not in w->alone, by species and used cell */
 	kh_tallies shared;
-	uint32_t *family;               /* by species: its family, or what is in its place */
-	struct {                        /* the least share: */
+	uint32_t *family;               /* by species: its family; without one, its genus */
+	struct {                        /* the least share found: */
 		uint32_t strain;        /* of a long fragment of a strain (long.c) */
-		uint32_t near, close;   /* of any that is near, or not far (sure.c) */
+		uint32_t near, close;   /* at 98 % identity, and at 95 % (sure.c) */
 	} least;
 } kh_work;
 
-/* Threads add to the same sums. */
+/* Adds to a sum that several threads add to. */
 static inline void kh_add(uint64_t *sum, uint64_t many)
 {
 	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
 }
 
 /* Adds to a sum of kh_tallies_of.  An atomic addition takes several times as long as a plain one,
- * even if no other thread comes near. */
+ * even if no other thread uses the sum. */
 static inline void kh_tallies_add(const kh_tallies *s, uint64_t *sum, uint64_t many)
 {
 	if (s->shared)
@@ -134,7 +136,7 @@ static inline void kh_tallies_add(const kh_tallies *s, uint64_t *sum, uint64_t m
 		*sum += many;
 }
 
-/* Adds fragments with a call, by taxon, then without one. */
+/* Adds fragments to the sum of their call's taxon; the last sum is of those without a call. */
 static inline void kh_add_call(const kh_tallies *s, unsigned thread, uint32_t call, uint64_t many)
 {
 	const size_t at = call == KH_NO_TAXON ? s->n - 1 : call;
@@ -144,7 +146,7 @@ static inline void kh_add_call(const kh_tallies *s, unsigned thread, uint32_t ca
 /* The sums of all threads, to be freed. */
 uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err);
 
-/* The species number i of a class; NULL behind the last one. */
+/* Candidate i of a class; NULL behind the last one. */
 static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, int i)
 {
 	if (i == KH_CANDIDATES || k->species[i] == KH_NO_TAXON)
@@ -152,14 +154,14 @@ static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, in
 	return &w->m->at[w->place[k->species[i]] - 1];
 }
 
-/* Do the calls of a class name this species? */
+/* Is the call of a class this species, or below it? */
 static inline bool kh_is_called(const kh_work *w, const kh_class *k, uint32_t species)
 {
 	return k->call != KH_NO_TAXON && w->in->db->tax->species[k->call] == species;
 }
 
-/* The logarithms by which fragments of a class are less likely to be candidate number i's own, or
- * something else's that fits it. */
+/* -log2 of the factors by which fragments of a class are less likely candidate i's own, or others'
+ * that fit it. */
 typedef struct kh_costs {
 	uint64_t own, other;
 } kh_costs;
@@ -177,85 +179,85 @@ static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
 	return (kh_costs) { drop + t->own[not], drop + t->other[not] };
 }
 
-/* Densities at a cell, times the species' fragments: of its own, and of all others. */
+/* The expected fragments of a species in a cell, but for a factor: its own, and others'. */
 typedef struct kh_parts {
 	uint64_t own, other;
 } kh_parts;
 kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell);
 
-/* Has all threads work on so many things, a part each, by fn(w); or one, if they are fewer than
+/* Runs fn(w) in all threads, each on its part of `things` things; in one, if these are fewer than
  * `few`. */
 int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err);
-/* Classes, and species: fewer are shared out, and decided, by one thread. */
+/* Of fewer classes, or species, one thread does a step by itself. */
 enum { KH_FEW_CLASSES = 1 << 13, KH_MANY_SPECIES = 200 };
-/* The part of a thread, of so many things. */
+/* Where the part of a thread begins, of so many things. */
 static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thread)
 {
 	return (size_t)((uint64_t)things * thread / w->threads);
 }
 
-/* Looks at all classes: finds those that are to be shared, and counts what one alone says. */
+/* Looks at all classes: counts those with one candidate, and lists the others, to be shared. */
 int kh_ties_open(kh_work *w, kh_err *err);
-/* Shares out the fragments into w->shared; before the first fits by drops alone. */
+/* Shares the listed classes out into w->shared; before the first fits, by drops only. */
 int kh_ties_divide(kh_work *w, kh_err *err);
-/* Sets what near is. */
+/* Sets w->least.near and w->least.close. */
 void kh_near_begin(kh_work *w);
-/* Count a class for kh_ties_open: what is a species' alone; fragments that were called a species,
- * and those of them that are near, or long. */
+/* Count a class for kh_ties_open: in kh_cover, if it fits a species alone; and in
+ * kh_presence.called, near and close, and w->told_many. */
 void kh_cover_count(kh_work *w, const kh_class *k);
 void kh_count_called(kh_work *w, const kh_class *k);
-/* Says how large the blocks of each species are. */
+/* Sets the sizes of each species' blocks. */
 void kh_cover_begin(kh_work *w);
-/* Asks the text about the species that have been fitted: w->probe. */
+/* Classifies reads made from the text of species that have been fitted: w->probe. */
 int kh_probe_make(kh_work *w, kh_err *err);
 /* A mean of 2 share + 1, of shares as cells have them. */
 typedef struct kh_mean {
 	uint64_t sum, n;
 } kh_mean;
-/* Has a species places that reads are made of? */
+/* Has a species text for reads to be made from? */
 static inline bool kh_probe_has(const kh_work *w, uint32_t i)
 {
 	return w->probe[i].bases[KH_PROBES - 1] > 0;
 }
-/* Asks the text by a rule: of one thread. */
+/* Classifies such reads by a rule; for one thread. */
 typedef struct kh_asker kh_asker;
 int kh_asker_new(kh_asker **a, const kh_work *w, const kh_rule *rule, kh_err *err);
 void kh_asker_free(kh_asker *a);
-/* Adds short reads of species i that would be called the genus, or below, if it were not in the
- * database. */
+/* Adds to *x the shares of short reads of species i that are called the genus or below when the
+ * species is hidden. */
 int kh_probe_kin(kh_asker *a, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err);
-/* Finds out over how much of its genome each species lies, and refutes some; with w->probe. */
+/* Makes w->probe, finds over how much of its genome each species lies, and refutes some. */
 int kh_cover_make(kh_work *w, kh_err *err);
-/* Makes those that are far from their reference, but lie all over it, their own. */
+/* Gives a species its fragments as its own if they are far from its reference, but all over it. */
 void kh_cover_rescue(const kh_work *w, kh_presence *p);
-/* Leaves a species no more of its own than those bear out that are its alone: what ties gave it
- * beyond that is a relative's, as near as it. */
+/* Limits a species' own fragments to kh_cover.borne; the others, which ties gave it, become those
+ * of a relative of the same divergence. */
 void kh_cover_limit(kh_presence *p);
-/* When calls are decided: gives it back in families that no species is missing from.  What ties
- * gave one species there, another one lacks. */
+/* After calls are decided: undoes the limit in families that no species is missing from.  There,
+ * fragments that ties gave one species too many are those that another one lacks. */
 int kh_cover_give_back(const kh_work *w, kh_err *err);
-/* Is what is called a species all its own, as its verdict stands? */
+/* Are all fragments called the species its own, by its verdict and its fit? */
 bool kh_cover_is_steady(const kh_presence *p);
-/* Refutes species of whose long fragments too few are told, and makes w->told; with w->probe. */
+/* Makes w->told by w->probe, and refutes species whose long fragments are called it too seldom. */
 int kh_told_make(kh_work *w, kh_err *err);
-/* Finds how near species are whose fragments are nearly all long. */
+/* Finds the identity of species whose fragments are nearly all long. */
 void kh_judge_long(kh_work *w);
-/* found[i] += the blocks of 2^shift[i] stretches, or stretches if it is NULL, of the targets of
- * species i that have a mask with a bit of own[i]. */
+/* found[i] += in the targets of species i, the blocks of 2^shift[i] stretches (single stretches if
+ * shift is NULL) that have a mask with a bit of own[i]. */
 int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
-/* Leaves a species that was refuted those fragments that are near, if they are most of those that
- * were called it. */
+/* Leaves a species that was judged a relative, an echo, or narrow by copies of a few fragments its
+ * near fragments, if enough of those that were called it are near. */
 void kh_keep_near(kh_presence *p);
-/* Sets its confidence, and the doubt. */
+/* Sets p->confidence and p->doubt. */
 void kh_judge_confidence(kh_presence *p);
-/* Fragments of cover.n that tell something. */
+/* The least cover.n that a species is judged by. */
 enum { KH_COVER_LEAST = 40 };
-/* Makes w->cell.logs; then decides the call of a class. */
+/* The first makes w->cell.logs; the second decides the call of a class. */
 int kh_decide_begin(kh_work *w, kh_err *err);
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
-/* Finds out, when all are decided, which calls the sample does not support, and changes them. */
+/* After all classes are decided: changes the calls that the sample does not support. */
 int kh_support_make(kh_work *w, kh_err *err);
 
 #endif

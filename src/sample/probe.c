@@ -1,13 +1,13 @@
 /*
- * probe.c - what the text says of reads of a species' references, of which it has been made
+ * probe.c - classifies reads made from the text of a species' references
  *
- * Of short ones, of 32 places, which have the species alone as their best: what all its relatives
- * have as well is not the species' alone, be it there or not (cover.c, which says of which species
- * it matters).  They lie in blocks of the size that the species' are counted in; they are perfect,
- * about as long as most of the sample's, and pairs where that makes them so.  Of long ones, how
- * many are called the species (told.c).  They have as many errors as half of the sample's are away
- * from the species, as these make close species harder to tell apart: half of them other bases, a
- * quarter bases that are inserted, and a quarter such that are deleted.
+ * Short reads, 8 from each of 32 places, show how many fit the species alone: stretches that its
+ * relatives share never do, whether the species is there or not (cover.c, which chooses the
+ * species).  They are perfect, lie in blocks of the size that cover.c counts in, and have about the
+ * length of most of the sample's; they are pairs if that length takes two reads.  Long reads, one
+ * from each place, show how many are called the species (told.c).  Errors make close species harder
+ * to tell apart, so long reads get the median divergence of the sample's long fragments as errors:
+ * half substitutions, a quarter insertions, a quarter deletions.
  */
 #include <config.h>
 #include "sample/model_in.h"

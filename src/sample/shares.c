@@ -1,11 +1,11 @@
 /*
  * shares.c - shares fragments that name several species among these
  *
- * Which species a fragment names besides its own depends on its species, and how is not known.  Of
- * long fragments, that part which is called a species says how much of it there is: it is as much
- * of all as of reads of its references.  Of short ones, those that are its alone say it, in the
- * same way (cover.c); so what ties gave a species does not bring it more of them.  A species that
- * was refuted is a rival of the others, too, with no more fragments than it has.
+ * How often a species' fragments name others as well is not known.  So its number of long fragments
+ * is estimated from those called it, divided by the share of its own that is called it (told.c),
+ * and of short ones from those that fit it alone (cover.c).  Then fragments that a species got from
+ * ties do not bring it more of them.  A species that was refuted competes for fragments, too, but
+ * with no more than it has.
  */
 #include <config.h>
 #include "sample/model_in.h"

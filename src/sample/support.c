@@ -1,21 +1,21 @@
 /*
  * support.c - calls that the sample does not support go up to a taxon that it does
  *
- * A genus is not supported if a species of it was refuted and none is there: its reads are those of
- * something related.  Reads of another genus are called now one genus of its family and now another
- * one; so they go up to the family if other such genera have a fifth of the reads that all of them
- * have, and to the genus if it has nearly all, or if the sample agrees on an unknown species of it
- * by translated seeds (run/by_genus.h), or if nearly all are long reads that fit no other genus as
- * well.  (How near they are does not tell: those of phage T3 that fit T7, of another genus, do so
- * at 91.5 %, those of S. bongori fit S. enterica at 88 %.)
+ * A genus is not supported if a species of it was refuted and none is there: its reads come from a
+ * relative.  The reads of a genus that is missing are spread over several genera of its family.  So
+ * calls go up to the genus if it has four fifths of the reads of all genera of the family that are
+ * not supported; or if the sample agrees on an unknown species of it by translated seeds
+ * (run/by_genus.h); or if four fifths of its reads are long and fit no other genus.  Other calls go
+ * up to the family.  (Identity does not decide: reads of phage T3 fit T7, of another genus, at
+ * 91.5 %, those of S. bongori fit S. enterica at 88 %.)
  *
- * Where the database has no other genus of the family, the species of the genus tell how near such
- * are: perfect reads of each are called with the species left out.  What is much farther from the
- * genus than each of its species is from the others is of another genus, and goes up to the family.
+ * Where the database has no other genus of the family, perfect reads of each species of the genus
+ * are classified with that species left out, as a measure.  Calls go up to the family if the
+ * sample's fragments are much farther from the genus than these reads.
  *
- * Below the species, reads of a strain that is not among the references are called now one of its
- * strains and now another one.  So a strain is supported if the sample's strain is what a reference
- * is, or if nearly all calls below the species agree.
+ * Below the species, the reads of a strain without a reference are spread over several strains.  So
+ * a strain is supported if the sample's strain is practically a reference, or if nearly all calls
+ * below the species agree.
  */
 #include <config.h>
 #include "sample/model_in.h"

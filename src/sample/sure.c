@@ -1,11 +1,11 @@
 /*
- * sure.c - how sure it is that a species is there; fragments that are few, but near
+ * sure.c - the confidence that a species is there; few fragments of high identity
  *
- * A handful of fragments fits nothing, and beside those that chance brings they look like part of a
- * relative's.  But a relative's are called the species and are near the reference only here and
- * there.  So where half of those that are called it are near, these are its own, however few; and
- * so are several that are all not far.  Copies of one fragment lie in one place, and are judged as
- * that one.
+ * A handful of fragments is too few for a fit, and beside chance matches it looks like part of a
+ * relative's.  But only some of a relative's fragments that are called the species have a high
+ * identity.  So if half of the fragments called it have 98 % or more, these are its own, however
+ * few; and so are fragments in several places that all have 95 % or more.  Copies of a fragment lie
+ * in one place, and are judged as one fragment.
  */
 #include <config.h>
 #include "sample/model_in.h"

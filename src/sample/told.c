@@ -1,10 +1,10 @@
 /*
- * told.c - how many of a species' long fragments are told: the first pass called them that species
+ * told.c - how many of a species' long fragments are told: called that species by the first pass
  *
- * A long fragment mostly has one nearest species, be it its own or not; but one that is related to
- * several is about as near to these, and is seldom told.  So what is told says how many of a
- * species' long fragments are its own, and how many are a relative's.  Of its own, some tie with
- * relatives, so they are not told either: as many as of reads of its references (probe.c).
+ * Most long fragments fit one species best, their own or not.  But those of a relative that the
+ * database lacks fit several species about equally, and are seldom told.  So the share that is told
+ * says how many of a species' long fragments are its own.  Some of its own tie with relatives and
+ * are not told either: four fifths as many are told as of reads of its references (probe.c).
  */
 #include <config.h>
 #include "sample/model_in.h"

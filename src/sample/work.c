@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-/* bytes that all threads' copies of sums have together */
+/* bytes that all threads' copies of sums may have together */
 #define LARGE_SUMS ((size_t)1 << 27)
 
 int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err)
