@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The next column of [*p, end).  -1: a quote has no end, or something stands behind it. */
+/* The next column of [*p, end).  -1: a quotation mark has no end, or no comma follows its end. */
 static int next_column(char between, const char **p, const char *end, kh_span *column)
 {
 	const char *from = *p, *to;

@@ -1,8 +1,8 @@
 /*
- * columns.h - tables whose first row says what their columns are, between tabs or commas
+ * columns.h - tables with a header row, columns separated by tabs or commas
  *
- * They come from spreadsheets and from other programs, so a column is found by its name, and those
- * that are not asked for are passed over.
+ * They come from spreadsheets and from other programs, so columns are found by name, and others are
+ * skipped.  Example: "sample,reads,age" has the column "reads" at 1.
  */
 #ifndef KH_TAXONOMY_COLUMNS_H
 #define KH_TAXONOMY_COLUMNS_H
@@ -13,18 +13,18 @@
 enum { KH_COLUMNS_MAX = 256 };
 
 typedef struct kh_columns {
-	char between;                   /* columns: a tab or a comma */
-	int n;                          /* of the row that was split last; -1: it cannot be */
-	kh_span v[KH_COLUMNS_MAX];      /* these, less blanks around them; borrowed from the row */
+	char between;                   /* the separator: a tab or a comma */
+	int n;                          /* columns of the last row; -1: it could not be split */
+	kh_span v[KH_COLUMNS_MAX];      /* the columns without blanks; borrowed from the row */
 } kh_columns;
 
-/* Splits the first row, which tells what stands between columns; '#' and blanks in front of it are
- * no part of it.  What is wrong goes to `errs`. */
+/* Splits the first row, without '#' and blanks in front of it.  If it has a tab, tabs separate the
+ * columns, else commas.  Errors in the row go to `errs`. */
 int kh_columns_first(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
-/* Another row.  Quotation marks around a column are no part of it; where commas are between
- * columns, one between quotation marks is a character. */
+/* Splits another row.  Quotation marks around a column are removed; in a table with commas, a comma
+ * between quotation marks does not separate columns. */
 int kh_columns_split(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
-/* The first column that is one of these words, small or capital, which end with NULL, or -1. */
+/* The first column that is one of `words`, which NULL ends, in either case; or -1. */
 int kh_columns_find(const kh_columns *c, const char *const *words);
 
 #endif

@@ -8,14 +8,13 @@
 
 typedef struct kh_lineage_node {
 	size_t path, path_len;          /* in text */
-	size_t name, name_len;          /* in text: the end of the path, or a name made of it */
-	/* the number of a node; its own number: it is below the root */
-	uint32_t parent;
+	size_t name, name_len;          /* in text: the end of the path, or genus and epithet */
+	uint32_t parent;                /* the number of a node; its own number if below the root */
 	uint32_t taxid;
 	uint8_t rank;
-	bool by_place;                  /* the rank follows from the number of the part */
-	bool deep;                      /* of a first part: lineages have more parts than places */
-	const char *file;               /* of the first row that has it, borrowed as the row's */
+	bool by_place;                  /* the rank follows from the part's position */
+	bool deep;                      /* of a first part: a lineage has more than seven parts */
+	const char *file;               /* of the first row that has it; borrowed from the row */
 	unsigned long long line;
 } kh_lineage_node;
 
@@ -23,7 +22,7 @@ typedef struct kh_lineage_entry {
 	size_t id, id_len;              /* in text */
 	uint32_t node;
 	unsigned long long line;
-	const char *file;               /* borrowed, as that of the row */
+	const char *file;               /* borrowed from the row */
 } kh_lineage_entry;
 
 struct kh_lineages {
@@ -36,21 +35,21 @@ struct kh_lineages {
 	bool moves;                     /* taxa of the dump get the parents that lineages name */
 };
 
-#define KH_LINEAGES_NUMBERS ((UINT64_C(1) << 31) - 2)   /* the taxids there are, from 2 on */
+#define KH_LINEAGES_NUMBERS ((UINT64_C(1) << 31) - 2)   /* how many taxids there are, from 2 on */
 
 uint64_t kh_lineages_hash(kh_span path);
-/* The same of a text behind one with this hash; KH_LINEAGES_EMPTY: behind none. */
+/* Continues a hash with more text; KH_LINEAGES_EMPTY begins one. */
 uint64_t kh_lineages_hash_on(uint64_t hash, const char *text, size_t n);
 #define KH_LINEAGES_EMPTY UINT64_C(0xcbf29ce484222325)
 /* The node of a path, or KH_NO_NUMBER. */
 uint32_t kh_lineages_find(const kh_lineages *l, kh_span path);
 /* The letters that names of a rank may have in front, the usual one first; "": none. */
 const char *kh_lineages_letters(kh_rank rank);
-/* An id as it is kept. */
+/* An id without GTDB's "RS_" or "GB_". */
 kh_span kh_lineages_plain_id(kh_span id);
 
-/* Gives taxa the numbers of those of the dump that they are; unless l->moves, notes those that the
- * dump has elsewhere: lineage_join.c. */
+/* Gives taxa that the dump has their taxids there; unless l->moves, notes as errors those that are
+ * not below the parent that their lineage names (lineage_join.c). */
 int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err);
 int kh_lineages_compare(kh_span a, kh_span b);
 

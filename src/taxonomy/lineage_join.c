@@ -1,13 +1,12 @@
 /*
- * lineage_join.c - lineages beside dump files: which of their taxa the dump has
+ * lineage_join.c - lineages beside dump files: finds the taxa that the dump has
  *
- * Names are not unique, as there is a Bacillus among the insects, too. So a taxon of a lineage is
- * that of the dump which has its name and its rank and lies below one that is called as the first
- * part of the lineage.
+ * Names are not unique: there is a Bacillus among the insects, too. So a taxon of a lineage is the
+ * taxon of the dump with its name and its rank that lies below one with the name of the lineage's
+ * first part.
  *
- * Taxa of the dump stay where they are, so lineages that skip ranks in different ways may name the
- * same taxon. If lineages move taxa, each taxon of the dump is that of one path, as it has one
- * parent.
+ * Taxa of the dump keep their parents, so lineages that skip ranks in different ways may name the
+ * same taxon. If lineages move taxa, a taxon of the dump has one parent and so one path.
  */
 #include <config.h>
 #include "taxonomy/lineage_in.h"

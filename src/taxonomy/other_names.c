@@ -1,4 +1,4 @@
-/* other_names.c - synonyms, common names and acronyms of names.dmp */
+/* other_names.c - synonyms, common names and acronyms in names.dmp */
 #include <config.h>
 #include "taxonomy/taxdump.h"
 

@@ -3,15 +3,13 @@
  *
  * A wanted id has up to five keys, best first: itself; the accession field in it, if it has bars;
  * that accession (or the id) without its version; and, as RefSeq puts NZ_ in front of accessions of
- * GenBank, the accession without that, with its version and without. Keys stand in one hash table,
- * and what the files say is noted at keys, not at ids: a row costs two look-ups, however many ids
- * share a key ("contig.1", "contig.2", ... do). The keys of an id are looked up only when its taxon
- * is wanted.
+ * GenBank, the accession without NZ_, with its version and without. All keys are in one hash table,
+ * and taxids are noted at keys, not at ids: a row costs two look-ups, however many ids share a key
+ * ("contig.1", "contig.2", ... do). The keys of an id are looked up only when its taxon is wanted.
  *
- * Most rows name no wanted id, and two things make these cheap. A filter of an eighth of the size
- * of the table recognises nearly all of them without a look into the table. And where every key
- * with a version has its base among the keys, too, a row whose accession is not a key cannot have
- * an accession.version that is one.
+ * Most rows name no wanted id, and two things make these cheap. A Bloom filter of an eighth of the
+ * table's size rejects nearly all of them. And if each key with a version has its accession among
+ * the keys, too, a row whose accession is not a key needs no look-up of its accession.version.
  */
 #include <config.h>
 #include "taxonomy/seqid.h"

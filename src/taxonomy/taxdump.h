@@ -37,27 +37,25 @@ struct kh_taxdump {
 	kh_taxother *other;     /* by ascending taxid, of each in the order of names.dmp */
 	size_t n_other, other_cap;
 	kh_buf names;           /* NUL-terminated strings */
-	/* The nodes whose taxid >> shift is b are node[dir[b], dir[b + 1]): with NCBI's
-	 * dense taxids a look-up is one step, with any others at worst a binary search.
-	 */
+	/* The nodes with taxid >> shift == b are node[dir[b]] to node[dir[b + 1] - 1]: a look-up is
+	 * one step with NCBI's dense taxids, and at worst a binary search with others. */
 	uint32_t *dir;
 	size_t n_dir;
 	unsigned shift;
 };
 
-/* More nodes, whose parents are taxids: between begin, which makes a dump if *d is NULL, and end,
- * the parents of all nodes are.  Of a taxon that is there the name and the rank stay, and its
- * parent becomes the new one, unless that is the root: so taxa are as they are added, in the place
- * that the dump has for the uppermost. */
+/* Add nodes.  begin makes a dump if *d is NULL; between begin and end, `parent` of every node is a
+ * taxid.  If the taxon is there, its name and rank stay, and the new parent replaces the old one
+ * unless it is the root; so the uppermost taxon that is added keeps its place in the dump. */
 int kh_taxdump_begin(kh_taxdump **d, kh_err *err);
 int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err);
 int kh_taxdump_end(kh_taxdump *d, kh_err *err);
 
-/* Is it the class of a name by which people look for a taxon? */
+/* Is this name class of names.dmp one by which people look for a taxon? */
 bool kh_taxother_is(kh_span class);
-/* Adds another name; one that cannot be shown is passed over, and so is one of no node. */
+/* Adds another name, unless it is not printable, or the taxid has no node. */
 int kh_taxdump_add_other(kh_taxdump *d, uint32_t taxid, kh_span name, kh_err *err);
-/* Sorts them; of equal ones of a taxon the first stays. */
+/* Sorts the other names, and removes repeats within a taxon. */
 void kh_taxdump_sort_others(kh_taxdump *d);
 /* The first of the other names of a taxid, and how many there are. */
 const kh_taxother *kh_taxdump_others(const kh_taxdump *d, uint32_t taxid, size_t *n);

@@ -1,9 +1,9 @@
 /*
  * tree.h - the preorder tree as the index and the rule of classify see it   [HD]
  *
- * Taxa are numbered in preorder (taxonomy.h): the clade of a taxon is the numbers from its own
- * up to, not including, its end.  So a set of taxa has the LCA of its least and its greatest
- * number, whatever lies between, and an extent is all that has to be known of it.
+ * Taxa are numbered in preorder (taxonomy.h): the clade of taxon t is the numbers t to end[t] - 1.
+ * So the LCA of a set of taxa is the LCA of its least and its greatest number, and an extent, these
+ * two, is enough to find it.
  */
 #ifndef KH_TAXONOMY_TREE_H
 #define KH_TAXONOMY_TREE_H
@@ -13,7 +13,7 @@
 
 #define KH_NO_TAXON UINT32_MAX
 
-/* Arrays by preorder number; they belong to kh_taxonomy, which says what they mean. */
+/* Arrays by preorder number, borrowed from a kh_taxonomy, which documents them. */
 typedef struct kh_tree {
 	uint32_t n;
 	const uint32_t *parent, *end;
@@ -21,7 +21,7 @@ typedef struct kh_tree {
 	const uint32_t *genus;          /* what a call below genus is raised to, or KH_NO_TAXON */
 } kh_tree;
 
-/* LCA of the taxa lo <= hi, and of all numbers between that are in the set. */
+/* The LCA of the taxa lo <= hi, and of any set with this extent. */
 static KH_HD uint32_t kh_tree_lca(const kh_tree *t, uint32_t lo, uint32_t hi)
 {
 	while (hi >= t->end[lo])
