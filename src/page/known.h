@@ -1,9 +1,9 @@
 /*
- * known.h - the taxa of a database, for whoever asks whether a taxon was looked for
+ * known.h - the taxa of a database, so that a reader of the page sees what could have been found
  *
- * A page has them as one compressed text: 14 bytes a taxon, and 11 more if it has another name (of
- * 45,776 made-up taxa).  Of a database with more taxa than KH_PAGE_KNOWN it has only those from
- * genus up, if these are not too many, too; 50,000 with another name each take 1.25 MB.
+ * The page has them as one compressed text: 14 bytes a taxon, and 11 more if it has another name
+ * (of 45,776 made-up taxa); 50,000 taxa with another name each take 1.25 MB.  If the database has
+ * more than KH_PAGE_KNOWN taxa, the page has those from genus up; if these are more, none.
  */
 #ifndef KH_PAGE_KNOWN_H
 #define KH_PAGE_KNOWN_H
@@ -17,18 +17,18 @@
 /* Arrays over the taxa of the database, by their numbers. */
 typedef struct kh_page_known {
 	const kh_db *db;                /* borrowed */
-	/* of the clade; 0: a database of Kraken 2 does not know of which sequences it is made */
-	uint32_t *genomes;              /* see sample/lengths.h */
-	uint64_t *longest;              /* bases of the longest of them */
-	bool *part;                     /* of a species, part of a genome is all there is */
-	uint32_t species, parts;        /* species with references, and with parts only */
+	/* 0 in a database of Kraken 2, which does not list its sequences */
+	uint32_t *genomes;              /* of the clade (sample/lengths.h) */
+	uint64_t *longest;              /* bases of the longest of these */
+	bool *part;                     /* a species whose references are part of a genome only */
+	uint32_t species, parts;        /* species with references; those of `part` */
 } kh_page_known;
 
 /* Zero it first; to be cleared even if this fails. */
 int kh_page_known_make(kh_page_known *k, const kh_db *db, kh_err *err);
 void kh_page_known_clear(kh_page_known *k);
 
-/* An object: README.md.  NULL with err set if memory runs out. */
+/* The member `known` of the page's data (README.md).  NULL with err set: no memory. */
 json_t *kh_page_known_json(const kh_page_known *k, kh_err *err);
 
 #endif

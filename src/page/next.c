@@ -1,4 +1,4 @@
-/* next.c - of each species, the other one that is as near to its reads, or nearly so */
+/* next.c - for each species, the other one that is most often a candidate of its reads */
 #include <config.h>
 #include "page/species.h"
 
@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/numbers.h"
 
-/* Reads of which the species is the best, and what the other is of them; of the species itself, all
- * of them. */
+/* The reads of which `species` is a best candidate: near, those with `other` as a candidate; same,
+ * those with `other` as a best one, too.  If other == species, both are all of them. */
 struct beside {
 	uint32_t species, other;
 	uint64_t near, same;

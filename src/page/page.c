@@ -11,7 +11,7 @@
 #include "page/known.h"
 #include "page/template.h"
 
-/* Which taxa are written, and where. */
+/* The taxa that are written, and their places in the data. */
 struct chosen {
 	const kh_page *p;
 	uint32_t *at;                   /* by taxon: its place in the page, if it is kept */

@@ -1,5 +1,5 @@
 /*
- * species.h - the rows of a profile, as rows and columns of a page
+ * species.h - the rows and columns of a page that show a profile
  */
 #ifndef KH_PAGE_SPECIES_H
 #define KH_PAGE_SPECIES_H
@@ -17,7 +17,7 @@ enum {
 	KH_PAGE_COVERED,
 	KH_PAGE_FIRST,
 	KH_PAGE_NEXT,
-	KH_PAGE_PROFILE,                /* so many of a profile; then those of controls: */
+	KH_PAGE_PROFILE,                /* how many are above; those of controls follow */
 	KH_PAGE_BLANK = KH_PAGE_PROFILE,
 	KH_PAGE_RATE,
 	KH_PAGE_CONTROL,
@@ -34,11 +34,12 @@ typedef struct kh_page_rows {
 	char (*why)[KH_PROFILE_WHY], (*next)[KH_PROFILE_WHY];
 } kh_page_rows;
 
-/* Makes rows of a profile, whose taxa the page numbers alike.  To be cleared even if it fails. */
+/* Makes the rows of a profile, whose taxa have the page's numbers.  Clear x even if it fails. */
 int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err);
-/* next.c: says of species which other one is nearest to their reads, whose classes these are. */
+/* Fills the column KH_PAGE_NEXT from the classes of the sample (next.c): for each species, the
+ * other one that is most often a candidate of its reads. */
 int kh_page_rows_next(kh_page_rows *x, const kh_profile *p, const kh_classes *c, kh_err *err);
-/* n of them, of which nothing is known. */
+/* Makes n rows without values. */
 int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err);
 void kh_page_rows_clear(kh_page_rows *x);
 

@@ -2,7 +2,7 @@
 #ifndef KH_PAGE_TEMPLATE_H
 #define KH_PAGE_TEMPLATE_H
 
-/* Texts that end in a NUL.  The first has a line for each of the others, and for the data. */
+/* NUL-terminated texts.  The first has a line where each of the others, and the data, go in. */
 extern const char kh_page_html[], kh_page_css[], kh_page_js[];
 
 #endif
