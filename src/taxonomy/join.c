@@ -8,7 +8,7 @@
 #include "taxonomy/taxdump.h"
 
 /* --- messages -------------------------------------------------------------------------- */
-/* Two of these, and two names of databases, have room in a message. */
+/* A path in a message, which has room for two, and for two names of databases. */
 enum { PATH = 120 };
 typedef struct path {
 	char s[PATH + 4];

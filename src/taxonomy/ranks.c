@@ -8,7 +8,7 @@
 static const struct {
 	const char *name;
 	uint8_t len;
-	char letter, place;             /* place: of those without a letter, or 0 */
+	char letter, place;             /* kh_rank_letter, kh_rank_place */
 } ranks[KH_RANKS] = {
 #define R(name, letter) { name, sizeof name - 1, letter, letter }
 #define AT(place, name) { name, sizeof name - 1, 0, place }
