@@ -9,8 +9,8 @@
 enum {
 	FIRST_SLOTS = 1024,
 	SLOTS = 4,              /* for each class, at least */
-	TOGETHER = 32,          /* fragments whose classes are fetched at a time */
-	LOOKED_AT = 64          /* classes of a part that are looked at to cut parts */
+	TOGETHER = 32,          /* fragments whose classes are prefetched at a time */
+	LOOKED_AT = 64          /* classes sampled for each part, to make parts of equal size */
 };
 
 int kh_classes_init(kh_classes *c, kh_err *err)

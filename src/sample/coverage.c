@@ -10,7 +10,7 @@ struct kh_coverage {
 	const kh_db *db;
 	kh_tree tree;
 	uint64_t *first;                /* by target: its first part; then the number of parts */
-	_Atomic uint32_t *part;         /* fragments */
+	_Atomic uint32_t *part;         /* fragments of each part */
 };
 
 int kh_coverage_new(kh_coverage **out, const kh_db *db, kh_err *err)

@@ -11,9 +11,9 @@ enum {
 	RELATIVE = 70,          /* the least divergence of that relative */
 	BEYOND = 20,            /* it is at least so much above the best single divergence */
 	EVEN_RELATIVE = 60,     /* the least divergence of a relative with an even shape */
-	WIDER = 20,             /* least distance where both are one strain's */
-	WIDE_LEAST = 50,        /* and the least of the farther one */
-	PART = 20 * 256         /* fragments that a part of a relative's must have */
+	WIDER = 20,             /* least distance of two divergences of one strain */
+	WIDE_LEAST = 50,        /* and the least divergence of the farther one */
+	PART = 20 * 256         /* least fragments, in 1/256, of a strain with a small weight */
 };
 
 /* Logarithms of likelihoods are in 1/2^24 bits. Two divergences must be better than one by 10

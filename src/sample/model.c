@@ -8,11 +8,11 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 6,             /* at most, before some are refuted, and after it */
-	LONG_IS = 8,            /* a long fragment says as much as so many more */
+	ROUNDS = 6,             /* at most, before species are refuted, and again after it */
+	LONG_IS = 8,            /* a long fragment counts as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
-	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
-	NARROW_MOST = 20        /* so many stretches are few only if many more are expected */
+	NARROW_LEAST = 5,       /* located fragments that a species is judged narrow by */
+	NARROW_MOST = 20        /* with so many stretches, narrow only if far more are expected */
 };
 
 const char *kh_verdict_name(enum kh_verdict v)

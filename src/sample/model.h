@@ -98,7 +98,7 @@ typedef struct kh_presence {
 	/* fragments with a class that the first pass called it; and those of them without another
 	 * candidate whose identity is at least 98 %, or 95 % (sure.c) */
 	uint64_t called, near, close;
-	uint64_t seen;                  /* share of own fragments with enough k-mers, 1/65536 */
+	uint64_t seen;                  /* share of own fragments with h >= KH_H_LEAST, 1/65536 */
 } kh_presence;
 
 /* Is the species in the sample, divergent or not? */

@@ -40,7 +40,7 @@ typedef struct kh_probe {
 	uint32_t reads;                 /* short reads in a block */
 } kh_probe;
 
-/* A class with several candidates, which are shared among them (shares.c). */
+/* A class with several candidates, among which its fragments are shared (shares.c). */
 typedef struct kh_named {
 	uint32_t at : 31;               /* the candidate's number among the species */
 	uint32_t called : 1;            /* it is the call of the class */
@@ -82,7 +82,7 @@ typedef struct kh_work {
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
 	/* of these, the fragments of classes with one candidate: constant in all rounds */
 	uint64_t (*alone)[KH_CELLS];
-	/* by species: its long fragments that are called it, and those with one candidate */
+	/* by species, in 1/256: its long fragments that are called it, of `many` and of `alone` */
 	uint64_t *called, *called_alone;
 	struct {                        /* the other classes */
 		kh_tie *v;
@@ -92,13 +92,13 @@ typedef struct kh_work {
 	} ties;
 	uint64_t *weight;               /* by species: log2 of its weight when ties are shared */
 	uint64_t (*before)[KH_CELLS];   /* w->many at the last fit */
-	bool fitted;                    /* there was such a fit */
-	uint64_t *told_many;            /* by species: long fragments that are called it */
+	bool fitted;                    /* there was a fit */
+	uint64_t *told_many;            /* by species: all long fragments that are called it */
 	kh_told *told;                  /* by species; NULL: not known yet */
 	kh_probe *probe;                /* by species; NULL: not made yet */
 	uint64_t *found, *found_genes;  /* by species: its blocks with any fragment (cover.c) */
 	unsigned threads;               /* threads that work on it now */
-	_Atomic uint32_t n_moved;       /* species that moved in the last round */
+	_Atomic uint32_t n_moved;       /* species whose own fragments changed in the last round */
 	struct {
 		uint32_t *v, n;
 	} due;                          /* species that reads are made of (probe.c) */
@@ -113,7 +113,7 @@ typedef struct kh_work {
 	kh_tallies first, decided, last;
 	/* the fragments of w->many that are not in w->alone, by species and used cell */
 	kh_tallies shared;
-	uint32_t *family;               /* by species: its family; without one, its genus */
+	uint32_t *family;               /* by species: its family, or kh_taxonomy.genus */
 	struct {                        /* the least share found: */
 		uint32_t strain;        /* of a long fragment of a strain (long.c) */
 		uint32_t near, close;   /* at 98 % identity, and at 95 % (sure.c) */
@@ -219,7 +219,7 @@ static inline bool kh_probe_has(const kh_work *w, uint32_t i)
 {
 	return w->probe[i].bases[KH_PROBES - 1] > 0;
 }
-/* Classifies such reads by a rule; for one thread. */
+/* Classifies made reads by a rule; for one thread. */
 typedef struct kh_asker kh_asker;
 int kh_asker_new(kh_asker **a, const kh_work *w, const kh_rule *rule, kh_err *err);
 void kh_asker_free(kh_asker *a);

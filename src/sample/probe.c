@@ -6,7 +6,7 @@
  * species).  They are perfect, lie in blocks of the size that cover.c counts in, and have about the
  * length of most of the sample's; they are pairs if that length takes two reads.  Long reads, one
  * from each place, show how many are called the species (told.c).  Errors make close species harder
- * to tell apart, so long reads get the median divergence of the sample's long fragments as errors:
+ * to tell apart, so long reads get the median divergence of the species' long fragments as errors:
  * half substitutions, a quarter insertions, a quarter deletions.
  */
 #include <config.h>

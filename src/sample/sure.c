@@ -13,12 +13,12 @@
 #include "sample/logs.h"
 
 enum {
-	NEAR = 980,             /* in 1/1000: an identity, with errors, that is near, */
-	CLOSE = 950,            /* or not far */
-	FEW_PLACES = 5,         /* in fewer, */
+	NEAR = 980,             /* in 1/1000: least identity, with errors, of near fragments, */
+	CLOSE = 950,            /* and of close ones */
+	FEW_PLACES = 5,         /* fragments in fewer stretches, */
 	COPIES = 16,            /* with no more than so many in each, are copies */
-	FEW_SHAPE = 6,          /* the divergence of fragments that are few is taken to be this */
-	/* what is sure: */
+	FEW_SHAPE = 6,          /* the shape assumed of few fragments */
+	/* high confidence: */
 	SURE_READS = KH_SURE_READS * 256 - 128, /* to the nearest fragment */
 	SURE_WITHIN = 20,       /* its identity is known within so much, in 1/1000 */
 	SURE_STRAIN = 70,       /* none of these is farther than a strain is */
