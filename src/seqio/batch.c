@@ -5,8 +5,8 @@
 #include <string.h>
 #include "seqio/reader_in.h"
 
-/* Sequences go through a place of our own in stretches of so many bases, as kh_scan may read
- * behind what it is given. */
+/* Sequences are copied to a padded buffer, so many bases at a time, as kh_scan may read behind its
+ * input. */
 enum { STRETCH = 4096 };
 
 static int bad_base(const kh_bases *s, size_t at, uint64_t number, int mate, kh_err *err)

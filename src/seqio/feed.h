@@ -1,25 +1,26 @@
 /*
  * feed.h - from input files to jobs: blocks of parsed records, paired up, in order
  *
- * Every input is cut into blocks of bytes at arbitrary places.  Each worker takes a
- * block, parses what lies between the first and the last record boundary that it can
- * find in it (speculation).  Then the blocks are committed in order: what is left of the
- * block before is joined with the head of this one.  If that joined text is not exactly complete
- * records, the speculation was wrong and the rest of the file is parsed in order by
- * the general parser.  So the records are always those of a sequential parse
- * (induction over blocks), and speculation decides only the speed.
+ * Every input is cut into blocks of bytes at arbitrary places.  Each worker takes a block, guesses
+ * the first record boundary in it, and parses the whole records from there on (speculation).  Then
+ * blocks are committed in order: the rest of the block before is put in front of this one.  If the
+ * text up to the boundary is not exactly whole records, the guess was wrong, and the block is
+ * parsed again from the last proven boundary.  So the records are always those of a sequential
+ * parse (induction over blocks), and speculation decides only the speed.
  *
- * Example: ">a\nACGT\n>b\nGG\n" is cut into ">a\nAC" and "GT\n>b\nGG\n".  A worker finds "\n>" in
- * the second block and parses b.  When this is committed, "GT\n" is put behind ">a\nAC": record a.
+ * Example: "@a\nACGT\n+\nIIII\n@b\nGG\n+\nII\n" is cut behind "AC".  In the second block a worker
+ * finds an '@' line with a '+' line two below, at byte 10, and parses b: 2 bases, in word 0.  When
+ * the block is committed, the first block's 5 bytes and these 10 are exactly one record: a, 4
+ * bases, in word 1.  The second block then has two records, a and b.
  *
- * FASTA is parsed in pieces, so that a record that spans blocks, a contig or a chromosome, is
- * parsed by as many workers: "\n>" begins a record wherever it stands, and what is in front of it
- * continues a sequence.  Pieces are put together when blocks are committed, unless the caller
- * wants them as they are.
+ * FASTA is parsed in pieces, unless mates are interleaved: "\n>" begins a record anywhere, and the
+ * text in front of it continues a sequence.  So a record that spans blocks, such as a chromosome,
+ * is parsed by several workers.  Pieces are put together when blocks are committed, unless the
+ * caller wants pieces.
  *
- *	kh_feed_next    -> block         (any thread; 0: no more)
- *	kh_feed_commit  -> jobs          (its records are final, and the jobs that it completes)
- * kh_feed_release (the block or job may be used again)
+ *	kh_feed_next     -> block        (any thread; 0: no more)
+ *	kh_feed_commit   -> jobs         (the block's records are final; the jobs that it completes)
+ *	kh_feed_release, kh_feed_release_job    (the block, or those of the job, may be used again)
  */
 #ifndef KH_SEQIO_FEED_H
 #define KH_SEQIO_FEED_H
@@ -31,14 +32,16 @@
 #include "base/threads.h"
 #include "io/inflater.h"
 
-/* Errors of records of so many bases or more are estimated from their qualities. */
+/* A FASTQ record of so many bases or more gets an error rate by its qualities: `errors`. */
 #define KH_LONG_READ 1000
 
 enum {
 	KH_REC_CONTINUES = 1    /* pieces: continues the record of the block before */
 };
 
-/* One record, or in pieces mode a part of one.  Offsets are into its block. */
+/* One record, or in pieces mode a part of one.  Offsets are into its block.  Example:
+ * "@r1 1:N\nACGN\n+\nIIII\n" from byte 100 on has text 100, text_len 20, name 101, name_len 6,
+ * id_len 2 and len 4; the bit of its fourth base in `amb` is set. */
 typedef struct kh_record {
 	uint64_t name;          /* text: behind '>' or '@', to the end of the line */
 	uint64_t text;          /* text: the whole record, from its '>' or '@' */
@@ -49,8 +52,8 @@ typedef struct kh_record {
 	uint32_t id_len;        /* its first word */
 	uint32_t flags;
 	uint32_t fastq;         /* 1: FASTQ */
-	/* of a long one with qualities in one line: 1 + 2^24 times the share of wrong bases that
-	 * these tell, by every 16th; else 0 */
+	/* of KH_LONG_READ bases or more, with its qualities in one line: 1 + 2^24 times the mean
+	 * error probability of every 16th base; else 0 */
 	uint32_t errors;
 } kh_record;
 
@@ -63,12 +66,12 @@ typedef struct kh_block {
 	char *text;
 	uint64_t *bases;        /* packed as kmer.h says */
 	uint32_t *amb;
-	size_t n_words;         /* 32-base words in use, pieces mode: counted from 0 with `front` */
+	size_t n_words;         /* 32-base words in use, those of `front` included */
 	kh_record *rec;
 	size_t n_rec;
 	bool errors;            /* some record has `errors` */
 	uint64_t first;         /* number of rec[0] in its stream */
-	void *user;             /* the caller's, who sets it before the block is committed */
+	void *user;             /* the caller's; set before the block is committed */
 	void *priv;             /* the feed's own */
 } kh_block;
 
@@ -82,7 +85,7 @@ typedef struct kh_job {
 	kh_block *block[2];     /* [1] NULL unless two files */
 	size_t from[2];
 	bool interleaved;
-	/* or: fragments that a device has parsed, and no blocks (kh_feed_parsed) */
+	/* NULL, or the fragments that a device has parsed; then there are no blocks */
 	const kh_parsed_there *there;
 } kh_job;
 
@@ -124,7 +127,7 @@ static inline uint64_t kh_job_bases(const kh_job *j)
 	return bases;
 }
 
-/* What a job reads of one of its blocks: n records, and the words they are packed in. */
+/* A job's part of one of its blocks: n records, and the words that they are packed in. */
 typedef struct kh_job_part {
 	const kh_block *block;          /* NULL: none */
 	const kh_record *rec;
@@ -136,27 +139,28 @@ typedef struct kh_job_part {
 kh_job_part kh_job_part_of(const kh_job *j, int mate);
 
 #define KH_BLOCK_SIZE ((size_t)1 << 20)
-/* Bytes of text that each thread may hold, and a step more, of small gzip files to come. */
+/* Bytes of text that are inflated ahead of one small gzip file, at most (and up to 1 MiB more), for
+ * as many files as there are threads (feed_ahead.c). */
 #define KH_FEED_AHEAD ((size_t)16 << 20)
-/* Compressed bytes of a small one; larger ones are for a device, or all threads. */
+/* Compressed bytes of a small file, at most.  A device, or all threads, inflate a larger one. */
 #define KH_FEED_SMALL ((size_t)4 << 20)
 
-/* What the caller will look at of a record's text; the less, the faster.  Plain files of FASTQ are
- * read in slices that stay in the caches if it is not all. */
+/* The part of a record's text that the caller reads; the less, the faster.  Without KH_FEED_ALL,
+ * plain FASTQ files are read in slices that stay in the caches (feed_slices.c). */
 enum kh_feed_text {
 	KH_FEED_ALL,
-	/* header lines: `text` of records is undefined, and of a record of FASTA that spans blocks
-	 * its header line is kept, and text_len says so */
+	/* header lines: `text` of records is undefined.  Of a FASTA record that spans blocks only
+	 * the header line is kept, and text_len is its length */
 	KH_FEED_NAMES,
-	/* nothing: `text` of blocks is undefined.  Where it was, the next block is read, while that
-	 * place is in the caches */
+	/* nothing: `text` of blocks is undefined.  The next block is read into the same buffer
+	 * while that is in the caches */
 	KH_FEED_BASES
 };
 
-/* Which bases are ambiguous besides those that scan.h says. */
+/* Bases that count as ambiguous besides the letters in scan.h. */
 typedef struct kh_mask {
 	bool u;                         /* U, which otherwise is T */
-	unsigned char quality;          /* of FASTQ: those of a lesser quality ('!' is 0) */
+	unsigned char quality;          /* of FASTQ: bases of a lower quality ('!' is 0) */
 } kh_mask;
 
 typedef struct kh_feed_options {
@@ -166,24 +170,24 @@ typedef struct kh_feed_options {
 	kh_mask mask;
 	bool no_mate_check;
 	bool allow_no_eof;              /* BGZF without its EOF block */
-	/* seconds that one of two files may keep the other waiting before the run fails; 0: for
-	 * ever */
+	/* seconds without input from one file of mates, while the other has some, before the run
+	 * fails; 0: no limit */
 	double patience;
 	bool pieces;                    /* FASTA only; a record may span blocks */
 	size_t block_size;              /* bytes of text a block; 0: KH_BLOCK_SIZE */
 	enum kh_feed_text text;
 	unsigned workers;               /* threads that take blocks; 0: as many as there are CPUs */
-	unsigned held;                  /* blocks that one of them may hold when it takes another */
-	/* workers that may inflate a gzip stream together; 0: one at a time */
+	unsigned held;                  /* blocks that a worker may hold when it takes another */
+	/* threads that may inflate gzip streams together; fewer than 3 a stream: one at a time */
 	unsigned threads;
 	kh_inflate_by inflate;          /* a device that inflates large gzip files */
-	bool parse;                     /* it may parse them, too: kh_feed_parsed */
-	bool digests;                   /* kh_feed_digest will be asked */
-	/* pieces: read the first file from this byte on, where a record must begin, and the last
-	 * one up to the other (0: all); only of plain files */
+	bool parse;                     /* the device may parse them, too: kh_feed_parsed */
+	bool digests;                   /* kh_feed_digest will be called */
+	/* pieces, plain files: the first file is read from byte `from` on, where a record must
+	 * begin, the last one up to byte `to` (0: its end) */
 	uint64_t from, to;
-	/* pieces: room before the first piece, in bases, a multiple of 32; for the caller, the
-	 * feed does not write there */
+	/* pieces: bases of room in front of the first piece, a multiple of 32, that the feed leaves
+	 * to the caller */
 	size_t front;
 	/* NULL, or called when the records of a block are final, in the order of blocks, by one
 	 * thread at a time; its failure ends the run */
@@ -191,50 +195,50 @@ typedef struct kh_feed_options {
 	void *arg;
 } kh_feed_options;
 
-/* The most blocks of each stream that there will be. */
+/* How many blocks each stream has. */
 size_t kh_feed_blocks(const kh_feed_options *o);
 
 typedef struct kh_feed kh_feed;
 
-/* Opens the inputs, and looks at each that can be looked at without consuming it: a file that is
- * missing, unreadable or of a foreign format fails here. */
+/* Checks all inputs that can be read without consuming them: a file that is missing, unreadable or
+ * of a foreign format fails here.  Each is opened when it is to be read. */
 int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *err);
 void kh_feed_close(kh_feed *f);
 
-/* To be called by each worker before kh_feed_next, until it returns 0; or by none.  Where a device
- * inflates the files, and their records are plain, it gives jobs whose records lie on that device:
- * 1: *job, which is to be released; KH_FEED_LATER: there is none at present, if `wait` is not set,
- * which may only be if the worker holds no such job; 0: the rest is given as blocks; < 0. */
+/* Jobs that a device has parsed from files that it inflates; their records stay there.  Each worker
+ * calls this before kh_feed_next, until it returns 0; or none does.  1: *job, to be released;
+ * KH_FEED_LATER: none at present, and `wait` is false; 0: the rest comes as blocks; < 0.  A worker
+ * may wait only if it holds no such job. */
 #define KH_FEED_LATER 2
 int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err);
 int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
-/* The same, but 0 also if all blocks are in use. A caller that holds a block from kh_feed_put must
- * not wait for another one, for which that one may be what is missing. */
+/* The same, but 0 also if all blocks are in use.  A caller that holds a block that is put, but not
+ * committed, must not wait in kh_feed_next: that may wait for this very block. */
 int kh_feed_try(kh_feed *f, kh_block **b, kh_err *err);
 /* The jobs that a block has completed: lent until the block is released. */
 typedef struct kh_jobs {
 	const kh_job *job;
 	size_t n;
 } kh_jobs;
-/* Waits until b and all blocks before it are committed. Then its records are final, its mates are
+/* Waits until b and all blocks before it are committed. Then the records of b are final, mates are
  * checked, and *jobs has the jobs that b has completed (none in pieces mode). Each job holds its
- * blocks; the caller holds b besides. If the input or another worker fails, it returns the first
- * error of the run. */
+ * blocks; the caller holds b besides. If the input or another worker fails, returns the first error
+ * of the run. */
 int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
-/* The same in two steps, so that a caller can read one more block rather than wait: hands b in, to
- * be committed by whoever brings what is missing before it (1: it is committed; 0: not yet; < 0);
- * and waits until that is done. */
+/* The same in two steps, so that a caller can read one more block rather than wait.  kh_feed_put
+ * hands b in; the thread that hands in the last missing block before it commits both (1: b is
+ * committed; 0: not yet; < 0).  kh_feed_jobs waits for that. */
 int kh_feed_put(kh_feed *f, kh_block *b, kh_err *err);
 int kh_feed_jobs(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 
-/* When all has been read: the digest (XXH3) of the bytes of path[mate][file].  False: it is not
- * known, as the file was not read in order; plain files are not. */
+/* When all has been read: the digest (XXH3) of the bytes of path[mate][file].  False: unknown, as
+ * the file was not read in order, such as a plain file, or one that a device inflated. */
 bool kh_feed_digest(const kh_feed *f, unsigned mate, size_t file, uint64_t *digest);
 
-/* When all has been read: pairs of which the first mate says that it is the second one, and the
- * second one that it is the first. */
+/* When all has been read: pairs in which the name of the first mate says 2 and that of the second
+ * one says 1. */
 uint64_t kh_feed_swapped(const kh_feed *f);
 
 /* Bytes read and, where known, to be read: for progress. */

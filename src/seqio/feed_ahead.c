@@ -1,12 +1,12 @@
 /*
  * feed_ahead.c - small gzip files, each inflated as a whole by one thread, before its turn
  *
- * Genomes come as thousands of small files.  The threads would wait for each other if they
- * inflated one after the other together, as each is but a few parts; so who has nothing to do
- * inflates the next file that nobody is at.
+ * Genomes come as thousands of small files.  A small file has only a few parts, so threads that
+ * inflated one file together would wait for each other.  Instead, a thread without work inflates
+ * the next file that no thread has begun.
  *
- * Example: three threads come to the files a, b, c of genomes.  Each inflates one.  When a is
- * there, all threads take blocks of its text and parse them; when it is used up, of that of b.
+ * Example: of the files a, b, c, each of three threads inflates one.  When a is inflated, all
+ * threads take blocks of its text and parse them; when a is used up, blocks of b.
  */
 #include <config.h>
 #include "seqio/feed.h"

@@ -1,5 +1,5 @@
 /*
- * feed_block.c - a block by itself: its text, its use again, the file that it reads, its names
+ * feed_block.c - one block: its text, its uses, the file that it reads, the hashes of its names
  *
  * The other files of the feed call these functions, and these call none of theirs.
  */

@@ -9,27 +9,27 @@
 #include "io/source.h"
 #include "io/together.h"
 
-/* Places that are left free in front of the records of a block: a record that straddles its start
- * is known only when the block is committed, and is put there without moving the others. */
+/* Array elements left free in front of a block's records: the record that straddles the start of
+ * the block is known only when this is committed, and gets one without moving the others. */
 enum { FEED_FREE = 4 };
-/* What is left of a block and longer than this is not copied in front of the next one. */
+/* A longer rest of a block is not copied in front of the next one, which is appended to it. */
 enum { FEED_SLACK = 1 << 18 };
-/* Blocks are so many times as large where records are longer than one. */
+/* Blocks are so many times as large where FASTQ records are longer than a block. */
 enum { FEED_LARGER = 4 };
 
-/* An open file; blocks that read ranges of it hold it, too. */
+/* An open file; blocks whose bytes are still to be read from it hold it, too. */
 struct feed_input {
 	kh_source *src;
 	unsigned refs;
-	/* Of a small gzip file: its text, which one thread inflates (feed_ahead.c).  By the lock of
-	 * the stream, but for the thread that is at it. */
+	/* The text of a small gzip file, which one thread inflates (feed_ahead.c).  Guarded by the
+	 * lock of the stream, but for that thread. */
 	struct feed_whole {
 		enum { FEED_NOT_WHOLE, FEED_WANTED, FEED_INFLATING, FEED_THERE } state;
 		char *p;
 		size_t n, cap;
-		size_t at;      /* what is in front of it has been given to blocks */
+		size_t at;      /* the text in front has been given to blocks */
 		bool end;       /* the file has no more */
-		kh_err bad;     /* what comes behind the text, if code is not 0 */
+		kh_err bad;     /* the error behind the text, if code is not 0 */
 	} whole;
 };
 
@@ -40,32 +40,32 @@ struct feed_block {
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
 	size_t want;            /* number of raw bytes, */
-	uint64_t at;            /* and their offset in `in`, if that is read by ranges */
+	uint64_t at;            /* and their offset in `in`, if ranges of it are read */
 	struct feed_input *in;
-	size_t from, n_from;    /* n_from > 0: the bytes are these of in->whole */
+	size_t from, n_from;    /* n_from > 0: these bytes of in->whole are the text */
 	kh_bgzf_run run;
 	kh_gz_part part;
 	unsigned refs;          /* under the lock */
 	bool file_start;
 	bool past;              /* the stream had ended */
-	char format;            /* the format that its stream was found to have before, or 0 */
+	char format;            /* of the stream, as far as it was known, or 0 */
 	kh_err bad;             /* the error that ends the bytes; code 0: none */
-	bool sliced;            /* of the text, what is parsed is not there (feed_slices.c) */
+	bool sliced;            /* the text of parsed records is not there (feed_slices.c) */
 	/* set when it is committed: */
 	struct {
-		kh_job *v;      /* the jobs that it has completed */
+		kh_job *v;      /* the jobs that this block completes */
 		size_t n, cap;
 	} jobs;
 
 	bool ahead;             /* parsed from `boundary` to `stop` */
 	bool odd; /* only the sequential parse can judge what is at `stop` */
 	size_t boundary, stop;
-	kh_place place;         /* the place of `stop`, counted from `boundary` */
+	kh_place place;         /* of `stop`, counted from `boundary` */
 	struct {
 		uint64_t *v;    /* by feed_mate, beside parsed.rec */
 		size_t cap, n;  /* n of them are valid, from FEED_FREE on */
 	} mate;
-	/* what was parsed ahead is pieces: [raw, boundary), too, as if inside a record */
+	/* parsed ahead in pieces, and also [raw, boundary), as if inside a record: `head` */
 	bool pieces;
 	struct {
 		bool good;
@@ -79,7 +79,7 @@ struct feed_text {              /* a buffer for text */
 	size_t cap;
 };
 
-/* A record of FASTA that is longer than a block, or straddles two: what is there of it. */
+/* A FASTA record that spans blocks: the part of it in the blocks that are committed. */
 struct feed_long {
 	bool is;
 	kh_record rec;          /* offsets into `text`; len: bases so far */
@@ -88,8 +88,8 @@ struct feed_long {
 	kh_parsed seq;          /* bases, from word 0 on */
 };
 
-/* A hash of the name that mates share, with the number of the mate in its two lowest bits: 1, 2, or
- * 0: not known.  So names and mates are judged by one number each. */
+/* A hash of the name that mates share, with the number of the mate, 1 or 2, or 0 if unknown, in its
+ * two lowest bits.  So one comparison of numbers judges the names and the mates. */
 enum { FEED_MATE = 3 };
 static inline uint64_t feed_mate(uint64_t hash, unsigned number)
 {
@@ -102,7 +102,7 @@ static inline bool feed_same_mate(uint64_t a, uint64_t b)
 	return (a & FEED_MATE) != 0 && ((a ^ b) & FEED_MATE) == 0;
 }
 
-/* The second mate stands where the first one is expected. */
+/* Each mate is where the other one is expected. */
 static inline bool feed_swapped(uint64_t a, uint64_t b)
 {
 	return (a & FEED_MATE) == 2 && (b & FEED_MATE) == 1;
@@ -128,7 +128,7 @@ struct feed_stream {
 	bool ended;             /* nothing is left to be read */
 	uint64_t n_rec;         /* records of committed blocks */
 	uint64_t n_committed;   /* blocks */
-	/* the block committed last, of FASTQ, had less than one in a block's size */
+	/* FASTQ, and the block committed last had at most one record a block_size */
 	bool long_records;
 	bool whole;             /* blocks are not read in slices any more */
 	size_t slack;           /* bytes to leave free in front of the text */
@@ -147,16 +147,16 @@ struct feed_stream {
 		struct feed_digest *digest;     /* of each file */
 	} read;
 	/* used in order, while a block is committed: */
-	kh_place place;         /* of the carry, which is what is left of the blocks before */
+	kh_place place;         /* of the carry, the rest of the blocks before */
 	struct {
 		char *p;
 		size_t n, cap;
 		size_t tried;   /* its length when it was last found incomplete */
 	} carry;
 	bool distrust;          /* the last boundary was not the start of a record */
-	bool walked;            /* the carry is what a parse of whole records has left */
+	bool walked;            /* the carry is the rest of a parse of whole records */
 	struct feed_long open;  /* FASTA: the last record of the block before, if it goes on */
-	struct feed_long closed;/* is used while that one gets its place in a block */
+	struct feed_long closed;/* a record that has ended, while it is put into a block */
 	struct {
 		uint64_t *v;    /* records a file, */
 		size_t files;   /* of so many */
@@ -175,40 +175,39 @@ struct kh_feed {
 	kh_order *order;        /* the order in which blocks are committed */
 	unsigned n_streams;
 	size_t n_blocks;        /* of each */
-	/* seconds that one mate file may keep the other waiting; 0: for ever */
-	double patience;
+	double patience;        /* as kh_feed_options has it */
 	struct feed_stream st[2];
 	struct feed_parsed *parsed;     /* feed_parsed.c; NULL: no device may parse */
 	pthread_mutex_t lock;   /* held for a few instructions */
 	/* under the lock: */
-	/* buffers of texts that were dropped; the last of them was used last */
+	/* buffers of dropped texts; the last one was used last */
 	struct feed_text *spare;
 	size_t n_spare;
 	struct feed_text *slice_text;   /* for slices, not in use now; the last was used last */
 	size_t n_slice_text;
 	uint64_t n_ticket;
-	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
+	int dry;                /* 1 + the stream whose last read gave nothing, or 0 */
 	uint64_t done, total;
-	uint64_t stood;         /* `done` when it was last looked at, */
-	double since;           /* and the time since which it has that value */
+	uint64_t stood;         /* `done` when await() last looked, */
+	double since;           /* and the time since when it has that value */
 	/* used in order, while a block is committed: */
 	uint64_t n_job, n_frag, n_swapped;
-	int orphan;             /* 1 + the stream that has more than the other, or 0 */
+	int orphan;             /* 1 + the stream that has more records than the other, or 0 */
 	size_t orphan_file;
 	char orphan_name[80];
 };
 
 /* --- feed_block.c ---
- * What an error calls a file. */
+ * The name of a file in messages. */
 const char *feed_file_name(const struct feed_stream *st, size_t file);
 /* Makes the text hold n raw bytes with `front` free in front; keeps what is there. */
 int feed_reserve(struct feed_block *b, size_t front, size_t n, kh_err *err);
 /* The text has moved up by `by` (modulo 2^64). */
 void feed_shift(struct feed_block *b, size_t by);
-/* Remembers that texts were put in front of a block, so many bytes, so that the next ones have
- * room for that from the start. */
+/* Notes that n bytes were put in front of a block, so that the next blocks have that room from the
+ * start. */
 void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n);
-/* Counts a use of the file, which is closed when the last one ends. */
+/* Count and end a use of the file, which is closed with the last one. */
 void feed_input_hold(kh_feed *f, struct feed_input *in);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
 /* Bytes [from, from + n) of the block's range of its file. */
@@ -220,51 +219,51 @@ int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
 /* Reads the whole text of a block that was read in slices, so that the offsets of its records are
  * right; no other thread may look at its names then. */
 int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err);
-/* Makes the hashes of names that are missing, so that mates are compared by one number each when
- * blocks are committed. */
+/* Makes the missing hashes of names (feed_mate), by which mates are compared when blocks are
+ * committed. */
 int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err);
-/* Makes a block that nobody uses empty, and its caller the one that uses it. */
+/* Empties a block that nobody uses; the caller then has its one use. */
 int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err);
 void feed_block_free(kh_feed *f, struct feed_block *b);
-/* Counts a use of the block; when the last use ends, the block goes back to its stream. */
+/* Count and end a use of the block, which goes back to its stream with the last one. */
 void feed_ref(kh_feed *f, struct feed_block *b);
 void feed_unref(kh_feed *f, struct feed_block *b);
-/* Lends the place of its text to the block that is read next, while that is in the caches. */
+/* Leaves its text buffer, still in the caches, to the block that is read next. */
 void feed_drop_text(kh_feed *f, struct feed_block *b);
 
 /* --- the parts, each calling only what is above it --- */
 /* feed_slices.c: is this block to be read in slices? */
 bool feed_in_slices(kh_feed *f, const struct feed_block *b);
-/* Reads and parses it so. 1; 0: it is to be read and parsed as a whole; < 0. */
+/* Reads and parses it in slices. 1; 0: it is to be read and parsed as a whole; < 0. */
 int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
-/* feed_ahead.c; the caller holds the lock of the stream, which is given up meanwhile.
+/* feed_ahead.c; the caller holds the lock of the stream.
  * Finds out whether a file that was opened is to be inflated as a whole. */
 void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input *in);
-/* 1: a file was inflated, or waited for; 0: the text of st->read.in is there or comes otherwise. */
+/* 1: a file was inflated, or waited for, without the lock; 0: the text of st->read.in is there, or
+ * is not inflated as a whole. */
 int feed_ahead_do(kh_feed *f, struct feed_stream *st);
 /* The file that comes next, if it is open; else NULL. */
 struct feed_input *feed_ahead_next(struct feed_stream *st);
-/* Gives the block the next bytes of the text of st->read.in, which are to be copied, and closes the
- * file behind them; or fails with what comes there. */
+/* Gives the block the next bytes of the text of st->read.in, to be copied; behind the last one, the
+ * end of the file, or its error. */
 int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err);
 /* feed_read.c: opens file number `file` of a stream. */
 int feed_open(kh_feed *f, const struct feed_stream *st, size_t file, struct feed_input **in,
 	      kh_err *err);
-/* Counts bytes that were read, for who looks at the progress. */
+/* Counts bytes that were read, for kh_feed_progress. */
 void feed_count_read(kh_feed *f, uint64_t n);
-/* gives the block its ticket and fills its raw bytes. */
+/* Gives the block its ticket, and reads its raw bytes. */
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
-/* Opens the next file of a stream; asks its source what is to be done before text is taken, as
- * kh_source_work.  The caller holds the lock of the stream. */
+/* Opens the next file of a stream; and calls kh_source_work for that file.  The caller holds the
+ * lock of the stream. */
 int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err);
 int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err);
-/* Does what was asked for, outside the lock that the caller holds. */
+/* Does that job, outside the lock that the caller holds. */
 void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_job *job, pthread_mutex_t *held);
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
-/* feed_long.c: makes whole records of the pieces of a block, [from, to) of whose text they are
- * made of.  `whole`: the last one ends there.  On failure of the block, a last one that does not is
- * forgotten. */
+/* feed_long.c: makes whole records of the pieces in [from, to) of a block's text.  `whole`: the
+ * last record ends at `to`; otherwise it is kept for the next block. */
 typedef struct feed_span {
 	size_t from, to;
 	bool whole;

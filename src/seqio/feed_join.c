@@ -1,14 +1,14 @@
 /*
- * feed_join.c - commits a block: joins what was parsed ahead with what was left before
+ * feed_join.c - commits a block: joins the records that were parsed ahead with the blocks before
  *
- * What is left of the blocks before (the carry) is copied in front of the block, and must give
- * whole records up to exactly the boundary where parsing ahead began. Then that boundary lies
- * between two records, and what was parsed from there is right. Otherwise everything is parsed
- * again from the last place that is known to be right. Errors are only raised here, and by the
- * same parser, so they do not depend on how the text was cut.
+ * The rest of the blocks before (the carry) is put in front of the block, and must give whole
+ * records up to exactly the boundary where parsing ahead began. Then the boundary lies between two
+ * records, and the records that were parsed from there on are right. Otherwise the carry and the
+ * block are parsed again. Errors are only raised here, and by the same parser, so they do not
+ * depend on how the text was cut.
  *
- * FASTA is parsed in pieces: a block that begins inside a sequence needs of the blocks before it
- * only that it does, and the carry is a part of a line.  feed_long.c makes whole records of them.
+ * FASTA is parsed in pieces: all that a block needs to know of the blocks before it is whether it
+ * begins inside a sequence, and the carry is a part of a line.  feed_long.c joins the pieces.
  */
 #include <config.h>
 #include "seqio/feed.h"

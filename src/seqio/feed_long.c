@@ -2,11 +2,11 @@
  * feed_long.c - makes whole records of pieces, when a block of FASTA is committed: contigs
  * 3.1 times as fast on a GPU with 16 cores (doc/speed.md)
  *
- * The last record of a block may go on in the next one, so it waits (feed_long): its bases, and
- * its text if the caller wants that.  A block in the middle of it adds its piece, a copy of a few
- * bits a base, which is all that is done of it in the order of blocks.  The block where it ends
- * gets it: the shorter of the two is copied behind the longer, and the longer changes hands, so
- * that a long record is copied once.
+ * The last record of a block may go on in the next one, so its bases, and its text if the caller
+ * wants that, are kept (struct feed_long).  Each block in the middle appends its piece; this copy,
+ * of three bits a base, is all the work that is done in the order of blocks.  The block in which
+ * the record ends gets it: of the block's other bases and the record's, the fewer are copied behind
+ * the more, and the array of the latter becomes the block's.  So a long record is copied once.
  */
 #include <config.h>
 #include "seqio/feed.h"

@@ -1,9 +1,9 @@
 /*
  * feed_pairs.c - turns records into fragments: finds, checks and counts mates
  *
- * With two streams, records of committed blocks that have no mate yet wait in a list. A failure
- * of one stream is raised when all pairs in front of it have been checked, so the first error in
- * the order of records is reported.
+ * With two streams, committed blocks with records that have no mate yet wait in a list. A failure
+ * of one stream is raised when all pairs in front of it have been checked, so the error that is
+ * reported is the first one in the order of records.
  */
 #include <config.h>
 #include "seqio/feed.h"

@@ -1,14 +1,13 @@
 /*
- * feed_parse.c - parses a block before the ones in front of it are known, from its first boundary
- * on
+ * feed_parse.c - parses a block from its first boundary on, before the preceding blocks are known
  */
 #include <config.h>
 #include "seqio/feed.h"
 
 #include "seqio/feed_in.h"
 
-/* A block's parse may fail because the guessed boundary was not the start of a record; the
- * in-order pass finds out. */
+/* A failure of the parse is no error yet: the guessed boundary may not be the start of a record,
+ * which is found out when the block is committed. */
 static int unless_judged(int rc)
 {
 	return rc == KH_ENOMEM ? rc : KH_OK;

@@ -1,21 +1,21 @@
 /*
- * feed_parsed.c - four-line FASTQ that the device parses which inflates it: from compressed files
- * to jobs whose records never were on the host
+ * feed_parsed.c - four-line FASTQ that the device which inflates it also parses: from compressed
+ * files to jobs whose records never were on the host
  *
- * It comes before blocks.  Of each file the device has a text (io/gzdev.h); a window of it, or
- * windows of both mates' texts, which begin at records of one number, become as many fragments as
- * both have whole, in one of the parser's buffers, and these become jobs.  Text that has been used
- * makes room for the next run; what is left of a record goes in front of that on the device.  So
- * texts, which give different numbers of records, need not keep in step.
+ * This comes before blocks, for one gzip file, or one of each mate.  The device holds inflated text
+ * of each file (io/gzdev.h).  A window of the text, or one of each mate's, beginning at the same
+ * record number, is parsed into as many fragments as are whole in both, in one of the parser's
+ * buffers; tasks of these are the jobs.  Used text makes room for the next run, and the rest of a
+ * record is copied in front of its text on the device, so the two files may progress unevenly.
  *
- * What is not plain (seqio/four_lines.h), as a U is, damage, the end of a file, a fault of the
- * device, and a lack of room end it, for the rest of the file. The feed then reads on where
- * the last fragment ended, as if it had made these jobs itself: it knows the number of the
- * record, its line and its byte, and the text that the device still has is given out as ever.
- * So all that is wrong with a file is found and worded by the host, with the same numbers.
+ * A record that is not plain (seqio/four_lines.h), such as one with a U, damage, the end of a file,
+ * a fault of the device, or a lack of room end this for good.  The feed then reads on behind the
+ * last fragment, as if it had made these jobs itself: it knows the number of the record, its line
+ * and its byte, and takes the text that the device still has as from any gzip source.  So the host
+ * finds and reports all errors of a file, with the same numbers.
  *
- * A worker that finds a job takes it; else it parses a window if nobody does, or reads or inflates,
- * or waits.
+ * A worker takes a job if there is one; else it parses a window if no other worker does, reads,
+ * inflates, or waits.
  */
 #include <config.h>
 #include "seqio/feed.h"

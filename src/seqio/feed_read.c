@@ -2,8 +2,8 @@
  * feed_read.c - reads raw bytes into blocks
  *
  * The thread that holds the lock of a stream takes its next bytes and the next ticket, so tickets
- * are in the order of bytes. What several threads can do at once, reading a range of a plain file
- * or inflating a run of BGZF blocks or a part of a gzip stream, is done outside it.
+ * are in the order of bytes. Threads read ranges of a plain file, and inflate runs of BGZF blocks
+ * or parts of a gzip stream, without the lock, at the same time.
  */
 #include <config.h>
 #include "seqio/feed.h"

@@ -1,19 +1,17 @@
 /*
- * feed_slices.c - reads and parses a block of FASTQ slice by slice, where nobody will look at its
- * text, or at no more of it than names: 1.18 times as many reads, or pairs, on a GPU with 16 cores
- * (doc/speed.md)
+ * feed_slices.c - reads and parses a block of FASTQ slice by slice, if the caller needs no text but
+ * names: 1.18 times as many pairs on a GPU with 16 cores (doc/speed.md)
  *
- * A block's text does not stay in the caches of a core next to what is made of it: the copy out of
- * the page cache, and the parser behind it, work at the speed of a slower cache, or of memory.  A
- * slice does.  It is read, parsed and overwritten by the next one, in a place that goes from block
- * to block; in front of it is room for what is left of the slice before.  What the block keeps is
- * what joining it with its neighbours takes: the text in front of the first boundary, which must be
- * in the first slice, and that behind the last whole record, with one byte between them.  Header
- * lines come behind that byte, where they are wanted.
+ * The text of a block and its packed bases together do not fit into the caches of a core, so
+ * copying the text from the page cache and parsing it have the speed of a slower cache, or of
+ * memory.  A slice fits.  It is read, parsed and overwritten by the next one, in a buffer that goes
+ * from block to block; in front of the slice is room for the rest of the one before.  The block
+ * keeps only the text that joining it with its neighbours needs: up to the first boundary, which
+ * must be in the first slice, and behind the last whole record, with one byte between the two.
+ * Header lines come behind that byte, if the caller needs names.
  *
- * Offsets of records are those in the whole text, and so are those of names that are not kept;
- * where that is needed after all, to parse it from another place or to quote a name, it is read
- * again.
+ * Offsets of records, and of names that are not kept, are those in the whole text.  If that is
+ * needed after all, to parse it from another place or to quote a name, it is read again.
  */
 #include <config.h>
 #include "seqio/feed.h"

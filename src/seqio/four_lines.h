@@ -2,9 +2,9 @@
  * four_lines.h - a record of FASTQ as a device parses it: four lines with nothing odd about them
  * [HD]
  *
- * The grammar is that of reader.h.  What is plain here is a record there, with the same bases;
- * what is not plain here may still be one, which the host finds out.  A warp's lanes share a
- * record; on the CPU there is one lane.  And the names of mates, for the host, too.
+ * A plain record is one by the grammar of reader.h, too, with the same bases.  A record that is not
+ * plain is left to the host.  The lanes of a warp share a record; on the CPU there is one lane.
+ * The functions for names of mates serve both.
  */
 #ifndef KH_SEQIO_FOUR_LINES_H
 #define KH_SEQIO_FOUR_LINES_H
@@ -23,9 +23,9 @@ static KH_HD uint32_t kh_mate_shared(const char *id, uint32_t n)
 	return n;
 }
 
-/* Which mate a record says that it is: 1, 2, or 0 if it does not.  By its name (a/1), whose length
- * is n, or by the word of CASAVA behind it (1:N:0:ACGT) in its header line, whose length is all.
- * Names of the SRA end with .N or _N in both files. */
+/* The number of the mate, 1 or 2, by a name of n characters (a/1), or by the CASAVA word behind it
+ * (1:N:0:ACGT) in a header line of `all` characters; 0: neither has one.  The endings .1 and _1 do
+ * not count: names of the SRA end with .N or _N in both files. */
 static KH_HD unsigned kh_mate_number(const char *id, uint32_t n, uint32_t all)
 {
 	const char *word = id + n + 1;
@@ -42,7 +42,8 @@ static KH_HD unsigned kh_mate_number(const char *id, uint32_t n, uint32_t all)
 #define KH_CODE_AMBIGUOUS 4u
 #define KH_CODE_BAD 8u
 
-/* 0 to 3, or one of these.  U, which may be T or ambiguous, is for the host. */
+/* 0 to 3, or one of these.  U is bad here: the host takes it for T or, by kh_mask, for
+ * ambiguous. */
 static KH_HD uint32_t kh_four_code(char c)
 {
 	/* letters from @ on: ABCD GH K MN RST VWXY */
@@ -73,7 +74,7 @@ static KH_HD void kh_four_pack(const char *s, uint32_t n, uint64_t *bases, uint3
 }
 
 /* --- a record ----------------------------------------------------------------------------- */
-/* Where it begins in a text, and the line feeds of its lines. */
+/* The offsets of its start, and of the line feeds of its lines. */
 typedef struct kh_four_lines {
 	uint32_t at, end[4];
 } kh_four_lines;
@@ -83,7 +84,7 @@ static KH_HD uint32_t kh_four_bases(const kh_four_lines *r)
 	return r->end[1] - r->end[0] - 1;
 }
 
-/* Is all plain that this lane looks at?  All lanes: the record. */
+/* Is this lane's share of the record plain?  The record is if all shares are. */
 static KH_HD bool kh_four_is_plain(const char *text, const kh_four_lines *r, uint32_t lane,
 				   uint32_t lanes)
 {
@@ -112,8 +113,8 @@ static KH_HD uint32_t kh_four_name(const char *text, const kh_four_lines *r)
 	return i - r->at - 1;
 }
 
-/* Do two plain records have the name of a pair, and not the numbers of mates the wrong way
- * round? */
+/* Do two plain records have names of one pair, and no mate numbers that are equal or in the wrong
+ * order? */
 static KH_HD bool kh_four_are_mates(const char *ta, const kh_four_lines *a, const char *tb,
 				    const kh_four_lines *b)
 {

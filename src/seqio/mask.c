@@ -1,4 +1,4 @@
-/* mask.c - bases that the caller takes for ambiguous (kh_mask) */
+/* mask.c - makes the bases of kh_mask ambiguous */
 #include <config.h>
 #include "seqio/reader_in.h"
 
@@ -9,7 +9,7 @@ static void set(kh_parsed *parsed, uint64_t i)
 	parsed->amb[i >> 5] |= UINT32_C(1) << (i & 31);
 }
 
-/* There is hardly ever one, and the library looks at many characters at a time. */
+/* A U is rare, and memchr() looks at many characters at a time. */
 static bool any_u(const char *s, size_t n)
 {
 	return memchr(s, 'U', n) || memchr(s, 'u', n);

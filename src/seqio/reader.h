@@ -1,23 +1,23 @@
 /*
  * reader.h - the grammar of FASTA and FASTQ, over bytes in memory
  *
- * One parser, kh_reader_walk: from a place between two records it takes complete
- * records until the input ends or a record is malformed.  Whether it runs ahead on a guessed
- * boundary or when a block is committed, on verified ones, the rules are the same, and so are
- * the errors, since lines are judged in order, and the start of a line as the whole line would be.
+ * kh_reader_walk takes complete records from a place between two records on, until the input ends
+ * or a record is malformed.  It serves speculation and commits alike, so both have the same rules.
+ * Errors do not depend on how the text is cut either: lines are judged in order, and the start of a
+ * line, if its end is not there yet, as the whole line would be.
  *
  * Lines end in LF or CR LF; the last may have no end.  A CR elsewhere is an error.
- * Blanks and tabs at the end of sequence and quality lines are cut, elsewhere in them
- * they are errors; lines without anything else are blank and may stand anywhere.
+ * Blanks and tabs at the end of sequence and quality lines are cut, elsewhere in them they are
+ * errors.  A line of nothing else is blank and may be anywhere.
  * A file is FASTA or FASTQ by its first byte that is not blank; a UTF-8 byte order
  * mark in front of it is skipped.  FASTA: '>' at the start of a line begins a record,
  * ';' comments are refused.  A name is the first word of a header line, perhaps behind blanks.
  * FASTQ: '@' line, sequence lines, '+' line (its text is not looked at), quality lines until there
  * are as many characters as bases; if the sequence is one line, so is the quality.  An empty
  * sequence has an empty quality line, or none.  Nucleotides: scan.h.  Header lines have at most
- * 64 MiB and no NUL, '+' lines at most 64 MiB, blanks at the end of a line, or alone in it, at most
- * 1 MiB: so what is not sequence takes no memory to speak of, and a line is refused when its start
- * is wrong, even if it has no end.
+ * 64 MiB and no NUL, '+' lines at most 64 MiB, blanks at the end of a line at most 1 MiB.  So text
+ * other than sequence takes little memory, and a line that starts wrong is refused before its end
+ * is there.
  */
 #ifndef KH_SEQIO_READER_H
 #define KH_SEQIO_READER_H
@@ -30,7 +30,7 @@
 
 enum { KH_HEADER_MAX = 1 << 26, KH_BLANKS_MAX = 1 << 20 };
 
-/* Where a parse stands.  Zero but for the name and line 1: the start of a file. */
+/* The position of a parse.  All zero but for the name and line 1: the start of a file. */
 typedef struct kh_place {
 	const char *name;       /* the file's, for messages */
 	uint64_t line;          /* of the next byte, from 1 */
@@ -65,25 +65,24 @@ typedef struct kh_text_range {
 	bool final;             /* the file ends at `to` */
 } kh_text_range;
 
-/* Takes complete records; *stop: where the first incomplete one starts, and `at` is the
- * place of it.  On failure *stop and `at` are where the bad record starts, and the
- * parsed batch has all records before it. */
+/* Takes complete records; *stop is the offset of the first incomplete one, and `at` its place.  On
+ * failure they are those of the bad record, and the parsed batch has all records before it. */
 int kh_reader_walk(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		   kh_err *err);
 
-/* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
- * the next call's parsed batch.  *stop: what is behind it is to be given again, together
- * with what follows (part of a header line, or of a line's end).  On failure the last piece has
- * the good bases of the bad record, unless *stop is at the '>' of the bad one. */
+/* The same in pieces, FASTA only: a record's bases may end at r->to and go on in the next call's
+ * parsed batch.  The text behind *stop (a part of a header line, or of a line's end) is to be given
+ * again, together with the text that follows.  On failure the last piece has the good bases of the
+ * bad record, unless *stop is at the '>' of that record. */
 int kh_reader_pieces(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		     kh_err *err);
 
 /* The end of the last line in [from, to) that is not blank.  A record of FASTA begins at `from`. */
 size_t kh_reader_text_end(const char *text, size_t from, size_t to);
 
-/* A place in text that begins a record, if the text is what it looks like: line starts
- * with '>'; or '@', and the line two below with '+'.  `format` 0: whichever.  r->to if
- * there is none. */
+/* The first line behind r->from that looks like the start of a record: it starts with '>'; or with
+ * '@', and the line two below with '+'.  `format` 0: FASTQ is tried, then FASTA.  r->to if there is
+ * none. */
 size_t kh_reader_boundary(const char *text, const kh_text_range *r, char format);
 
 #endif

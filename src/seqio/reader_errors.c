@@ -1,4 +1,4 @@
-/* reader_errors.c - what the qualities of long reads say of their errors */
+/* reader_errors.c - error rates of long reads by their qualities */
 #include <config.h>
 #include "seqio/reader_in.h"
 

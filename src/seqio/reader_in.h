@@ -1,4 +1,4 @@
-/* reader_in.h - what reader.c, reader_pieces.c and reader_walk.c share */
+/* reader_in.h - functions that the files of the reader, mask.c and batch.c share */
 #ifndef KH_SEQIO_READER_IN_H
 #define KH_SEQIO_READER_IN_H
 
@@ -14,7 +14,7 @@ typedef struct kh_walk {
 	const kh_scan *scan;
 	size_t pos;
 	uint64_t line;
-	uint64_t base;          /* the file's offset of text[0], modulo 2^64 */
+	uint64_t base;          /* offset of text[0] in the file, modulo 2^64 */
 	kh_err *err;
 } kh_walk;
 
@@ -56,16 +56,15 @@ int kh_parsed_push(kh_parsed *parsed, const kh_record *rec, kh_err *err);
 int kh_walk_header(kh_walk *w, kh_record *rec);
 /* Packs a part of a sequence line behind rec's bases. */
 int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l);
-/* Takes whole lines of bases alone, also empty ones, as many as follow, if any. *over: the number
- * of good bases behind them, which are packed but not counted. */
+/* Takes all whole lines that follow and have only bases, or nothing. *over: the number of good
+ * bases behind these lines, which are packed but not counted. */
 int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over);
-/* Fails with a message about what stands where a record should begin. */
+/* Fails with a message about the character c where a record should begin. */
 int kh_walk_foreign(kh_walk *w, char c);
 /* Cuts the blanks at the end of a line. */
 int kh_walk_trim(kh_walk *w, kh_line *l);
 /* Judges the start of a line whose end is not there yet, where a record or a blank line should
- * begin. 1: a record begins, at l->at; 0: not known yet; < 0: it is wrong, however it
- * goes on. */
+ * begin. 1: a record begins, at l->at; 0: not known yet; < 0: wrong, whatever follows. */
 int kh_walk_judge_start(kh_walk *w, kh_line *l);
 /* Moves the place to pos. */
 static inline void kh_walk_place(kh_walk *w)
@@ -74,9 +73,9 @@ static inline void kh_walk_place(kh_walk *w)
 	w->at->byte = w->base + w->pos;
 }
 
-/* Bases that parsed->mask has, from number `at` on, become ambiguous: U in n characters of sequence
- * lines, between which line feeds are passed over; n bases by their qualities; both in a record of
- * four lines. */
+/* Make the bases of parsed->mask ambiguous, from base number `at` on: each U in n characters of
+ * sequence lines (line feeds among them do not count); those of n bases with low qualities; both,
+ * in a four-line record. */
 void kh_mask_u(kh_parsed *parsed, uint64_t at, const char *s, size_t n);
 void kh_mask_quality(kh_parsed *parsed, uint64_t at, const char *q, size_t n);
 void kh_mask_usual(kh_parsed *parsed, const kh_record *r);

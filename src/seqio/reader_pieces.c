@@ -1,9 +1,9 @@
 /*
  * reader_pieces.c - FASTA whose records may be of any length, in pieces
  *
- * The bytes of a sequence line are packed as they come, whole line or not.  Held back
- * is only what cannot be judged yet: a part of a header line, and blanks and a CR at
- * the end of the range, which may or may not be the end of a line.
+ * The bytes of a sequence line are packed as they come, whole line or not.  Only bytes that cannot
+ * be judged yet are held back: a part of a header line, and blanks and a CR at the end of the
+ * range, which may or may not be the end of a line.
  */
 #include <config.h>
 #include "seqio/reader.h"

@@ -1,6 +1,6 @@
 /*
- * reader_walk.c - what FASTQ, FASTA and FASTA in pieces share: lines, headers, bases, and
- * messages that say where something is wrong
+ * reader_walk.c - functions for FASTQ, FASTA and FASTA in pieces: lines, headers, bases, and
+ * messages that name the place of an error
  */
 #include <config.h>
 #include "seqio/reader_in.h"

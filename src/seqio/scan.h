@@ -1,10 +1,9 @@
 /*
  * scan.h - the inner loops over text: newlines, nucleotides to bits, quality bytes
  *
- * The plain C versions are the specification; on x86-64 the same functions in AVX2 are
- * taken where the machine has that (KH_SIMD=none in the environment forbids it).  All
- * may read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
- * the same results.
+ * The plain C versions are the specification.  On x86-64 machines with AVX2, versions in AVX2 are
+ * used, with the same results (KH_SIMD=none in the environment forbids it).  All may read up to
+ * KH_SCAN_PAD bytes behind their input, but these bytes do not change the result.
  *
  * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
  * '-', '*' and '.' are ambiguous; everything else is bad.

@@ -1,12 +1,13 @@
 /*
- * scan_in.h - packed bits on their way to the arrays, for what packs many letters at a time
+ * scan_in.h - the word of packed bases that is being filled, for code that packs many letters at
+ * once
  */
 #ifndef KH_SEQIO_SCAN_IN_H
 #define KH_SEQIO_SCAN_IN_H
 
 #include "seqio/scan.h"
 
-/* The word that is being filled: its number, how many bases it has, and these. */
+/* The word that is being filled: its number w, and its r bases. */
 struct kh_sink {
 	const kh_packed *to;
 	size_t w;
@@ -15,7 +16,7 @@ struct kh_sink {
 	uint32_t amb;
 };
 
-/* Goes on behind base at - 1, keeping what is before `at` in the same word. */
+/* Goes on at base `at`; the bases before it in the same word are kept. */
 static inline struct kh_sink kh_sink_at(const kh_packed *to, uint64_t at)
 {
 	struct kh_sink k = { .to = to, .w = at >> 5, .r = at & 31 };
