@@ -1,12 +1,12 @@
-/* bgzf.h - blocks of BGZF (SAM specification, section 4.1), written */
+/* bgzf.h - writes BGZF blocks (SAM specification, section 4.1) */
 #ifndef KH_IO_BGZF_H
 #define KH_IO_BGZF_H
 
 #include <stddef.h>
 #include "base/msg.h"
 
-#define KH_BGZF_UNIT 65280              /* text of a block */
-#define KH_BGZF_MAX 65536               /* bytes of a block */
+#define KH_BGZF_UNIT 65280              /* bytes of text in a block */
+#define KH_BGZF_MAX 65536               /* bytes of a block, at most */
 
 /* A compressor; one thread at a time. */
 typedef struct libdeflate_compressor kh_bgzf;

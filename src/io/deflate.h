@@ -5,14 +5,15 @@
  * in the middle of a stream. So text is decoded to symbols of 16 bits: below 256 a byte,
  * otherwise KH_DEFLATE_MARK + i, which stands for byte i of the 32 KiB in front of the first
  * symbol. Marks are copied like bytes. When the 32 KiB are known, a table of 65536 entries turns
- * symbols into bytes. The idea is that of Kerbiriou and Chikhi, "Parallel decompression of
+ * symbols into bytes. Example: a first match of length 3 and distance 2 gives the marks 0xfffe,
+ * 0xffff and 0xfffe. The idea is that of Kerbiriou and Chikhi, "Parallel decompression of
  * gzip-compressed files and random access to DNA sequences" (2019, arXiv 1905.07224), for texts;
  * Knespel and Brunst, "Rapidgzip: parallel decompression and seeking in gzip files using cache
  * prefetching" (HPDC 2023, pages 295-307), have it for any data, with guesses that are proven
  * later.
  *
- * What is refused here is at least what zlib refuses: tables that are incomplete or too full, no
- * code for the end of the block, distances to before the first byte.  Nothing is read beyond
+ * All data that zlib refuses are refused here, too: tables that are incomplete or oversubscribed,
+ * no code for the end of the block, distances to before the first byte.  Nothing is read beyond
  * in[n + KH_DEFLATE_PAD - 1] and nothing written beyond out[cap - 1], whatever the data are.
  */
 #ifndef KH_IO_DEFLATE_H
@@ -26,7 +27,7 @@ enum {
 	KH_DEFLATE_WINDOW = 32768,
 	KH_DEFLATE_MARK = 0x8000,
 	KH_DEFLATE_PAD = 40,            /* zero bytes that must follow the input */
-	KH_DEFLATE_SLACK = 320,         /* symbols of `cap` that one call may leave unused */
+	KH_DEFLATE_SLACK = 320,         /* symbols below `cap` that one call may leave unused */
 	KH_DEFLATE_LITLEN_BITS = 11,
 	KH_DEFLATE_DIST_BITS = 9,
 	/* A subtable has 2^(15 - BITS) entries at most and at least two codes lead to it. */
@@ -37,51 +38,52 @@ enum {
 enum kh_deflate_state {
 	KH_DEFLATE_BLOCK,       /* a block is complete; `final`: it was the last one */
 	KH_DEFLATE_FULL,        /* `out` is full in the middle of a block; call again with room */
-	KH_DEFLATE_INPUT,       /* the input ends within the block: what it gave is worthless */
+	KH_DEFLATE_INPUT,       /* the input ends within the block, whose symbols are worthless */
 	KH_DEFLATE_BAD          /* this is no deflate data */
 };
 
 typedef struct kh_deflate {
 	const uint8_t *in;      /* n bytes, and KH_DEFLATE_PAD zeros */
 	size_t n;
-	size_t bit;             /* the next one */
+	size_t bit;             /* the next bit */
 	uint16_t *out;
-	size_t at, cap;         /* the next symbol; at >= KH_DEFLATE_WINDOW: what is in front is
-	                         * the window */
+	size_t at, cap;         /* the next symbol, and the end; at >= KH_DEFLATE_WINDOW, with the
+	                         * window in front */
 	size_t oldest;          /* the first symbol that may be copied */
-	bool final;             /* the block that is being decoded, or was last, is the last one */
+	bool final;             /* the present block, or the one before `bit`, is the last one */
 	enum { KH_DEFLATE_BETWEEN, KH_DEFLATE_STORED, KH_DEFLATE_CODED } where;
-	size_t stored;          /* bytes that are left of a stored block */
+	size_t stored;          /* bytes of a stored block that are still to come */
 	uint32_t litlen[KH_DEFLATE_LITLEN_SIZE], dist[KH_DEFLATE_DIST_SIZE];
 } kh_deflate;
 
-/* Marks as the window in front of out[KH_DEFLATE_WINDOW], where decoding begins. */
+/* Fills the window, out[0] to out[KH_DEFLATE_WINDOW - 1], with marks; decoding begins behind it. */
 void kh_deflate_unknown_window(kh_deflate *d);
 /* Decodes to the end of the block that is open, or else of the next one. */
 enum kh_deflate_state kh_deflate_block(kh_deflate *d);
 
-/* Where a block begins.  Of a stored block it is the byte of its length that counts: where its
- * three bits of header are cannot be seen from behind. */
+/* The start of a block.  For a stored block, `bit` is the start of its length, as the padding hides
+ * where its three bits of header are; for a gzip member, that of its header. */
 typedef struct kh_deflate_start {
 	size_t bit;
 	enum { KH_START_NONE, KH_START_CODED, KH_START_STORED, KH_START_MEMBER } kind;
 } kh_deflate_start;
 
-/* What kh_deflate_find could find at the present place, between two blocks: a block that is not the
- * last one, and either stored, with zeros as padding, or with tables of its own. */
+/* The block at the present place, if kh_deflate_find could find it: not the last one, and either
+ * stored, with zeros as padding, or with tables of its own.  Otherwise its kind is
+ * KH_START_NONE. */
 kh_deflate_start kh_deflate_here(const kh_deflate *d);
 typedef struct kh_deflate_finder {
 	uint16_t filled[4096];
 } kh_deflate_finder;
 
 void kh_deflate_finder_init(kh_deflate_finder *f);
-/* The first place from bit `from` on and below `to` that looks like one: a guess that only decoding
- * can prove.  Overwrites the tables. */
+/* The first place from bit `from` on and below `to` that looks like the start of such a block: a
+ * guess that only decoding can prove.  Overwrites the tables. */
 kh_deflate_start kh_deflate_find(const kh_deflate_finder *f, kh_deflate *d, size_t from, size_t to);
-/* Moves the decoder to that place. */
+/* Moves the decoder to the start of a block.  False: its length cannot be right. */
 bool kh_deflate_go(kh_deflate *d, const kh_deflate_start *s);
 
-/* The bytes of n symbols, where `window` has the KH_DEFLATE_WINDOW bytes in front. */
+/* Symbols to bytes, once `window`, the KH_DEFLATE_WINDOW bytes in front of them, is known. */
 typedef struct kh_deflate_bytes {
 	uint8_t of[65536];              /* of each symbol */
 } kh_deflate_bytes;

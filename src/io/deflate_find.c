@@ -1,16 +1,16 @@
 /*
  * deflate_find.c - where a block of deflate data may begin
  *
- * Every bit is tried.  Nearly all of the time goes into refusing quickly: three bits, two small
- * numbers, and then the lengths of the code for code lengths, which must fill that code's space
- * exactly.  What passes is read as a whole header.
+ * Every bit is tried, and nearly all of the time goes into refusing quickly: three bits of header,
+ * two numbers of codes below 30, then the lengths of the code for code lengths, which must fill the
+ * code space exactly.  A place that passes is read as a whole header.
  */
 #include <config.h>
 #include "io/deflate.h"
 
 #include "io/deflate_in.h"
 
-enum { STEP = 6 };              /* bytes looked at together: 48 bits, and 12 more that tell */
+enum { STEP = 6 };              /* bytes at a time: 48 places, which 12 more bits judge */
 
 /* Of four code lengths of three bits each: how many 128ths of the code space they fill. */
 void kh_deflate_finder_init(kh_deflate_finder *f)

@@ -1,7 +1,7 @@
 /*
- * deflate_in.h - what the parts of the decoder share
+ * deflate_in.h - tables and bits of input, for the files of the decoder
  *
- * A table is looked up with the next bits of the input.  An entry says all that the loop needs:
+ * The next bits of the input are an index of a table.  An entry has all that the loop needs:
  *
  *	litlen	bits 0-7	bits used, extra ones included
  *		LITERAL		bits 8-15 a byte, 24-31 another if TWO: many pairs of short codes
@@ -26,7 +26,7 @@
 #define DEFLATE_WHICH (DEFLATE_SPECIAL | UINT32_C(3) << 8)
 #define DEFLATE_DIST_SPECIAL (UINT32_C(1) << 31)
 
-/* The next n <= 32 bits; 57 are there, zeros behind the end of the input. */
+/* The next n <= 32 bits; behind the end of the input they are zeros. */
 static inline uint32_t deflate_peek(const kh_deflate *d, unsigned n)
 {
 	return (uint32_t)(kh_le64(d->in + d->bit / 8) >> d->bit % 8 & ((UINT64_C(1) << n) - 1));
@@ -45,7 +45,7 @@ static inline bool deflate_past_end(const kh_deflate *d)
 	return d->bit > 8 * d->n;
 }
 
-/* Reads the tables of a block, behind its three bits; false: they are none. */
+/* Reads the tables of a block, behind its three bits; false: they are not valid. */
 bool deflate_tables(kh_deflate *d);
 bool deflate_fixed_tables(kh_deflate *d);
 

@@ -1,5 +1,5 @@
 /*
- * deflate_table.c - tables of Huffman codes, as the header of a block gives them
+ * deflate_table.c - makes tables of the Huffman codes in the header of a block
  */
 #include <config.h>
 #include "io/deflate_in.h"

@@ -1,8 +1,8 @@
 /*
- * gzdev.c - what is read, run and given out next, of a gzip file that a device inflates
+ * gzdev.c - chooses what is read, run and given out next of a gzip file that a device inflates
  *
- * Slots go round: batch i is read into slot i % 2, and run i gives slot i % 2 of text. All that
- * changes is under one lock, which is held for a few instructions.
+ * Slots go round: batch i is read into slot i % 2, and the text of run i is in slot i % 2 for text.
+ * One lock guards all state that changes; it is held for a few instructions.
  */
 #include <config.h>
 #include "io/gzdev.h"

@@ -3,10 +3,10 @@
  *
  * A file gets two slots for compressed bytes and two for text, in the memory of a device: while the
  * text of one batch is given out, the next one is inflated, and the one behind that is read.  A run
- * inflates what is in a slot, from a place where the text in front is known, up to the end of the
- * last block that is there, or less.  What it gives is proven: each block begins where the one in
- * front of it ended, no match copies from before its member, and each member that ends in it has
- * the CRC and the length that its trailer says.  It stops in front of anything else.
+ * inflates a slot, from a place where the text in front is known, up to the end of the last block
+ * that is whole in the slot, or less.  The text of a run is proven: each block begins where the one
+ * in front ended, no match copies from before its member, and each member that ends in the run has
+ * the CRC and the length of its trailer.  A run stops in front of anything else.
  */
 #ifndef KH_IO_INFLATER_H
 #define KH_IO_INFLATER_H
@@ -21,19 +21,18 @@ typedef struct kh_inflater_file kh_inflater_file;       /* slots for one file */
 
 enum {
 	KH_INFLATER_SLOTS = 2,
-	/* Bytes at the beginning of a slot for what is left of the batch before. */
+	/* Bytes at the beginning of a slot for the rest of the batch before. */
 	KH_INFLATER_FRONT = 1 << 22,
 	/* Bytes of the header of a file's first member, at most. */
 	KH_INFLATER_HEAD = 1 << 10,
-	/* Bytes of a slot for text in front of that of a run, for what is left of the one
-	 * before. */
+	/* Bytes in front of the text in its slot, for the rest of the text before. */
 	KH_INFLATER_CARRY = 1 << 16
 };
 #define KH_INFLATER_NONE UINT32_MAX
 
-/* Where text is known in front; counted from the beginning of a slot. */
+/* A place where the text in front is known; counted from the beginning of a slot. */
 typedef struct kh_inflater_place {
-	uint32_t bit;           /* of a block; with `head`, behind that header; or of a trailer */
+	uint32_t bit;           /* of a block (with `head`, behind that header), or of a trailer */
 	uint32_t head;          /* byte of the header of the member that begins here, or NONE */
 	uint32_t window;        /* bytes in front that may be copied from, up to 32768 */
 	uint32_t crc;           /* of the member, up to here, */
@@ -41,36 +40,36 @@ typedef struct kh_inflater_place {
 } kh_inflater_place;
 
 enum kh_inflater_stop {
-	KH_INFLATER_MORE,       /* the next block is not all there: it was carried in front of the
-				 * other slot, whose bytes are to be run with it */
-	KH_INFLATER_AGAIN,      /* there was no room: the same slot is to be run from there */
+	KH_INFLATER_MORE,       /* the next block is not whole: its bytes were copied in front of
+				 * those of the other slot, which is to be run next */
+	KH_INFLATER_AGAIN,      /* no room for more text: the same slot is to be run from there */
 	KH_INFLATER_TAIL,       /* at a trailer that only the sequential reader can judge */
 	KH_INFLATER_ODD         /* at something else that is only for the host */
 };
 
 typedef struct kh_inflater_run {
 	unsigned in, text;      /* slots */
-	uint32_t end;           /* where the bytes of the slot end */
+	uint32_t end;           /* of the bytes in the slot */
 	bool members;           /* BGZF: begins and ends at headers of members */
 	bool last;              /* no bytes follow in the file */
-	/* Where it begins; then, where it stopped. With MORE, counted from the beginning of the
-	 * other slot. */
+	/* In: where the run begins; out: where it stopped. With MORE, counted from the beginning of
+	 * the other slot. */
 	kh_inflater_place place;
 	/* result */
 	uint32_t n_text;        /* bytes, in the slot for text */
-	uint32_t head;          /* the header of the member at `place`, if it began in this slot;
-				 * else NONE.  Counted in the slot that was run. */
+	uint32_t head;          /* the header, in the slot that was run, of the member at `place`,
+				 * or NONE if it is not in this slot */
 	uint32_t last_n;        /* text of the last member that ended, or NONE */
 	uint8_t window[32768];  /* the text in front of `place`: the last place.window bytes */
 	enum kh_inflater_stop stop;
 } kh_inflater_run;
 
-/* Reads n bytes of the file's compressed bytes, number `at` and those that follow. */
+/* Reads n compressed bytes, from byte `at` of the file on. */
 typedef int kh_inflater_fill(void *arg, void *to, uint64_t at, size_t n, kh_err *err);
 
 /* --- text that is parsed where it is ------------------------------------------------------ */
-/* Four-line FASTQ of one text, or of two with mates, is parsed in windows of these, and becomes
- * fragments in one of the parser's buffers, which go round. */
+/* Four-line FASTQ of one text, or of the two of mates, is parsed a window at a time into fragments,
+ * in one of the parser's buffers, which are used in turn. */
 typedef struct kh_inflater_parser kh_inflater_parser;
 enum {
 	KH_PARSER_WINDOW = 1 << 26,     /* bytes of a text, at most */
@@ -80,13 +79,13 @@ enum {
 	KH_PARSER_TASKS = KH_PARSER_WINDOW / 128 / KH_PARSER_TASK
 };
 
-/* The fragments of a task.  What lies on the device is as its kernels read it. */
+/* The fragments of a task.  Data on the device have the form that its kernels read. */
 typedef struct kh_parsed_there {
 	uint32_t n, n_words;
 	bool mates;                     /* a fragment has two records, side by side */
 	int device;
 	const uint32_t *len;            /* bases of each fragment, on the host */
-	const uint64_t *bases;          /* the rest is there */
+	const uint64_t *bases;          /* on the device, and so are the next two */
 	const uint32_t *amb;
 	const void *record;
 	unsigned buffer;
@@ -95,12 +94,12 @@ typedef struct kh_parsed_there {
 typedef struct kh_inflater_parse {
 	kh_inflater_file *file[2];      /* [1] NULL: no mates; it may be on another device */
 	unsigned text[2];               /* slots */
-	size_t from[2], to[2];          /* of what a record begins at; counted as for `get` */
-	bool any_names;                 /* those of mates need not agree */
+	size_t from[2], to[2];          /* a record begins at `from`; counted as for `get` */
+	bool any_names;                 /* the names of mates need not agree */
 	unsigned buffer;
-	/* result: whole fragments, up to the end of one of the texts, or of the buffer, or up to
-	 * one that is not plain (seqio/four_lines.h), or too long for a task */
-	size_t used[2];                 /* where they end */
+	/* result: whole fragments, up to the end of a text or of the buffer, or up to a fragment
+	 * that is not plain (seqio/four_lines.h), or too long for a task */
+	size_t used[2];                 /* where these fragments end */
 	bool all[2];                    /* no whole record is left */
 	bool odd;                       /* the next one is not plain */
 	uint32_t n_tasks;
@@ -108,10 +107,10 @@ typedef struct kh_inflater_parse {
 } kh_inflater_parse;
 
 typedef struct kh_inflater_functions {
-	/* *f becomes NULL where there is no room; then the host inflates. */
+	/* *f becomes NULL if there is no room; then the host inflates. */
 	int (*file_open)(kh_inflater *z, kh_inflater_file **f, kh_err *err);
 	void (*file_close)(kh_inflater_file *f);
-	/* Bytes that are read into a slot, behind its front, and of a piece of them. */
+	/* Bytes that a slot takes behind its front, and bytes of a piece of them. */
 	size_t (*slot_bytes)(const kh_inflater_file *f);
 	size_t piece_bytes;
 	/* Any thread: n <= piece_bytes bytes, which `fill` gives, to byte `to` of a slot. */
@@ -119,23 +118,22 @@ typedef struct kh_inflater_functions {
 		   kh_inflater_fill *fill, void *arg, uint64_t at, kh_err *err);
 	/* One thread at a time for a file.  The first run of a file begins at a member. */
 	int (*run)(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
-	/* Any thread: text [from, from + n) of a slot; that of a run is from KH_INFLATER_CARRY
-	 * on. */
+	/* Any thread: text [from, from + n) of a slot; a run's begins at KH_INFLATER_CARRY. */
 	int (*get)(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *to,
 		   kh_err *err);
-	/* The same text is copied in front of that of the other slot. */
+	/* Copies such text in front of the text of the other slot. */
 	int (*carry)(kh_inflater_file *f, unsigned text, size_t from, size_t n, kh_err *err);
-	/* For text of this file, as the first one, on its device.  *p becomes NULL where there is
-	 * no room. */
+	/* A parser on the device of f, the file of the first mates.  *p becomes NULL if there is no
+	 * room. */
 	int (*parser_open)(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
 	unsigned (*parser_buffers)(const kh_inflater_parser *p);
-	/* When no task reads what it parsed. */
+	/* When no task reads its fragments any more. */
 	void (*parser_close)(kh_inflater_parser *p);
 	/* One thread at a time. */
 	int (*parse)(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err);
 } kh_inflater_functions;
 
-/* Who inflates; f NULL: the host. */
+/* The device that inflates; f NULL: the host does. */
 typedef struct kh_inflate_by {
 	const kh_inflater_functions *f;
 	kh_inflater *z;

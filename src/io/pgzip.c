@@ -2,9 +2,9 @@
  * pgzip.c - takes chunks in order: reads them, proves where they begin, gives out parts of their
  * text
  *
- * Chunks lie in a ring, [head, tail). `head`, `tail` and all that is said to be in order belong
- * to the thread that holds the lock of the caller. A thread that decodes a chunk or finishes a
- * part touches only that chunk or part, and what `mu` guards.
+ * Chunks [head, tail) are in a ring. The fields from `ring` to `n_parts` belong to the thread that
+ * holds the caller's lock. A thread that decodes a chunk or finishes a part uses only that chunk or
+ * part, and the fields that `mu` guards.
  */
 #include <config.h>
 #include "io/pgzip.h"

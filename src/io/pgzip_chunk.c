@@ -1,9 +1,9 @@
 /*
- * pgzip_chunk.c - a chunk of compressed bytes to symbols
+ * pgzip_chunk.c - decodes a chunk of compressed bytes to symbols
  *
- * A chunk begins at a block, or at the header of a member, and goes on over blocks and members to
- * the first place behind its nominal bytes that the search for the beginning of the next chunk
- * could find.
+ * Decoding begins at a block, or at the header of a member, and goes on over blocks and members to
+ * the first place behind the chunk's nominal bytes that the search for the beginning of the next
+ * chunk could find.
  */
 #include <config.h>
 #include "io/pgzip.h"

@@ -1,4 +1,4 @@
-/* pgzip_in.h - what pgzip.c and pgzip_chunk.c share */
+/* pgzip_in.h - chunks, for pgzip.c, pgzip_chunk.c and pgzip_part.c */
 #ifndef KH_IO_PGZIP_IN_H
 #define KH_IO_PGZIP_IN_H
 
@@ -9,12 +9,12 @@
 /* The end of a member that is followed by another one. */
 struct pgzip_event {
 	size_t at;              /* behind its last symbol */
-	uint32_t crc, n;        /* what its trailer says */
-	uint64_t next_at;       /* where the next header is in the file */
+	uint32_t crc, n;        /* of its trailer */
+	uint64_t next_at;       /* offset of the next header in the file */
 };
 
 enum pgzip_stop {
-	PGZIP_NONE,             /* no place was found to begin */
+	PGZIP_NONE,             /* no place to begin was found */
 	PGZIP_NEXT,             /* at a place that the next chunk may begin at */
 	PGZIP_EARLY,            /* at a block's end: the input or the room ends in the next one */
 	PGZIP_TAIL,             /* behind a member's last block: at its trailer */
@@ -25,24 +25,24 @@ struct kh_pgzip_chunk {
 	kh_pgzip *p;
 
 	/* as read */
-	uint64_t at;            /* where in[0] is in the file */
+	uint64_t at;            /* offset of in[0] in the file */
 	uint8_t *in;            /* n bytes and KH_DEFLATE_PAD zeros */
 	size_t n, cap_in;
-	size_t nominal;         /* of them: the rest are the next chunk's too */
+	size_t nominal;         /* of the n bytes; the others are also the next chunk's */
 	bool last;              /* no bytes follow */
 	bool known;             /* begins at `start`, with d.out and d.oldest as its window */
-	size_t text;            /* symbols it may have; more if a block has */
+	size_t text;            /* symbols, at most, unless its first block has more */
 
 	/* as decoded */
 	kh_deflate d;
 	size_t cap_out;         /* of d.out */
 	bool no_memory;
-	kh_deflate_start start; /* where from */
+	kh_deflate_start start; /* where decoding began */
 	enum pgzip_stop stop;
-	bool by_output;           /* EARLY: not the input ended */
-	size_t end_bit;         /* where it stopped: behind n_out - WINDOW symbols */
+	bool by_output;           /* EARLY: the room ended, not the input */
+	size_t end_bit;         /* where decoding stopped, behind n_out - WINDOW symbols */
 	size_t n_out;
-	kh_deflate_start end;   /* the same, as the next chunk would have found it */
+	kh_deflate_start end;   /* the same place, as the next chunk would find it */
 	struct pgzip_event *event;
 	size_t n_event, cap_event;
 
@@ -51,16 +51,16 @@ struct kh_pgzip_chunk {
 	size_t given, events_given;
 
 	/* under the pgzip's lock */
-	bool busy;              /* somebody decodes it */
+	bool busy;              /* a thread decodes it */
 	unsigned refs;          /* parts that are not finished */
 };
 
-/* A part that is finished, but not yet joined to the CRC of what is in front of it. */
+/* A finished part whose CRC is not joined to that of the text in front yet. */
 struct pgzip_done {
 	bool there;
-	uint32_t crc;           /* of what is behind the last event in it */
+	uint32_t crc;           /* of the n bytes behind its last event, or of all */
 	uint64_t n;
-	bool restarts;          /* there is an event; the last one's */
+	bool restarts;          /* it has an event, behind whose last one `member_at` is */
 	uint64_t member_at;
 };
 
@@ -74,12 +74,12 @@ struct kh_pgzip {
 	uint64_t head, tail;
 	uint8_t *ahead;         /* bytes that were read, but are not nominal in any chunk */
 	size_t n_ahead;
-	uint64_t ahead_at;      /* where they are in the file */
+	uint64_t ahead_at;      /* their offset in the file */
 	bool at_end;
-	bool proven;            /* the head is */
-	uint64_t at;            /* bit of the file: the start of a block that is proven, */
-	kh_deflate_start next;  /*   and, counted in the file, what is found there */
-	uint8_t window[KH_DEFLATE_WINDOW];      /* the text in front: its last n_window bytes */
+	bool proven;            /* the chunk at head is */
+	uint64_t at;            /* bit of the file: the last proven start of a block, */
+	kh_deflate_start next;  /*   and the same as a search would find it */
+	uint8_t window[KH_DEFLATE_WINDOW];      /* its last n_window bytes: the text in front */
 	size_t n_window;
 	uint8_t *rest;          /* compressed bytes from there to the next chunk's first one */
 	size_t n_rest, cap_rest;
@@ -92,7 +92,7 @@ struct kh_pgzip {
 	/* under mu */
 	uint64_t changes;
 	uint64_t n_joined;      /* parts that are joined */
-	uint32_t crc;           /* of the member, up to there */
+	uint32_t crc;           /* of the member, in joined parts */
 	uint64_t n_member;
 	uint64_t member_at;
 	struct pgzip_done *done;      /* number % n_ring */

@@ -2,8 +2,8 @@
  * pgzip_part.c - parts are finished: symbols to bytes, and the CRC and length of members
  *
  * The thread that finishes a part computes its CRC. CRCs are joined in the order of parts, by the
- * thread that finishes the last one missing. Only a part in which a member ends waits for the
- * ones in front of it.
+ * thread that finishes the last missing part. Only a part in which a member ends waits for the
+ * parts in front of it.
  */
 #include <config.h>
 #include "io/pgzip.h"

@@ -1,9 +1,9 @@
 /*
  * source_gz.c - gzip members and BGZF blocks
  *
- * A gzip file is a row of members: header, deflate data, CRC-32 and length.  gz_head.c reads the
- * header, inflate.h has the data, and the trailer is read here.  In BGZF each member carries its
- * compressed size in its header, so that the row can be walked without inflating.
+ * A gzip file is a row of members: header, deflate data, and a trailer with CRC-32 and length.
+ * gz_head.c parses the header, inflate.h inflates the data, and the trailer is checked here.  In
+ * BGZF a member's header has its compressed size, so the row can be walked without inflating.
  */
 #include <config.h>
 #include "io/source.h"

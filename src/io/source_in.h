@@ -1,4 +1,4 @@
-/* source_in.h - what the files of source.h share */
+/* source_in.h - the source and gzip headers, for the files of source.h and pgzip.h */
 #ifndef KH_IO_SOURCE_IN_H
 #define KH_IO_SOURCE_IN_H
 
@@ -20,10 +20,10 @@ struct kh_source {
 	uint64_t size;          /* of a regular file, else 0 */
 	uint64_t taken;         /* read from fd */
 	uint8_t *in;            /* KH_INFLATE_BACK + KH_SOURCE_IN bytes */
-	size_t pos, end;        /* of what is there and not used yet */
+	size_t pos, end;        /* in[pos..end): read, but not used yet */
 	bool at_end;            /* fd has no more */
-	bool in_step, looked;   /* at the first bytes */
-	kh_err late;            /* to be reported once what was right has been given */
+	bool in_step, looked;   /* looked: at the first bytes */
+	kh_err late;            /* to be reported behind the bytes that are right */
 	struct {
 		XXH3_state_t *state;    /* of n bytes that were read from fd; NULL: not wanted */
 		uint64_t n;
@@ -42,30 +42,31 @@ struct kh_source {
 	kh_together with;
 	struct kh_pgzip *pgzip; /* made when first needed */
 	struct {
-		struct kh_gzdev *g;     /* the same */
-		bool none;              /* it has no room, has failed, or cannot do much here */
+		struct kh_gzdev *g;     /* as pgzip */
+		bool none;              /* it has no room, has failed, or did little of this file */
 		uint64_t from;          /* where in the file it began */
 	} device;
 	enum { KH_GZ_ALONE, KH_GZ_BY_THREADS, KH_GZ_BY_DEVICE } together;       /* at work */
 	struct {
-		uint8_t *p;             /* compressed bytes that nobody has used: [pos, end) */
+		uint8_t *p;             /* [pos, end): compressed bytes that threads did not use */
 		size_t pos, end;
 	} back;
-	kh_err fault;           /* reading failed: what follows cannot be read */
+	kh_err fault;           /* of reading the file */
 };
 
 /* Up to n of the file's next bytes; 0: the end; < 0. */
 int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err);
 /* Makes `need` bytes available behind pos, fewer only at the end of the file. */
 int kh_source_fill(kh_source *s, size_t need, kh_err *err);
-/* In step: is it time to be content with what has been read? */
+/* In step: are there no more bytes at present, so that a read should end? */
 bool kh_source_dry(const kh_source *s);
 static inline uint64_t kh_source_at(const kh_source *s) { return s->taken - (s->end - s->pos); }
 
-/* The first bytes say gzip: finds out whether BGZF, gets ready. */
+/* For an input whose first bytes are gzip's: sets the kind, gzip or BGZF, and makes the
+ * inflater. */
 int kh_gz_open(kh_source *s, kh_err *err);
 int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err);
-/* Goes to the data of the next member if it stands in front of them.  True: at their first byte. */
+/* Between members, or at a trailer: goes to the next member's data.  True: at their first byte. */
 bool kh_gz_to_data(kh_source *s);
 
 struct kh_gz_head {
@@ -91,7 +92,7 @@ static inline uint32_t kh_le32(const uint8_t *p)
 
 #define KH_GZ_BAD_CRC "CRC-32 differs"
 #define KH_GZ_BAD_LENGTH "its length differs"
-/* A member whose header is at byte `at`: says what is wrong with it. */
+/* Fails with a message about the member whose header is at byte `at`; `what`: what is wrong. */
 int kh_gz_damaged(const char *name, uint64_t at, const char *what, kh_err *err);
 
 #endif

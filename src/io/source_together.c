@@ -1,10 +1,11 @@
 /*
- * source_together.c - a gzip source between its sequential reader and those who inflate it together
+ * source_together.c - hands a gzip source from its sequential reader to a device or threads, and
+ * back
  *
- * The sequential reader (source_gz.c) reads the header of a member; then a device, or threads, take
- * over if there is enough to do, and give back when only the sequential reader can go on.  A device
- * reads the file by itself, from that header on; of what threads have read, the bytes that they did
- * not use are read again.
+ * The sequential reader (source_gz.c) reads the header of a member.  Then a device, or threads,
+ * take over if enough bytes are left, and hand back when only the sequential reader can go on.  A
+ * device reads the file by itself, from that header on.  Compressed bytes that threads have read
+ * and not used go back to the sequential reader.
  */
 #include <config.h>
 #include "io/source.h"

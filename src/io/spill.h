@@ -1,7 +1,7 @@
 /*
  * spill.h - a temporary file for data that memory has no room for
  *
- * It has no name, so nothing of it is left, however the program ends.
+ * It has no name once it is open, so nothing of it is left, however the program ends.
  */
 #ifndef KH_IO_SPILL_H
 #define KH_IO_SPILL_H

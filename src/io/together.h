@@ -1,5 +1,5 @@
 /*
- * together.h - a gzip source that all threads inflate together: on a device (gzdev.h), or by
+ * together.h - a gzip source that several threads inflate together: by a device (gzdev.h), or by
  * themselves (pgzip.h)
  */
 #ifndef KH_IO_TOGETHER_H
@@ -15,7 +15,7 @@ typedef struct kh_gz_job {
 	kh_gzdev_job by_device;         /* g NULL: by threads */
 } kh_gz_job;
 
-/* What inflates a source at present, if it is a device; else NULL. */
+/* The device that inflates the source at present, or NULL. */
 kh_gzdev *kh_source_gzdev(const kh_source *s);
 /* Any thread, outside the lock. */
 void kh_gz_do(const kh_gz_job *job);
