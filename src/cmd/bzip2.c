@@ -1,7 +1,8 @@
 /*
- * bzip2.c - reads that bzip2(1) decompresses into pipes while they are classified
+ * bzip2.c - lets bzip2(1) decompress reads into pipes while they are classified
  *
- * The sheet has the names of the files until all have been checked; then those of the pipes.
+ * The sheet has the names of the files until all are checked, then those of the pipes: a.fq.bz2
+ * becomes, for example, /dev/fd/5.
  */
 #include <config.h>
 #include "cmd/classify_in.h"

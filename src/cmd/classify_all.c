@@ -1,5 +1,5 @@
-/* classify_all.c - what is made of all samples of a table when the last one is done: a page, and
- * what they have beside controls */
+/* classify_all.c - results of all samples of a table, when the last one is done: a page, and
+ * comparisons with controls */
 #include <config.h>
 #include "cmd/classify_in.h"
 

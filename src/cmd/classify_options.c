@@ -1,4 +1,4 @@
-/* classify_options.c - the options of classify, and what they mean for a run */
+/* classify_options.c - the options of classify: checks them, and sets up the run by them */
 #include <config.h>
 #include "cmd/classify_in.h"
 

@@ -1,4 +1,4 @@
-/* classify_page.c - what the page of classify --html says of the run */
+/* classify_page.c - the facts of a run on the page of classify --html */
 #include <config.h>
 #include "cmd/classify_in.h"
 
@@ -12,8 +12,8 @@
 #include "page/known.h"
 #include "page/species.h"
 
-/* COVERED: species whose coverage is drawn, those with the most reads, as the page must not grow
- * with the database. */
+/* COVERED: the coverage of so many species is drawn, those with the most reads, as the page must
+ * not grow with the database. */
 enum { FACTS = 20, VALUE = 300, COVERED = 300 };
 
 /* Facts about the run, as pairs of label and text. */

@@ -1,4 +1,4 @@
-/* classify_results.c - the results of a sample that are made of its counts */
+/* classify_results.c - writes the results that are made of a sample's counts */
 #include <config.h>
 #include "cmd/classify_in.h"
 

@@ -1,4 +1,4 @@
-/* classify_samples.c - what classify does about each sample of a table, and about all of them */
+/* classify_samples.c - begins, ends and reports the samples of a table */
 #include <config.h>
 #include "cmd/classify_in.h"
 

@@ -1,4 +1,4 @@
-/* classify_sheet.c - the samples of a run, and what their results are called */
+/* classify_sheet.c - the samples of a run, and the names of their results */
 #include <config.h>
 #include "cmd/classify_in.h"
 

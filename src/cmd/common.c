@@ -1,4 +1,4 @@
-/* common.c - what several commands do: messages, checks of files, threads, seconds, memory */
+/* common.c - functions of several commands: messages, checks of files, threads, seconds, memory */
 #include <config.h>
 #include <unistd.h>
 #include "base/escape.h"

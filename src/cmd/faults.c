@@ -9,8 +9,8 @@
 #include "io/temporary.h"
 
 static const char *command;
-/* SIGBUS: the mapped file has been cut off. The others come from a file that has been
- * overwritten: its offsets and counts are still used, although they were only right before. */
+/* SIGBUS: the mapped file was cut off. The others: the file was overwritten after its offsets and
+ * counts had been checked. */
 static const int fault[] = { SIGBUS, SIGSEGV, SIGFPE, SIGABRT };
 enum { N_FAULTS = sizeof fault / sizeof *fault };
 static struct sigaction before[N_FAULTS];

@@ -1,9 +1,9 @@
 /*
  * kraken2.c - the program called as kraken2 or as k2: its command line, as one of classify
  *
- * Options are those of the script kraken2, which may be shortened and may begin with one '-'; it
- * passes over what it does not know, after a word about it, and so does this.  `k2 classify` has
- * the same ones and a few more; other commands of k2 are left to the next k2 in PATH.
+ * The options are those of the script kraken2: they may be shortened and may begin with one '-',
+ * and an unknown one is reported and ignored.  `k2 classify` has the same options and a few more;
+ * the next k2 in PATH runs all other commands of k2.
  */
 #include <config.h>
 #include "cmd/program.h"

@@ -5,7 +5,7 @@
 
 enum { LONGEST = 32 };
 
-/* Letters to be put in, left out or changed (Levenshtein). */
+/* The edit distance (Levenshtein): letters to insert, delete or change. */
 static size_t distance(const char *a, size_t n, const char *b)
 {
 	const size_t m = strlen(b);

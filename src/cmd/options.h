@@ -1,9 +1,9 @@
 /*
  * options.h - commands and their options: two tables each
  *
- * One has the options, the other the settings for experts, which `--set KEY=VALUE` changes.  From
- * them come the parser, the texts of -h and of `--set help`, and the tests that man pages are
- * complete.  A command parses into its own struct, checks it, then runs.
+ * One table has the options, the other the settings for experts, which `--set KEY=VALUE` changes.
+ * The parser, the texts of -h and of `--set help`, and the tests that man pages are complete use
+ * these tables.  A command parses into its own struct, checks it, then runs.
  *
  * Example: the row KH_UINT("threads", 'p', ...) makes `--threads 8`, `-p8` and a line of -h;
  * `--threads x` is an error of the parser.
@@ -28,7 +28,7 @@ enum kh_opt_kind {
 	KH_OPT_LOUDER, KH_OPT_QUIETER,  /* level of the log */
 	KH_OPT_LOG_JSON,                /* its form */
 	KH_OPT_SET,                     /* --set: one of the settings */
-	KH_OPT_GONE             /* one of an earlier version: an error, which says what to do */
+	KH_OPT_GONE             /* of an earlier version: an error with advice (`help`) */
 };
 
 typedef struct kh_words {
@@ -36,22 +36,22 @@ typedef struct kh_words {
 	size_t n, cap;
 } kh_words;
 
-/* Puts the words of one list behind those of another. */
+/* Appends the words of `more`. */
 int kh_words_add(kh_words *w, const kh_words *more, kh_err *err);
 
 typedef struct kh_opt {
-	const char *name;       /* long */
+	const char *name;       /* the long one */
 	char letter;            /* 0: none */
 	enum kh_opt_kind kind;
-	const char *arg;        /* what the argument is called, NULL: none */
+	const char *arg;        /* name of the argument; NULL: none */
 	const char *help;
 	size_t at;              /* offset in the command's struct */
-	double min, max;        /* of a number; max 0: no limits */
+	double min, max;        /* of a number; max 0: no upper limit (UINT, SIZE) */
 	bool hidden;            /* -h does not list it */
 } kh_opt;
 
 /* Rows of a table: the long name, the letter or 0, the offset in the command's struct, the least
- * and the greatest value of a number, what the argument is called, the help. */
+ * and the greatest value of a number, the name of the argument, the help. */
 #define KH_FLAG(name_, letter_, at_, help_) \
 	{ .name = name_, .letter = letter_, .kind = KH_OPT_FLAG, .at = at_, .help = help_ }
 #define KH_TEXT(name_, letter_, at_, arg_, help_) \
@@ -66,10 +66,10 @@ typedef struct kh_opt {
 #define KH_UINT(...) KH_NUMBER(KH_OPT_UINT, __VA_ARGS__)
 #define KH_SIZE(...) KH_NUMBER(KH_OPT_SIZE, __VA_ARGS__)
 #define KH_REAL(...) KH_NUMBER(KH_OPT_REAL, __VA_ARGS__)
-/* An option of an earlier version; the help is what its users are told. */
+/* An option of an earlier version; the help is the advice to its users. */
 #define KH_GONE(name_, help_) \
 	{ .name = name_, .kind = KH_OPT_GONE, .help = help_, .hidden = true }
-/* What every command has behind its own options, and behind its settings. */
+/* The last options and settings of every command. */
 #define KH_OPT_SET_ROW \
 	{ .name = "set", .kind = KH_OPT_SET, .arg = "KEY=VALUE", \
 	  .help = "a setting for experts ('help': a list of them)" }
@@ -82,7 +82,7 @@ typedef struct kh_opt {
 #define KH_OPTS_END \
 	{ .name = NULL }
 
-/* A heading of -h in front of the option with that name, and an example. */
+/* A heading of -h in front of the option named `before`, and an example. */
 typedef struct kh_group {
 	const char *before, *heading, *example;
 } kh_group;
@@ -95,68 +95,68 @@ typedef struct kh_command {
 	const kh_group *groups;         /* of the options; ends with .before == NULL; or NULL */
 } kh_command;
 
-/* Of a command without settings of its own. */
+/* The settings of a command without its own. */
 extern const kh_opt kh_settings_common[];
 
 extern const kh_command kh_cmd_bracken_distrib, kh_cmd_build, kh_cmd_classify,
 			kh_cmd_inspect, kh_cmd_merge, kh_cmd_verify;
 
 /*
- * Parses argv[1..] into *values.  Returns the index of the first operand; or, if the command is
- * done, minus its exit status: 0: -h, --version or --set help was printed; -1: there was no memory,
- * -2: wrong usage, and the message is out.
+ * Parses argv[1..] into *values.  Returns the index of the first operand, or, if the command is
+ * done, minus its exit status: 0: printed -h, --version or --set help; -1: no memory, -2: wrong
+ * usage, both with a message.
  */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values);
 
 void kh_usage(const kh_command *c);
-/* Of n_words the one that the fewest letters make of the n characters at `word`, if these are
- * few; else NULL. */
+/* The word with the least edit distance to the n characters at `word`, if that is 1 + n / 3 or
+ * less; else NULL. */
 const char *kh_nearest(const char *word, size_t n, const char *const *words, size_t n_words);
 
-/* A whole number; one that K, M, G or T may multiply by powers of 1024; a decimal number.  False if
- * the string is none. */
+/* Parse a whole number; one that K, M, G or T may multiply by powers of 1024; a decimal number.
+ * False: the string is none. */
 bool kh_parse_uint(const char *s, uint64_t *x);
 bool kh_parse_size(const char *s, uint64_t *x);
 bool kh_parse_real(const char *s, double *x);
 
-/* "kmerhash NAME: message", and the exit status: 2 for KH_EUSAGE, else 1. */
+/* Prints "kmerhash NAME: message"; returns the exit status: 2 for KH_EUSAGE, else 1. */
 int kh_cmd_fail(const kh_command *c, const kh_err *err);
 /* The same for several errors, one a line; 2 if all of them are wrong usage. */
 int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs);
 
 struct kh_paths;
 struct kh_references;
-/* Fails if an output is one of the references, a file that says their taxa, the list of them, or
- * one of the files of the taxonomy (NULL: there is no such one). */
+/* Fails if an output is a reference, a report of their tree, the list of references, or a file of
+ * the taxonomy folder (NULL: there is none). */
 int kh_cmd_check_references(const struct kh_paths *p, const struct kh_references *r,
 			    const char *list, const char *taxonomy, kh_err *err);
-/* Prints text from outside; on a terminal, what it should not get is escaped: escape.h. */
+/* Prints text from outside; on a terminal, control characters are escaped: escape.h. */
 void kh_cmd_print(const char *text, size_t n);
-/* For a command that only prints: fails if standard output goes to one of these n files. */
+/* For a command that only prints: fails if standard output is one of its n input files. */
 int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err);
 
-/* Makes a folder for outputs unless it is there; fails if nothing can be written into it. */
+/* Makes a folder for outputs unless it exists; fails if no file can be made in it. */
 int kh_cmd_make_folder(const char *folder, kh_err *err);
 
 /* The ending of a regular noun behind n: "", or "s". */
 static inline const char *kh_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
-/* The number of threads: as asked for, or, if `asked` is 0, KMERHASH_THREADS, SLURM_CPUS_PER_TASK,
- * OMP_NUM_THREADS or all CPUs of this process. Prints a note if there are fewer CPUs. */
+/* The number of threads: `asked`, or, if that is 0, KMERHASH_THREADS, SLURM_CPUS_PER_TASK,
+ * OMP_NUM_THREADS or all CPUs of this process. If there are fewer CPUs, warns and uses these. */
 unsigned kh_cmd_threads(uint64_t asked);
 
-/* Today, or what SOURCE_DATE_EPOCH says it is.  A moment, and when a file was changed, as
- * 2026-11-23 09:00 UTC; of a file that is not there "". */
+/* The present time, or SOURCE_DATE_EPOCH.  A time, and that of a file's last change, as
+ * 2026-11-23 09:00 UTC; "" if there is no such file. */
 time_t kh_cmd_now(void);
 enum { KH_DATE = 32 };
 void kh_cmd_date(time_t when, char text[KH_DATE]);
 void kh_cmd_file_date(const char *path, char text[KH_DATE]);
-/* The name of a database: that of its file, or folder, without the ending .khdb; of several the
- * names with " + " between them. */
+/* The name of a database: that of its file or folder, without the ending .khdb; of joined
+ * databases, their names with " + " between them. */
 struct kh_db;
 void kh_cmd_db_name(const struct kh_db *db, char *name, size_t size);
 
-/* Seconds since the program began; the most memory that it has had, in bytes, without mapped
+/* Seconds since the first such call, early in main(); the peak of memory in bytes, without mapped
  * files. */
 double kh_cmd_seconds(void);
 uint64_t kh_cmd_peak(void);
