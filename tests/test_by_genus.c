@@ -34,6 +34,25 @@ static uint32_t species(const void *arg, unsigned worker, uint32_t class)
 	return SPECIES;
 }
 
+/* Its fragments lie at equal distances; firm ones come first. */
+static void make_fragments(const struct sample *x, kh_call *call, kh_likeness *like,
+			   kh_class_of *of)
+{
+	const bool genus = x->taxon == GENUS;
+	const uint32_t n = x->firm + x->weak;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t grade = i < x->firm ? KH_GRADE_FIRM : KH_GRADE_WEAK;
+
+		call[i] = (kh_call) { .taxon = KH_NO_TAXON };
+		like[i] = (kh_likeness) { .at = (uint64_t)x->bases * i / n, .codons = 10, .same = 8,
+					  .part = genus || i < x->firm ? 0 : KH_NO_PART_LIKE,
+					  .said = genus ? kh_graded(0, grade, 0)
+							: kh_graded(0, KH_GRADE_NONE, grade) };
+		of[i] = (kh_class_of) { i < x->classed ? 7 : KH_NO_CLASS, 0 };
+	}
+}
+
 static void check_sample(const struct sample *x)
 {
 	static const kh_translated_genus of_genus[] = { { GENUS, { 0 }, 55, GENUS } };
@@ -59,16 +78,7 @@ static void check_sample(const struct sample *x)
 	kh_by_genus g;
 	kh_unknown u;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t grade = i < x->firm ? KH_GRADE_FIRM : KH_GRADE_WEAK;
-
-		call[i] = (kh_call) { .taxon = KH_NO_TAXON };
-		like[i] = (kh_likeness) { .at = (uint64_t)x->bases * i / n, .codons = 10, .same = 8,
-					  .part = genus || i < x->firm ? 0 : KH_NO_PART_LIKE,
-					  .said = genus ? kh_graded(0, grade, 0)
-							: kh_graded(0, KH_GRADE_NONE, grade) };
-		of[i] = (kh_class_of) { i < x->classed ? 7 : KH_NO_CLASS, 0 };
-	}
+	make_fragments(x, call, like, of);
 	OK(kh_by_genus_init(&g, &db, THREADS, err));
 	OK(kh_by_genus_add(&g, 1, &(kh_task) { .job = &job, .call = call, .like = like }, of, err));
 	kh_by_genus_agree(&g);
