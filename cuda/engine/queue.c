@@ -80,11 +80,13 @@ static int flight_room(const kh_task_queue *l, struct kh_flight *f, const struct
 static int flight_open(const kh_task_queue *l, struct kh_flight *f, size_t block, kh_err *err)
 {
 	const size_t n = block / 128;
-	/* half of the text are bases */
+	/* half of a block's text are bases; tasks of what a device has parsed may have more */
+	const size_t parsed = kh_cuda_takes_parsed(l->e) ? KH_CUDA_PARSED_WORDS * n * 16 : 0;
+	const size_t bases = block / 2 > parsed ? block / 2 : parsed;
+	const kh_sampling *sampling = &l->e->rule.sampling;
 	const struct need usual = { .lay = kh_cuda_lay_out(block / 32, n, true),
 				    .n = n,
-				    .features = kh_sampling_asked_bound(&l->e->rule.sampling,
-									block / 2),
+				    .features = kh_sampling_asked_bound(sampling, bases),
 				    .found = l->e->features };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->staged, cudaEventDisableTiming), err);
 
