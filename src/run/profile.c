@@ -197,18 +197,28 @@ static void fit_reads(const kh_profile *p, struct sum *s)
 		s[t].reads *= all / sum;
 }
 
-static int count_distinct(const kh_profile *p, const kh_results *r, uint32_t species,
-			  uint64_t *n, kh_err *err)
+/* The different features of a species' taxa, of which one alone mostly has counters. */
+static int count_distinct(const kh_profile *p, const kh_distinct *d, uint32_t species, uint64_t *n,
+			  kh_err *err)
 {
-	const kh_taxonomy *tax = p->db->tax;
+	const uint32_t end = p->db->tax->end[species];
+	uint32_t first = species, last = species;
 	kh_distinct one;
 	int rc;
 
-	if (r->tally.distinct.n == 0)
+	if (d->n == 0)
 		return KH_OK;
+	for (uint32_t t = species; t < end; t++) {
+		first = d->reg[first] ? first : t;
+		last = d->reg[t] ? t : last;
+	}
+	if (first >= last) {
+		*n = kh_distinct_count(d, last);
+		return KH_OK;
+	}
 	rc = kh_distinct_init(&one, 1, err);
-	for (uint32_t t = species; t < tax->end[species] && !rc; t++)
-		rc = kh_distinct_join(&one, 0, &r->tally.distinct, t, err);
+	for (uint32_t t = first; t <= last && !rc; t++)
+		rc = kh_distinct_join(&one, 0, d, t, err);
 	if (!rc)
 		*n = kh_distinct_count(&one, 0);
 	kh_distinct_clear(&one);
@@ -272,7 +282,7 @@ static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
 		r->genome = l->stretches[t] * KH_STRETCH * p->db->h->sampling.stride;
 		r->translated = by_genus->of && !by_genus->dropped[t] ? by_genus->of[t].calls : 0;
 		if (tax->species[t] == t)
-			rc = count_distinct(p, of, t, &r->distinct, err);
+			rc = count_distinct(p, &of->tally.distinct, t, &r->distinct, err);
 		p->n++;
 	}
 	return rc;
