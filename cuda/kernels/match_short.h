@@ -255,6 +255,17 @@ static KH_HD kh_claim *kh_short_all_claims(const kh_match_db *db, const kh_short
 	return kh_short_is_counted(c, spots->v, best) ? c : NULL;
 }
 
+/* Could a claim with a place elsewhere, together with the best one of the other mate, be no farther
+ * behind this score than `slack`? */
+static KH_HD bool kh_short_others_matter(const kh_short_found f[2], int64_t score, uint32_t slack)
+{
+	bool matter = false;
+
+	for (uint32_t i = 0; i < 2; i++)
+		matter |= f[i].others && (int64_t)f[i].elsewhere + f[!i].best + slack >= score;
+	return matter;
+}
+
 /* Makes the claims of what the mates have found, and *best of these, NULL if there is none.  Most
  * fragments have one, as no place matters but those of one species. */
 static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
@@ -280,9 +291,11 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 	one = one && !tie;
 	if (!one && (crowd || f[0].spots->left_out > 0))
 		return KH_SHORT_LEFT;
-	if (!one || (others && slack > 0))
+	const bool matter = kh_short_others_matter(f, c->score, slack);
+
+	if (!one || matter)
 		c = kh_short_all_claims(db, f, claims);
-	if (!c || (others && slack > 0 && f[0].spots->left_out > 0))
+	if (!c || (matter && f[0].spots->left_out > 0))
 		return KH_SHORT_LEFT;
 	for (int i = 0; i < 2; i++) {
 		const int64_t len = s->mate[i].len, score = (int64_t)c->score - slack;

@@ -30,7 +30,8 @@ typedef struct kh_short_found {
 	uint32_t before;                /* `stretch` before these; UINT32_MAX, where none are */
 	bool unclear;                   /* it is not as simple as that */
 	bool tie;                       /* another one elsewhere is as good */
-	bool others;                    /* there are places elsewhere */
+	bool others;                    /* there are places elsewhere, */
+	uint32_t elsewhere;             /* with this score at most */
 	uint32_t kmers, hits;
 	uint32_t strain;                /* what its best place says of the strain; KH_NO_TAXON: a
 					 * warp finds out */
@@ -45,7 +46,7 @@ static KH_HD kh_short_found kh_short_nothing(kh_short_spots *spots)
 
 	f.spots = spots;
 	f.first = f.n_places = f.place[0] = f.place[1] = f.stretch = f.best = f.net = 0;
-	f.kmers = f.hits = f.unseen = 0;
+	f.kmers = f.hits = f.unseen = f.elsewhere = 0;
 	f.had = 0;
 	f.strain = KH_NO_TAXON;
 	f.tie = f.unclear = f.others = false;
@@ -117,6 +118,9 @@ static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh
 		return false;
 	f->tie = (f->tie && p->fit.score <= best->fit.score) || p->fit.score == best->fit.score;
 	f->others = true;
+	const uint32_t behind = better ? best->fit.score : p->fit.score;
+
+	f->elsewhere = behind > f->elsewhere ? behind : f->elsewhere;
 	if (!kh_short_keep_spot(f->spots, p))
 		return !better;
 	if (better) {
