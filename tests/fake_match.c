@@ -122,8 +122,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 		kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < 2; mate++)
 			ask(&x, &j, mate, all != 0);
-		for (uint32_t mate = 0; mate < 2; mate++)
-			kh_places_regions(m, &j.s, mate);
+		kh_places_regions(m, &j.s);
 		again = kh_match_segment(m, &j.s);
 	}
 	if (!again)

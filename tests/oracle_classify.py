@@ -65,7 +65,7 @@ class Rule:
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     SPECIES, GENUS = 25, 44
-    KMER, STEP, OFF, NEARBY, CHANCE = 12, 5, 64, 6, 3
+    KMER, STEP, OFF, NEARBY, CHANCE, LONE = 12, 5, 64, 6, 3, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
     TO_ONE, WRONG, EDGE = 4, 4, 16
@@ -280,6 +280,8 @@ class Classifier:
         places, left, crowd = {}, [], [0, 0]
         regions = [self.regions(len(seq), of[:self.rule.SEEDS], self.lists_of(of)) for seq, of in zip(mates, seeds)]
         every = [[region for _, region in of] for of in regions] + [[]]
+        if slack and not part and not self.any_alleles:
+            self.raise_lone(regions, slack)
         room = self.rule.PLACES if len(mates) == 1 and not part else self.rule.PLACES // 2
         for mate, seq in enumerate(mates):
             of = regions[mate]
@@ -295,6 +297,14 @@ class Classifier:
             if crowd[mate] and some:
                 break
         return places, left, crowd, every, room
+
+    def raise_lone(self, regions, slack):
+        """takes `slack` off the regions of a mate in whose species the other one, which has some, has none"""
+        if self.silent or len(regions) < 2 or not all(0 < len(of) <= self.rule.LONE for of in regions):
+            return
+        species = [{self.db.species_of(region[0][0]) for _, region in of} for of in regions]
+        for mate, of in enumerate(regions):
+            of[:] = [(most - slack * (self.db.species_of(region[0][0]) not in species[1 - mate]), region) for most, region in of]
 
     def take(self, mate, seq, seeds, regions, least, places, room, part):
         """compares regions that could have such a score; True, and nothing is done: there are too many"""

@@ -271,6 +271,34 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 	__syncwarp();
 }
 
+/* As kh_places_raise_lone: a lane has a region of the first mate, or, behind these, of the second
+ * one. */
+__device__ void raise_lone(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const uint32_t more = kh_lone_loss(m->db, &w->j.s), i = lane_id();
+	const uint32_t n = m->found[0].n_regions, other = m->found[1].n_regions;
+	const bool second = i >= n, mine = i < n + other;
+	uint32_t species = 0;
+	bool lone = mine;
+
+	if (more == 0 || !kh_lone_matters(n, other))
+		return;
+	kh_found *f = &m->found[second];
+	kh_region *r = &f->region[second ? i - n : i];
+
+	if (mine)
+		species = kh_bin_species(m->db, kh_region_bin(f, r));
+	for (uint32_t k = 0; k < n + other; k++) {
+		const uint32_t x = __shfl_sync(ALL, species, (int)k);
+
+		lone = lone && ((k >= n) == second || x != species);
+	}
+	if (lone)
+		r->loss += (uint16_t)more;
+	__syncwarp();
+}
+
 } /* namespace */
 
 #endif

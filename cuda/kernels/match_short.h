@@ -16,15 +16,32 @@
 #include "cuda/kernels/match_short_way.h"
 
 /* --- k-mers that are counted ------------------------------------------------------------ */
+/* The columns of a mate that differ from the text at each of its places. */
+typedef struct kh_short_wrong {
+	uint64_t at[KH_SHORT_PLACES][KH_TEXT_WORDS + 1];
+} kh_short_wrong;
+
+static KH_HD void kh_short_differ(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
+				  const kh_short_found *f, kh_short_wrong *to)
+{
+	for (uint32_t d = 0; d < f->n_places; d++) {
+		const kh_spot *p = kh_short_place(f, d);
+		const kh_laid l = kh_short_laid(db, r, len, p);
+
+		for (uint32_t i = 0; i < len; i += 32)
+			to->at[d][i / 32] = kh_text_differs(&l, kh_place_at(p), i);
+		to->at[d][(len + 31) / 32] = 0;
+	}
+}
+
 /* Those of a mate, and those that the text has where it lies: as kh_places_kmers and
  * kh_places_hits_of. */
-static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
+static KH_HD void kh_short_count(const kh_short_rooms *r, uint32_t len, const kh_short_wrong *wrong,
 				 kh_short_found *f)
 {
-	const kh_spot *p = kh_short_place(f, 0);        /* if there is one */
 	const uint32_t k = KH_TEXT_KMER;
-	const bool back = f->n_places && kh_place_strand(p) != 0;
-	uint64_t wrong[KH_SHORT_PLACES][KH_TEXT_WORDS + 1], any = 0;
+	const bool back = f->n_places && kh_place_strand(kh_short_place(f, 0)) != 0;
+	uint64_t any = 0;
 
 	f->kmers = f->hits = 0;
 	for (uint32_t i = 0; i < len; i += 32)
@@ -33,50 +50,67 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 		f->kmers = len < k ? 0 : (len - k) / KH_TEXT_STEP + 1;
 	for (uint32_t i = 0; any && i + k <= len; i += KH_TEXT_STEP)
 		f->kmers += kh_packed_bits(r->read[0].unknown, i, k) == 0;
-	if (f->n_places == 0)
-		return;
-	const kh_laid l = kh_short_laid(db, r, len, p);
-
-	for (uint32_t d = 0; d < f->n_places; d++) {
-		for (uint32_t i = 0; i < len; i += 32)
-			wrong[d][i / 32] =
-				kh_text_differs(&l, kh_place_at(kh_short_place(f, d)), i);
-		wrong[d][(len + 31) / 32] = 0;
-	}
-	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
+	for (uint32_t i = 0; f->n_places > 0 && i + k <= len; i += KH_TEXT_STEP) {
 		const uint32_t from = back ? len - k - i : i;
-		bool has = kh_packed_bits(wrong[0], from, k) == 0;
+		bool has = kh_packed_bits(wrong->at[0], from, k) == 0;
 
 		if (!has && f->n_places > 1)
-			has = kh_packed_bits(wrong[1], from, k) == 0;
+			has = kh_packed_bits(wrong->at[1], from, k) == 0;
 		f->hits += has;
 	}
 }
 
 /* --- features that are found ------------------------------------------------------------ */
-/* Which of a mate's seeds the text has where it lies, as kh_places_have_seed, by their order. */
+/* Has the text a seed of a mate at place d, as kh_places_have_seed? */
+static KH_HD bool kh_short_has_seed(const kh_match_db *db, const kh_short_rooms *r,
+				    const kh_spot *p, const kh_stands *x)
+{
+	const uint32_t k = db->sampling.k, strand = kh_place_strand(p);
+	const int64_t at = kh_place_at(p) + x->at[strand];
+
+	return at >= 0 && (kh_text_bases(kh_short_text(db, r, at, k), (uint64_t)at) &
+			   kh_kmer_mask(k)) == x->bases[strand];
+}
+
+/* Do the columns that differ say which seeds the text has at a place?  Alleles, too, count as the
+ * text's bases, and what is beside the target differs. */
+static KH_HD bool kh_short_differs_tell(const kh_match_db *db, const kh_spot *p, uint32_t len)
+{
+	const int64_t at = kh_place_at(p), begin = (int64_t)kh_match_begin(db, p->target);
+	const kh_text_stretch *s = &db->stretch[p->target];
+
+	return !(KH_ALLELES && s->alleles > 0) && at >= begin && at + len <= (int64_t)s->end;
+}
+
+/* Which of a mate's seeds the text has where it lies, by their order. */
 static KH_HD uint64_t kh_short_had(const kh_match_db *db, const kh_short_rooms *r,
-				   const uint32_t *mark, const kh_mate *a, const kh_short_found *f)
+				   const uint32_t *mark, const kh_mate *a,
+				   const kh_short_wrong *wrong, const kh_short_found *f)
 {
 	const uint32_t k = db->sampling.k;
-	const uint32_t strand = f->n_places ? kh_place_strand(kh_short_place(f, 0)) : 0;
-	const uint64_t mask = kh_kmer_mask(k);
-	uint64_t had = 0, bit = 1;
+	uint64_t had = 0;
 
-	for (uint32_t w = 0; 32 * w < a->len && f->n_places > 0; w++)
-		for (uint32_t m = kh_small_marks(mark, a, k, w); m; m &= m - 1, bit <<= 1) {
-			const kh_stands x = kh_short_stands(r, k, a->len,
-							    32 * w + kh_lowest_bit(m));
+	for (uint32_t d = 0; d < f->n_places; d++) {
+		const kh_spot *p = kh_short_place(f, d);
+		const bool tell = kh_short_differs_tell(db, p, a->len);
+		uint64_t bit = 1;
 
-			for (uint32_t d = 0; d < f->n_places; d++) {
-				const int64_t at = kh_place_at(kh_short_place(f, d)) + x.at[strand];
+		for (uint32_t w = 0; 32 * w < a->len; w++)
+			for (uint32_t m = kh_small_marks(mark, a, k, w); m; m &= m - 1, bit <<= 1) {
+				const uint32_t pos = 32 * w + kh_lowest_bit(m);
+				const uint32_t from = kh_place_strand(p) ? a->len - k - pos : pos;
+				bool has;
 
-				if (at >= 0 && (kh_text_bases(kh_short_text(db, r, at, k),
-							      (uint64_t)at) &
-						mask) == x.bases[strand])
-					had |= bit;
+				if (tell) {
+					has = kh_packed_bits(wrong->at[d], from, k) == 0;
+				} else {
+					const kh_stands x = kh_short_stands(r, k, a->len, pos);
+
+					has = kh_short_has_seed(db, r, p, &x);
+				}
+				had |= has ? bit : 0;
 			}
-		}
+	}
 	return had;
 }
 
@@ -116,9 +150,9 @@ static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_match_db
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
-/* Finds the regions of a mate, and keeps them in *list, too.  False: there is no room. */
+/* Finds the regions of a mate.  False: there is no room. */
 static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_short_rooms *r,
-				 kh_mate *a, kh_short_list *list, kh_short_found *f)
+				 kh_mate *a, kh_short_found *f)
 {
 	const kh_gpu_asked *asked = q->fetch.cap > 0 ? &q->asked[2 * w->s->number + w->mate]
 						     : (const kh_gpu_asked *)0;
@@ -126,7 +160,6 @@ static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_shor
 	const uint32_t n = kh_short_choose(q->mark, a, k, w->all, r->pos);
 	uint32_t known, candidates = UINT32_MAX;
 
-	f->first = f->spots->n;
 	r->n_windows = 0;
 	if (asked)
 		candidates = kh_short_take_asked(&q->fetch, asked, w->db, r, a->len, &known);
@@ -137,35 +170,31 @@ static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_shor
 		return kh_short_stop(w, KH_SHORT_LEFT);
 	kh_text_read(r->read, a->bases, a->amb, a->at, a->len);
 	kh_short_order(r, n, k, a->len, w->all);
-	w->regions = kh_short_regions(w->db, r, a->len, candidates, known);
+	kh_short_regions(w->db, r, a->len, candidates, known);
 	w->all = a->asked == a->seeds;
-	kh_short_keep(r, w->regions, list);
 	f->unseen = kh_short_loss(r, known);
 	return true;
 }
 
-/* Compares a mate, if a thread has one. */
-static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, const kh_match_db *db,
-					kh_small_job *j, uint32_t mate, bool has, bool all,
-					kh_short_list *list, kh_short_found *f,
-					kh_short_shared *shared)
+/* Compares a mate whose regions are known, if a thread has one. */
+static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_job *j, kh_short_way *w,
+					bool has, kh_short_found *f, kh_short_shared *shared)
 {
-	kh_mate *a = &j->s.mate[mate];
-	kh_short_rooms r;
-	kh_short_way w = { db, &r, &j->s, mate, 0, UINT32_MAX, 0, 0, 0, 0, all,
-			   { 0, 0, { 0 }, { 0 }, { 0 } }, KH_SHORT_DONE };
+	const kh_mate *a = &j->s.mate[w->mate];
+	kh_short_wrong wrong;
 
-	has = has && kh_short_begin(q, &w, &r, a, list, f);
-	kh_short_go(&w, has, f, shared);
-	if (!has || w.ends != KH_SHORT_DONE)
-		return w.ends;
-	kh_short_count(db, &r, a->len, f);
+	f->first = f->spots->n;
+	kh_short_go(w, has, f, shared);
+	if (!has || w->ends != KH_SHORT_DONE)
+		return w->ends;
+	kh_short_differ(w->db, w->r, a->len, f, &wrong);
+	kh_short_count(w->r, a->len, &wrong, f);
 	if (f->n_places > 0)
-		f->strain = kh_short_strain(&w, f);
+		f->strain = kh_short_strain(w, f);
 	if (q->found && a->seeds > 64)  /* as many as there are bits for */
 		return KH_SHORT_LEFT;
 	if (q->found)
-		f->had = kh_short_had(db, &r, j->mark, a, f);
+		f->had = kh_short_had(w->db, w->r, j->mark, a, &wrong, f);
 	return KH_SHORT_DONE;
 }
 
@@ -317,6 +346,37 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 		       ? KH_SHORT_LEFT : KH_SHORT_DONE;
 }
 
+/* Compares the mates of a fragment, if a thread has one. */
+static KH_HD kh_short_end kh_short_mates(const kh_gpu_query *q, const kh_match_db *db,
+					 kh_small_job *j, bool has, bool all,
+					 kh_short_rooms rooms[2], kh_short_found f[2],
+					 kh_short_shared *shared)
+{
+	kh_short_way way[2] = { kh_short_way_of(db, &j->s, 0, &rooms[0], all),
+				kh_short_way_of(db, &j->s, 1, &rooms[1], all) };
+	kh_short_end end = KH_SHORT_DONE;
+
+	rooms[0].n_regions = rooms[1].n_regions = 0;
+	KH_ROLLED
+	for (uint32_t mate = 0; mate < 2; mate++)
+		if (has && end == KH_SHORT_DONE && j->s.mate[mate].len > 0 &&
+		    !kh_short_begin(q, &way[mate], &rooms[mate], &j->s.mate[mate], &f[mate]))
+			end = way[mate].ends;
+	if (has && end == KH_SHORT_DONE)
+		kh_short_raise_lone(db, &j->s, rooms);
+	KH_ROLLED
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		const bool go = has && end == KH_SHORT_DONE && j->s.mate[mate].len > 0;
+
+		if (!kh_short_any(go))
+			continue;
+		const kh_short_end how = kh_short_mate(q, j, &way[mate], go, &f[mate], shared);
+
+		end = go ? how : end;
+	}
+	return end;
+}
+
 /* Compares fragment i, which is no long one, by all seeds or by some; without `has` a thread only
  * helps the others of its warp. */
 static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
@@ -328,22 +388,11 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	kh_claim claim[KH_SHORT_SPOTS], *best = NULL;
 	kh_alone alone[KH_SHORT_SPOTS];
 	kh_claims claims = { claim, alone, 0, KH_SHORT_SPOTS, NULL };
-	kh_short_end end = KH_SHORT_DONE;
-	kh_short_list list[2];
+	kh_short_rooms rooms[2];
 
 	spots.n = spots.left_out = 0;
-	list[1].n = 0;
-	for (uint32_t mate = 0; mate < 2; mate++) {
-		const bool go = has && end == KH_SHORT_DONE &&
-				(mate == 0 || j.s.mate[mate].len > 0);
+	kh_short_end end = kh_short_mates(q, db, &j, has, all, rooms, f, shared);
 
-		if (!kh_short_any(go))
-			continue;
-		const kh_short_end how = kh_short_mate(q, db, &j, mate, go, all, &list[mate],
-						       &f[mate], shared);
-
-		end = go ? how : end;
-	}
 	if (!has || end != KH_SHORT_DONE)
 		return end;
 	const bool more = kh_mates_have_more(&j.s);
@@ -352,7 +401,8 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 		return KH_SHORT_AGAIN;
 	if (more || q->found || !kh_short_too_little(db, &j.s, f)) {
 		for (uint32_t mate = 0; mate < 2; mate++)
-			if (f[mate].unclear || kh_short_crowded(db, list, mate, f[mate].crowd))
+			if (f[mate].unclear ||
+			    kh_short_crowded(db, rooms, mate, f[mate].crowd))
 				return KH_SHORT_LEFT;
 		end = kh_short_claim(db, &j.s, f, &claims, &best);
 	}

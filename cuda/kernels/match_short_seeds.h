@@ -25,6 +25,7 @@ typedef struct kh_short_rooms {
 	uint8_t from[KH_SHORT_CANDIDATES + 1];
 	uint8_t behind[KH_SHORT_SEEDS];         /* of each seed, the first one that begins behind
 						 * it, if some overlap */
+	uint32_t n_regions;
 	uint32_t edge;                          /* seeds at an end of the mate, as bits */
 	bool overlap;
 	uint32_t n_windows;
@@ -165,8 +166,8 @@ static KH_HD uint32_t kh_short_loss(const kh_short_rooms *r, uint32_t missing)
 	return 2 * kh_count_bits(apart) - kh_count_bits(apart & r->edge);
 }
 
-/* Makes regions of n candidates; their number. */
-static KH_HD uint32_t kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uint32_t len,
+/* Makes regions of n candidates. */
+static KH_HD void kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uint32_t len,
 				       uint32_t n, uint32_t known)
 {
 	const uint32_t k = db->sampling.k;
@@ -189,63 +190,83 @@ static KH_HD uint32_t kh_short_regions(const kh_match_db *db, kh_short_rooms *r,
 			missing &= ~(UINT32_C(1) << (uint32_t)r->candidate[c]);
 		r->region[i] = (uint16_t)(kh_short_loss(r, missing) << 8 | i);
 	}
-	return regions;
+	r->n_regions = regions;
+}
+
+static KH_HD uint32_t kh_short_region_bin(const kh_short_rooms *r, uint32_t i)
+{
+	return kh_candidate_bin(r->candidate[r->from[i]]);
+}
+
+/* As kh_places_raise_lone. */
+static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_mates *s, kh_short_rooms r[2])
+{
+	const uint32_t more = kh_lone_loss(db, s), n = r[0].n_regions, all = n + r[1].n_regions;
+	uint32_t species[2 * KH_LONE_MOST];
+
+	if (more == 0 || !kh_lone_matters(n, all - n))
+		return;
+	KH_ROLLED
+	for (uint32_t i = 0; i < all; i++) {
+		const bool second = i >= n;
+
+		species[i] = kh_bin_species(
+			db, kh_short_region_bin(&r[second], second ? i - n : i));
+	}
+	KH_ROLLED
+	for (uint32_t i = 0; i < all; i++) {
+		const bool second = i >= n;
+		const uint32_t from = second ? 0 : n, to = second ? n : all;
+		bool lone = true;
+
+		KH_ROLLED
+		for (uint32_t j = from; j < to; j++)
+			lone &= species[j] != species[i];
+		r[second].region[second ? i - n : i] += (uint16_t)(lone ? more << 8 : 0);
+	}
 }
 
 /* The first region behind `last`, by loss and then in order; UINT32_MAX: there is none. */
-static KH_HD uint32_t kh_short_next(const kh_short_rooms *r, uint32_t n, uint32_t last)
+static KH_HD uint32_t kh_short_next(const kh_short_rooms *r, uint32_t last)
 {
 	uint32_t next = UINT32_MAX;
 
 	KH_ROLLED
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < r->n_regions; i++)
 		if (r->region[i] < next && (last == UINT32_MAX || r->region[i] > last))
 			next = r->region[i];
 	return next;
 }
 
 /* --- crowds ------------------------------------------------------------------------------ */
-/* The regions of a mate: their first bins, candidates, and losses. */
-typedef struct kh_short_list {
-	uint32_t n, bin[KH_SHORT_CANDIDATES];
-	uint8_t size[KH_SHORT_CANDIDATES], loss[KH_SHORT_CANDIDATES];
-} kh_short_list;
-
-static KH_HD void kh_short_keep(const kh_short_rooms *r, uint32_t regions, kh_short_list *to)
-{
-	to->n = regions;
-	KH_ROLLED
-	for (uint32_t i = 0; i < regions; i++) {
-		to->bin[i] = kh_candidate_bin(r->candidate[r->from[i]]);
-		to->size[i] = (uint8_t)(r->from[i + 1] - r->from[i]);
-		to->loss[i] = (uint8_t)(r->region[i] >> 8);
-	}
-}
-
-/* What kh_places_weigh adds. */
-static KH_HD uint32_t kh_short_beside(const kh_match_db *db, const kh_short_list *l, uint32_t bin)
+/* What kh_places_weigh adds, of the regions of the other mate. */
+static KH_HD uint32_t kh_short_beside(const kh_match_db *db, const kh_short_rooms *r, uint32_t bin)
 {
 	const uint32_t near = KH_MATCH_SPAN / db->sampling.stride + 1;
 	uint32_t i = 0;
 
-	while (i < l->n && l->bin[i] + near < bin)
+	while (i < r->n_regions && kh_short_region_bin(r, i) + near < bin)
 		i++;
-	return i < l->n && l->bin[i] <= bin + near ? l->size[i] : 0;
+	const bool beside = i < r->n_regions && kh_short_region_bin(r, i) <= bin + near;
+
+	return beside ? (uint32_t)(r->from[i + 1] - r->from[i]) : 0;
 }
 
 /* Could one of the heaviest regions of a crowd not have been compared, and count for the call as
  * one that is as good as the best (kh_match_crowded)?  Not if one that was compared before the
  * crowd is heavier. */
-static KH_HD bool kh_short_crowded(const kh_match_db *db, const kh_short_list list[2],
+static KH_HD bool kh_short_crowded(const kh_match_db *db, const kh_short_rooms rooms[2],
 				   uint32_t mate, uint32_t crowd)
 {
-	const kh_short_list *l = &list[mate];
+	const kh_short_rooms *r = &rooms[mate];
 	uint32_t before = 0, in = 0;
 
-	for (uint32_t i = 0; i < l->n && crowd != UINT32_MAX; i++) {
-		const uint32_t weight = l->size[i] + kh_short_beside(db, &list[!mate], l->bin[i]);
+	for (uint32_t i = 0; i < r->n_regions && crowd != UINT32_MAX; i++) {
+		const uint32_t weight =
+			(uint32_t)(r->from[i + 1] - r->from[i]) +
+			kh_short_beside(db, &rooms[!mate], kh_short_region_bin(r, i));
 
-		if (l->loss[i] < crowd)
+		if ((uint32_t)r->region[i] >> 8 < crowd)
 			before = weight > before ? weight : before;
 		else
 			in = weight > in ? weight : in;

@@ -113,12 +113,12 @@ static KH_HD kh_laid kh_short_laid(const kh_match_db *db, const kh_short_rooms *
 }
 
 /* How many regions have such a loss. */
-static KH_HD uint32_t kh_short_like(const kh_short_rooms *r, uint32_t n, uint32_t loss)
+static KH_HD uint32_t kh_short_like(const kh_short_rooms *r, uint32_t loss)
 {
 	uint32_t like = 0;
 
 	KH_ROLLED
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < r->n_regions; i++)
 		like += (uint32_t)r->region[i] >> 8 == loss;
 	return like;
 }
@@ -129,13 +129,29 @@ typedef struct kh_short_way {
 	const kh_match_db *db;
 	const kh_short_rooms *r;
 	const kh_mates *s;
-	uint32_t mate, regions;
+	uint32_t mate;
 	uint32_t region, c, end;        /* where it is: c of its candidates up to `end` is next */
 	uint32_t candidates, places;    /* of the region, and so far */
 	bool all;                       /* all seeds have been asked for */
 	kh_short_here here;
 	kh_short_end ends;              /* how it ends */
 } kh_short_way;
+
+static KH_HD kh_short_way kh_short_way_of(const kh_match_db *db, const kh_mates *s, uint32_t mate,
+					  const kh_short_rooms *r, bool all)
+{
+	kh_short_way w;
+
+	w.db = db;
+	w.r = r;
+	w.s = s;
+	w.mate = mate;
+	w.region = UINT32_MAX;
+	w.c = w.end = w.candidates = w.places = 0;
+	w.all = all;
+	w.ends = KH_SHORT_DONE;
+	return w;
+}
 
 static KH_HD bool kh_short_stop(kh_short_way *w, kh_short_end how)
 {
@@ -148,13 +164,13 @@ static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 {
 	const uint32_t loss = w->region >> 8, len = w->s->mate[w->mate].len;
 
-	w->region = kh_short_next(w->r, w->regions, w->region);
+	w->region = kh_short_next(w->r, w->region);
 	f->next = w->region == UINT32_MAX ? UINT32_MAX : w->region >> 8;
 	if (f->next != loss) {
 		if (f->next >= len || len - f->next + kh_match_slack(w->db, w->s) < f->best)
 			return kh_short_stop(w, KH_SHORT_DONE);
 		if (f->crowd == UINT32_MAX &&
-		    kh_short_like(w->r, w->regions, f->next) + w->places > kh_places_most(w->s)) {
+		    kh_short_like(w->r, f->next) + w->places > kh_places_most(w->s)) {
 			if (!w->all)
 				return kh_short_stop(w, KH_SHORT_AGAIN);
 			f->crowd = f->next;
@@ -254,7 +270,7 @@ static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_spot *her
 	const kh_match_db *db = w->db;
 	bool has = false;
 
-	for (uint32_t i = 0; i < w->regions && KH_ALLELES && !has; i++) {
+	for (uint32_t i = 0; i < w->r->n_regions && KH_ALLELES && !has; i++) {
 		const uint32_t first = w->r->from[w->r->region[i] & 255];
 		const uint32_t target =
 			kh_match_target(db, kh_candidate_bin(w->r->candidate[first]));
@@ -272,7 +288,7 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 	const kh_match_db *db = w->db;
 	const kh_spot *here = kh_short_place(f, 0);
 	const kh_mate *a = &w->s->mate[w->mate];
-	const uint32_t n = w->r->from[w->regions];
+	const uint32_t n = w->r->from[w->r->n_regions];
 	bool known = false;
 
 	if (f->n_places != 1 || f->tie || f->crowd != UINT32_MAX ||

@@ -374,6 +374,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 		KH_ROLLED
 		for (uint32_t mate = 0; mate < mates; mate++)
 			make_regions(w, mate);
+		raise_lone(w);
 		again = compare_segment(w);
 	}
 	__syncwarp();

@@ -146,6 +146,7 @@ static uint32_t record_of(const kh_aligner *a, const kh_mates *s, uint32_t mate,
 static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh_claim *c,
 		      kh_err *err)
 {
+	const uint32_t less = KH_ALIGN_MARGIN + kh_lone_loss(m->db, s);
 	kh_spot at[2];
 	int32_t margin;
 	int rc = KH_OK;
@@ -155,8 +156,7 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 	/* the margin is of all places that could have nearly as much, too */
 	for (uint32_t i = 0; i < 2 && s->only; i++)
 		if (c->mates >> i & 1 && !m->found[i].crowd)
-			kh_places_from(m, s, i, (int64_t)at[i].fit.score - KH_ALIGN_MARGIN,
-				       KH_ALIGN_MARGIN);
+			kh_places_from(m, s, i, (int64_t)at[i].fit.score - less, less);
 	margin = kh_extent_any(m->crowd) ? 0 : margin_of(m, c, at);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		if (!(c->mates >> i & 1))

@@ -339,8 +339,8 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	for (uint32_t i = 0; i < 2; i++)
 		if (kh_match_has_nothing(m, s, i))
 			return KH_OK;
-	for (uint32_t i = 0; i < 2 && !x->answers; i++)
-		kh_places_regions(m, s, i);
+	if (!x->answers)
+		kh_places_regions(m, s);
 	kh_claims_forget(&m->here);
 	kh_text_see_nothing(m->seen);
 	*again = kh_match_segment(m, s);

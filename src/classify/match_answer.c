@@ -35,10 +35,10 @@ static uint8_t load_of(const kh_found *f, bool places, bool far)
 void kh_asking_bounds(kh_asking *x, kh_matching *m)
 {
 	x->small = true;
+	kh_places_regions(m, &x->s);
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t len = x->s.mate[i].len;
 
-		kh_places_regions(m, &x->s, i);
 		x->bound[i] = bound_of(&m->found[i], len);
 		x->far[i] = x->bound[i] + kh_answer_far(len) <= len;
 		x->small &= is_plain(&m->found[i], KH_ANSWER_FEW);
@@ -47,10 +47,10 @@ void kh_asking_bounds(kh_asking *x, kh_matching *m)
 
 void kh_asking_bounds_again(kh_asking *x, kh_matching *m)
 {
+	kh_places_regions(m, &x->s);
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t len = x->s.mate[i].len;
 
-		kh_places_regions(m, &x->s, i);
 		x->far[i] &= bound_of(&m->found[i], len) + kh_answer_far(len) <= len;
 	}
 }

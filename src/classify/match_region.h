@@ -53,6 +53,11 @@ static KH_HD uint32_t kh_candidate_bin(uint64_t candidate)
 	return (uint32_t)(candidate >> 32);
 }
 
+static KH_HD uint32_t kh_region_bin(const kh_found *f, const kh_region *r)
+{
+	return kh_candidate_bin(f->candidate[r->from]);
+}
+
 /* Two k-mers of a mate lie in bins that are at most so far apart. */
 static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 {
@@ -73,6 +78,34 @@ static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f,
 	for (uint32_t i = from; i < from + n; i++)
 		kh_seed_add(&found, (uint32_t)f->candidate[i]);
 	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, &found);
+}
+
+/* --- what only one mate has --------------------------------------------------------------- */
+/* Where candidates are wanted of a pair, places behind the best one are compared, too
+ * (kh_match_slack).  Most of these regions are there by chance, in species in which the other mate
+ * has no region.  A claim of one mate is far behind one of both, so such a region is only compared
+ * if it could be best: its loss is greater by that slack.  An example: both mates of 150 bases fit
+ * species A with a score of 148; the first one has a region of B, too, where it could have 142.  A
+ * claim of B would be 154 behind. */
+enum { KH_LONE_MOST = 16 };             /* if a mate has more regions, none is looked at */
+
+/* What the loss of a region becomes greater by, if the other mate has none in its species. */
+static KH_HD uint32_t kh_lone_loss(const kh_match_db *db, const kh_mates *s)
+{
+	return s->only && db->candidates && !db->alleles && kh_match_seeds_tell(db)
+		       ? (uint32_t)KH_MATCH_NEARBY : 0;
+}
+
+/* Could that matter, with so many regions of each mate?  One alone is compared in any case. */
+static KH_HD bool kh_lone_matters(uint32_t n, uint32_t of_other)
+{
+	return n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_LONE_MOST &&
+	       of_other <= KH_LONE_MOST;
+}
+
+static KH_HD uint32_t kh_bin_species(const kh_match_db *db, uint32_t bin)
+{
+	return db->bins.species[kh_match_target(db, bin)];
 }
 
 #ifndef __CUDACC__
@@ -144,16 +177,41 @@ static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uin
 
 static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
 
-/* Makes regions of all candidates of a mate. */
-static inline void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t mate)
+/* Raises the losses of regions that only one mate has. */
+static inline void kh_places_raise_lone(kh_matching *m, const kh_mates *s)
 {
-	kh_found *f = &m->found[mate];
+	const uint32_t more = kh_lone_loss(m->db, s);
+	uint32_t species[2][KH_LONE_MOST];
 
-	if (f->n_candidates > 32 && m->sorted)
-		kh_sort_many(f->candidate, m->sorted, f->n_candidates);
-	else
-		kh_sort_few(f->candidate, f->n_candidates);
-	kh_places_find_regions(m, f, s->mate[mate].len);
+	if (more == 0 || !kh_lone_matters(m->found[0].n_regions, m->found[1].n_regions))
+		return;
+	for (uint32_t mate = 0; mate < 2; mate++)
+		for (uint32_t i = 0; i < m->found[mate].n_regions; i++)
+			species[mate][i] = kh_bin_species(
+				m->db, kh_region_bin(&m->found[mate], &m->found[mate].region[i]));
+	for (uint32_t mate = 0; mate < 2; mate++)
+		for (uint32_t i = 0; i < m->found[mate].n_regions; i++) {
+			bool lone = true;
+
+			for (uint32_t j = 0; j < m->found[!mate].n_regions; j++)
+				lone &= species[!mate][j] != species[mate][i];
+			m->found[mate].region[i].loss += (uint16_t)(lone ? more : 0);
+		}
+}
+
+/* Makes regions of all candidates of both mates. */
+static inline void kh_places_regions(kh_matching *m, const kh_mates *s)
+{
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		kh_found *f = &m->found[mate];
+
+		if (f->n_candidates > 32 && m->sorted)
+			kh_sort_many(f->candidate, m->sorted, f->n_candidates);
+		else
+			kh_sort_few(f->candidate, f->n_candidates);
+		kh_places_find_regions(m, f, s->mate[mate].len);
+	}
+	kh_places_raise_lone(m, s);
 }
 #endif
 
@@ -172,11 +230,6 @@ static KH_HD uint32_t kh_places_least_loss(const kh_found *f)
 	for (uint32_t i = 0; i < f->n_regions; i++)
 		least = f->region[i].loss < least ? f->region[i].loss : least;
 	return least;
-}
-
-static KH_HD uint32_t kh_region_bin(const kh_found *f, const kh_region *r)
-{
-	return kh_candidate_bin(f->candidate[r->from]);
 }
 
 /* --- too many of them ---------------------------------------------------------------------- */

@@ -213,7 +213,7 @@ sanitize() {
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
 				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
 		done
-		for in in "tiny.fq tiny.long.fq" "--paired tiny.p_1.fq tiny.p_2.fq" "--sample-pass tiny.fq"; do
+		for in in "tiny.fq tiny.long.fq" "--paired tiny.p_1.fq tiny.p_2.fq" "--sample-pass --paired tiny.p_1.fq tiny.p_2.fq"; do
 			set -- $(at_work $in)
 			timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 3 --set block-size=64K --db "$WORK/tiny.khdb" \
 				--output "$WORK/tiny.out" "$@" >"$OUT/$tool.match.log" 2>&1 \
