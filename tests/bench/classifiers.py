@@ -2,6 +2,7 @@
 import argparse
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import pathlib
 import shutil
@@ -238,7 +239,54 @@ class Centrifuger(Tagged):
             self.write_calls(output, ((row.split("\t")[0], int(row.split("\t")[2])) for row in list(rows)[1:]))
 
 
-PEERS = {program.name: program for program in (Kraken2, MetaCache, Centrifuger)}
+class Ganon(Tagged):
+    """ganon of $PATH with its options for reads (--binning), by Bloom filters that need no other program.
+
+    Of several taxa that fit a read it reports the one that the sample makes most likely, or, by --kraken2-options,
+    their lowest common ancestor (--multiple-matches lca)."""
+
+    name = "ganon"
+
+    def index(self, library, folder, tagged):
+        files = {}
+        with open(tagged) as lines:
+            for line in lines:
+                if line.startswith(">"):
+                    taxid = line.split("|")[1]
+                    if taxid not in files:
+                        files[taxid] = open(folder / f"{taxid}.fna", "w")
+                files[taxid].write(line)
+        with open(folder / "table", "w") as out:
+            for taxid, file in files.items():
+                file.close()
+                out.write(f"{file.name}\t{taxid}\t{taxid}\n")
+        run(["ganon", "build-custom", "--input-file", folder / "table", "--level", "leaves", "--taxonomy-files",
+             library.taxonomy / "nodes.dmp", library.taxonomy / "names.dmp", "--skip-genome-size",
+             "--filter-type", "ibf", "--max-fp", 0.001, "--threads", self.threads, "--db-prefix", folder / "db"])
+        for file in files.values():
+            os.remove(file.name)
+
+    def classify(self, library, files, output, options=()):
+        command = ["ganon", "classify", "--db-prefix", self.folder(library) / "db", "--threads", self.threads, "--binning"]
+        command += ["--skip-report", "--output-one", "--output-prefix", output]
+        run(command + self.classify_options + list(options) + ["--paired-reads" if len(files) == 2 else "--single-reads", *files])
+        calls = {}
+        with open(f"{output}.one") as rows:
+            for row in rows:
+                name, taxid, _ = row.split("\t")
+                calls[self.read(name)] = int(taxid)
+        with open_text(files[0]) as lines:   # in the order of the reads, as score.py takes neighbours together
+            names = [self.read(line[1:]) for line in itertools.islice(lines, 0, None, 4)]
+        if not calls.keys() <= set(names):
+            sys.exit(f"{output}.one names reads that {files[0]} does not have")
+        self.write_calls(output, ((name, calls.get(name, 0)) for name in names))
+
+    @staticmethod
+    def read(header):
+        return header.split()[0].removesuffix("/1")
+
+
+PEERS = {program.name: program for program in (Kraken2, MetaCache, Centrifuger, Ganon)}
 
 
 class Kmerhash:
