@@ -119,6 +119,22 @@ def write_tagged(library, path):
                     out.write(line)
 
 
+def write_genomes(library, folder):
+    """The sequences of each taxon as one file in the folder; taxid -> file."""
+    taxids, files = load_accessions(library.accessions), {}
+    for source in library.fasta:
+        with open_text(source) as lines:
+            for line in lines:
+                if line.startswith(">"):
+                    taxid = taxids[line[1:].split()[0]]
+                    if taxid not in files:
+                        files[taxid] = open(folder / f"{taxid}.fa", "w")
+                files[taxid].write(line)
+    for file in files.values():
+        file.close()
+    return {taxid: folder / f"{taxid}.fa" for taxid in files}
+
+
 class Kraken2:
     """kraken2 of $PATH with its defaults; databases and calls are kept in the cache."""
 
@@ -248,23 +264,14 @@ class Ganon(Tagged):
     name = "ganon"
 
     def index(self, library, folder, tagged):
-        files = {}
-        with open(tagged) as lines:
-            for line in lines:
-                if line.startswith(">"):
-                    taxid = line.split("|")[1]
-                    if taxid not in files:
-                        files[taxid] = open(folder / f"{taxid}.fna", "w")
-                files[taxid].write(line)
+        files = write_genomes(library, folder)
         with open(folder / "table", "w") as out:
-            for taxid, file in files.items():
-                file.close()
-                out.write(f"{file.name}\t{taxid}\t{taxid}\n")
+            out.writelines(f"{path}\t{taxid}\t{taxid}\n" for taxid, path in files.items())
         run(["ganon", "build-custom", "--input-file", folder / "table", "--level", "leaves", "--taxonomy-files",
              library.taxonomy / "nodes.dmp", library.taxonomy / "names.dmp", "--skip-genome-size",
              "--filter-type", "ibf", "--max-fp", 0.001, "--threads", self.threads, "--db-prefix", folder / "db"])
-        for file in files.values():
-            os.remove(file.name)
+        for path in files.values():
+            path.unlink()
 
     def classify(self, library, files, output, options=()):
         command = ["ganon", "classify", "--db-prefix", self.folder(library) / "db", "--threads", self.threads, "--binning"]
@@ -284,6 +291,30 @@ class Ganon(Tagged):
     @staticmethod
     def read(header):
         return header.split()[0].removesuffix("/1")
+
+
+class Sylph:
+    """sylph of $PATH: profiles, and no calls of reads.  One k-mer in a hundred, for the smallest genomes."""
+
+    def __init__(self, folder, threads=1):
+        self.folder, self.threads = folder, threads
+
+    def database(self, library):
+        path = self.folder / library.name
+        if not path.with_suffix(".syldb").exists():
+            path.mkdir(parents=True, exist_ok=True)
+            files = write_genomes(library, path)
+            run(["sylph", "sketch", "-c", 100, "-t", self.threads, "-o", path, "-g", *files.values()])
+            shutil.rmtree(path)
+        return path.with_suffix(".syldb")
+
+    def profile(self, library, files):
+        """Of each taxon the shares of the reads and of the genomes, in per cent."""
+        reads = ["-1", files[0], "-2", files[1]] if len(files) == 2 else ["-r", *files]
+        table = self.folder / "profile.tsv"
+        run(["sylph", "profile", "-u", "-c", 100, "-t", self.threads, "-o", table, self.database(library), *reads])
+        return {int(pathlib.Path(row["Genome_file"]).stem): (float(row["Sequence_abundance"]), float(row["Taxonomic_abundance"]))
+                for row in table_rows(table)}
 
 
 PEERS = {program.name: program for program in (Kraken2, MetaCache, Centrifuger, Ganon)}
