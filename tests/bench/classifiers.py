@@ -267,8 +267,10 @@ class Ganon(Tagged):
         files = write_genomes(library, folder)
         with open(folder / "table", "w") as out:
             out.writelines(f"{path}\t{taxid}\t{taxid}\n" for taxid, path in files.items())
+        nodes = folder / "nodes.dmp"   # it wants a fourth column
+        nodes.write_text((library.taxonomy / nodes.name).read_text().replace("\t|\n", "\t|\t\t|\n"))
         run(["ganon", "build-custom", "--input-file", folder / "table", "--level", "leaves", "--taxonomy-files",
-             library.taxonomy / "nodes.dmp", library.taxonomy / "names.dmp", "--skip-genome-size",
+             nodes, library.taxonomy / "names.dmp", "--skip-genome-size",
              "--filter-type", "ibf", "--max-fp", 0.001, "--threads", self.threads, "--db-prefix", folder / "db"])
         for path in files.values():
             path.unlink()
@@ -277,15 +279,14 @@ class Ganon(Tagged):
         command = ["ganon", "classify", "--db-prefix", self.folder(library) / "db", "--threads", self.threads, "--binning"]
         command += ["--skip-report", "--output-one", "--output-prefix", output]
         run(command + self.classify_options + list(options) + ["--paired-reads" if len(files) == 2 else "--single-reads", *files])
-        calls = {}
-        with open(f"{output}.one") as rows:
-            for row in rows:
-                name, taxid, _ = row.split("\t")
-                calls[self.read(name)] = int(taxid)
+        one, calls = pathlib.Path(f"{output}.one"), {}
+        for row in one.read_text().splitlines() if one.exists() else ():    # none if no read has a match
+            name, taxid, _ = row.split("\t")
+            calls[self.read(name)] = int(taxid)
         with open_text(files[0]) as lines:   # in the order of the reads, as score.py takes neighbours together
             names = [self.read(line[1:]) for line in itertools.islice(lines, 0, None, 4)]
         if not calls.keys() <= set(names):
-            sys.exit(f"{output}.one names reads that {files[0]} does not have")
+            sys.exit(f"{one} names reads that {files[0]} does not have")
         self.write_calls(output, ((name, calls.get(name, 0)) for name in names))
 
     @staticmethod
