@@ -78,7 +78,7 @@ static struct passed pass_by(const struct way *w, const kh_db *db, const kh_rule
 			   err));
 	OK(kh_pass_open(&x.pass, &(kh_pass_options) { .db = db, .rule = rule, .style = &style,
 						      .m = m, .threads = PASS_WORKERS,
-						      .alone = true, .change = true,
+						      .only_sample = true, .change = true,
 						      .lines = true, .path = no_path }, err));
 	OK(kh_pass_begin(x.pass, &c, err));
 	pass_jobs(&x, &c, job);

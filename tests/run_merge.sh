@@ -273,7 +273,7 @@ mixed() { rm -rf mix; mkdir mix; for end in tsv report json profile.tsv; do cp f
 	for end; do cp second.$end mix/a.$end; done; }
 # other FILE NAME COMMAND...
 other() { file=$1; what=$2; shift 2
-	expect 1 "mix/a.$file: not a file that mix/a.json tells of" "$what" "$kmerhash" merge -o o.tsv "$@"; nothing_left "$what" o.tsv; }
+	expect 1 "mix/a.$file: not among the outputs in mix/a.json" "$what" "$kmerhash" merge -o o.tsv "$@"; nothing_left "$what" o.tsv; }
 mixed; check "one run: a report" merge -o o.tsv mix; check "one run: a profile" merge -o o.tsv --set profile=profile.tsv mix
 check "one run: both" merge -o o.tsv -f html --set profile=profile.tsv mix
 gzip mix/a.report; check "one run: a report compressed since" merge -o o.tsv mix; gzip -d mix/a.report; rm -f o.tsv

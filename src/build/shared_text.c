@@ -49,7 +49,7 @@ struct shared {
 };
 
 /* K-mers of a species that are remembered, by their places among all of these. */
-struct had {
+struct places {
 	size_t *at;
 	size_t n, cap;
 };
@@ -93,16 +93,16 @@ static void add_species(struct shared *c, size_t place)
 		;
 }
 
-static int see(struct shared *c, struct had *had, uint64_t key, kh_err *err)
+static int see(struct shared *c, struct places *found, uint64_t key, kh_err *err)
 {
 	const size_t i = place_of(c, key);
 	int rc = KH_OK;
 
 	if (atomic_load(&c->kmer[i]) == 0)
 		return KH_OK;
-	rc = KH_GROW(had->at, had->cap, had->n + 1, err);
+	rc = KH_GROW(found->at, found->cap, found->n + 1, err);
 	if (!rc)
-		had->at[had->n++] = i;
+		found->at[found->n++] = i;
 	return rc;
 }
 
@@ -114,14 +114,14 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Counts the species for each k-mer that it has. */
-static void count_species(struct shared *c, struct had *had)
+static void count_species(struct shared *c, struct places *found)
 {
-	if (had->n > 0)
-		qsort(had->at, had->n, sizeof *had->at, by_place);
-	for (size_t i = 0; i < had->n; i++)
-		if (i == 0 || had->at[i] != had->at[i - 1])
-			add_species(c, had->at[i]);
-	had->n = 0;
+	if (found->n > 0)
+		qsort(found->at, found->n, sizeof *found->at, by_place);
+	for (size_t i = 0; i < found->n; i++)
+		if (i == 0 || found->at[i] != found->at[i - 1])
+			add_species(c, found->at[i]);
+	found->n = 0;
 }
 
 static bool is_shared(const struct shared *c, const uint64_t *key, size_t n)
@@ -143,7 +143,7 @@ static bool any_allele(const uint32_t *words, size_t n)
 }
 
 /* A tile of so many bases, from base `at` of the text on. */
-static int go_tile(struct shared *c, struct had *had, uint64_t at, uint32_t bases, kh_err *err)
+static int go_tile(struct shared *c, struct places *found, uint64_t at, uint32_t bases, kh_err *err)
 {
 	uint32_t *alleles = c->b->taxa.alleles + at / KH_TEXT_WORD;
 	const size_t words = (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
@@ -160,13 +160,13 @@ static int go_tile(struct shared *c, struct had *had, uint64_t at, uint32_t base
 	for (size_t i = 0; c->step == ENTER && i < n; i++)
 		enter(c, key[i]);
 	for (size_t i = 0; c->step == SEE && i < n && !rc; i++)
-		rc = see(c, had, key[i], err);
+		rc = see(c, found, key[i], err);
 	if (c->step == DROP && is_shared(c, key, n))
 		memset(alleles, 0, words * sizeof *alleles);
 	return rc;
 }
 
-static int go_species(struct shared *c, struct had *had, uint32_t species, kh_err *err)
+static int go_species(struct shared *c, struct places *found, uint32_t species, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -180,24 +180,24 @@ static int go_species(struct shared *c, struct had *had, uint32_t species, kh_er
 
 			if (k->alleles == 0 && c->step != SEE)
 				break;
-			rc = go_tile(c, had, at + from, left < c->tile ? (uint32_t)left : c->tile,
+			rc = go_tile(c, found, at + from, left < c->tile ? (uint32_t)left : c->tile,
 				     err);
 		}
 	}
-	count_species(c, had);
+	count_species(c, found);
 	return rc;
 }
 
 static int worker(void *arg, unsigned number, kh_err *err)
 {
 	struct shared *c = arg;
-	struct had had = { NULL, 0, 0 };
+	struct places found = { NULL, 0, 0 };
 	int rc = KH_OK;
 
 	(void)number;
 	for (uint32_t x; !rc && (x = atomic_fetch_add(&c->next, 1)) < c->n_species;)
-		rc = go_species(c, &had, x, err);
-	free(had.at);
+		rc = go_species(c, &found, x, err);
+	free(found.at);
 	return rc;
 }
 

@@ -40,8 +40,8 @@ struct kh_matcher {
 	kh_call call;
 	uint64_t bases;
 	bool sure;                      /* of a long one: it is decided by some of its parts */
-	uint64_t *had;                  /* its keys that are in the index, if they are wanted */
-	size_t n_had, cap_had;
+	uint64_t *found;                /* its keys that are in the index, if they are wanted */
+	size_t n_found, found_cap;
 	kh_call *to;
 	kh_distinct *distinct;
 	kh_candidates *wanted;          /* of the job's fragments, or NULL */
@@ -90,7 +90,7 @@ void kh_matcher_free(kh_matcher *m)
 	free(m->credit);
 	free(m->lain.v);
 	kh_aligner_free(m->aligner);
-	free(m->had);
+	free(m->found);
 	free(m);
 }
 
@@ -104,7 +104,7 @@ static void begin(kh_matcher *m)
 {
 	m->answer.score = m->answer.level = 0;
 	m->call = (kh_call) { .taxon = KH_NO_TAXON };
-	m->n_had = 0;
+	m->n_found = 0;
 	m->bases = 0;
 	m->n_credits = m->lain.n = m->n_parts = 0;
 	m->sure = false;
@@ -115,7 +115,7 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 {
 	int rc;
 
-	m->call.found = (uint32_t)m->n_had;
+	m->call.found = (uint32_t)m->n_found;
 	m->answer.call = m->call;
 	m->answer.bits |= (m->any ? KH_ANSWER_ANY : 0) |
 			  (m->any && m->answer.score > 0 ? KH_ANSWER_PLACED : 0);
@@ -129,7 +129,7 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 	rc = kh_aligner_end(m->aligner, number, err);
 	if (rc || !m->distinct)
 		return rc;
-	return kh_distinct_add(m->distinct, m->call.taxon, m->had, m->n_had, err);
+	return kh_distinct_add(m->distinct, m->call.taxon, m->found, m->n_found, err);
 }
 
 /* Is a seed where a claim has the mate? */
@@ -144,7 +144,7 @@ static bool has_seed(const kh_matcher *x, const kh_mates *s, const kh_claim *c, 
 static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err *err)
 {
 	const size_t n = s->mate[0].seeds + s->mate[1].seeds;
-	int rc = kh_grow((void **)&x->had, &x->cap_had, x->n_had + n, sizeof *x->had, err);
+	int rc = kh_grow((void **)&x->found, &x->found_cap, x->n_found + n, sizeof *x->found, err);
 
 	for (uint32_t mate = 0; mate < 2 && !rc; mate++) {
 		const kh_mate *a = &s->mate[mate];
@@ -155,7 +155,7 @@ static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err
 		lies = kh_places_lies(&x->m, c, mate);
 		for (size_t i = a->first; i < a->first + a->seeds; i++)
 			if (has_seed(x, s, c, mate, &lies, x->waiting.all.pos[i]))
-				x->had[x->n_had++] = x->waiting.all.key[i];
+				x->found[x->n_found++] = x->waiting.all.key[i];
 	}
 	return rc;
 }

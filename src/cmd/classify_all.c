@@ -89,7 +89,7 @@ static int read_results(const struct classify *j, kh_merge *reports, kh_merge *p
 			rc = read_result(profiles, &j->sheet.v[i], KH_RESULT_PROFILE, err);
 	}
 	if (!rc && more)
-		rc = kh_merge_tell(reports, profiles, err);
+		rc = kh_merge_add_evidence(reports, profiles, err);
 	if (!rc)
 		rc = kh_merge_finish(reports, err);
 	return rc || !j->blanks ? rc : kh_merge_blanks(reports, err);
@@ -191,7 +191,7 @@ static int tell_profiles(const struct classify *j, const kh_merge *reports, kh_e
 /* The table and the page get their names last: where they are, the profiles tell the same. */
 int kh_classify_write_all(struct classify *j, kh_err *err)
 {
-	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
+	kh_merge reports = { .n = 0 }, profiles = { .wants_evidence = true };
 	bool any = false;
 	int rc = KH_OK;
 

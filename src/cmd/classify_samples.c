@@ -88,10 +88,10 @@ void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err
 	const kh_run_summary *s = &r->sum;
 
 	if (name && err && err->code != KH_ECANCEL) {
-		kh_err told = { .code = err->code };
+		kh_err named = { .code = err->code };
 
-		kh_fail(&told, err->code, "sample %s: %.400s", name, err->msg);
-		kh_cmd_fail(j->command, &told);
+		kh_fail(&named, err->code, "sample %s: %.400s", name, err->msg);
+		kh_cmd_fail(j->command, &named);
 	} else if (name && !err && j->sample[i].inputs) {
 		kh_log(KH_INFO,
 		       "sample %s: %" PRIu64 " fragments, %" PRIu64 " classified (%.2f %%)", name,

@@ -41,13 +41,13 @@ static const kh_command *find(const char *name)
 
 static int unknown(const char *name)
 {
-	const char *names[N_COMMANDS], *near;
+	const char *names[N_COMMANDS], *nearest;
 
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		names[i] = command[i]->name;
-	near = kh_nearest(name, strlen(name), names, N_COMMANDS);
+	nearest = kh_nearest(name, strlen(name), names, N_COMMANDS);
 	fprintf(stderr, "kmerhash: '%s' is not a command%s%s%s (kmerhash help lists them)\n", name,
-		near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+		nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 	return 2;
 }
 

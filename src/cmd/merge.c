@@ -220,7 +220,7 @@ static int read_reports(struct job *j, kh_err *err)
 	if (j->beside && !j->profiles.profiles)
 		return kh_fail(err, KH_EFORMAT, "%s is no profile", j->beside[0]);
 	if (j->beside)
-		rc = kh_merge_tell(&j->m, &j->profiles, err);
+		rc = kh_merge_add_evidence(&j->m, &j->profiles, err);
 	if (!rc)
 		rc = kh_merge_finish(&j->m, err);
 	return rc ? rc : compare_blanks(j, err);
@@ -307,7 +307,7 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .profiles = { .tells = true } };
+	struct job j = { .profiles = { .wants_evidence = true } };
 	kh_err err = { 0, "" };
 	const int first = kh_opt_parse(c, argc, argv, &j.v);
 

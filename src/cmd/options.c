@@ -273,9 +273,9 @@ static int not_taken(const kh_command *c, const struct getopt_tables *t, const c
 	}
 	if (begin > 1)
 		return wrong(c, "option '%.*s' may be %s", (int)n, word, all);
-	const char *near = kh_nearest(word + 2, n - 2, (const char *const *)names, n_names);
-	if (near)
-		return wrong(c, "unknown option '%.*s', did you mean --%s?", (int)n, word, near);
+	const char *nearest = kh_nearest(word + 2, n - 2, (const char *const *)names, n_names);
+	if (nearest)
+		return wrong(c, "unknown option '%.*s', did you mean --%s?", (int)n, word, nearest);
 	return wrong(c, "unknown option '%.*s'", (int)n, word);
 }
 

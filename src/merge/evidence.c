@@ -1,4 +1,4 @@
-/* tell.c - reports are told what profiles of the same samples say of species */
+/* evidence.c - gives reports the evidence that profiles of the same samples have of species */
 #include <config.h>
 #include "merge/read_in.h"
 
@@ -41,28 +41,28 @@ static int find_taxa(kh_merge *reports, const kh_merge *profiles, const bool *ne
 
 static int copy(kh_merge *reports, const kh_merge *profiles, const uint32_t *number, kh_err *err)
 {
-	int rc = KH_GROW(reports->told, reports->told_cap, profiles->n_told, err);
+	int rc = KH_GROW(reports->evidence, reports->evidence_cap, profiles->n_evidence, err);
 
-	for (size_t i = 0; i < profiles->n_told && !rc; i++) {
-		kh_merge_told x = profiles->told[i];
+	for (size_t i = 0; i < profiles->n_evidence && !rc; i++) {
+		kh_merge_evidence x = profiles->evidence[i];
 		const char *why = profiles->names.p + x.why;
 
 		x.taxon = number[x.taxon];
 		x.why = reports->names.n;
 		kh_buf_word(&reports->names, why, strlen(why));
-		reports->told[reports->n_told++] = x;
+		reports->evidence[reports->n_evidence++] = x;
 	}
 	return rc ? rc : kh_buf_check(&reports->names, err);
 }
 
-int kh_merge_tell(kh_merge *reports, const kh_merge *profiles, kh_err *err)
+int kh_merge_add_evidence(kh_merge *reports, const kh_merge *profiles, kh_err *err)
 {
 	bool *needed = kh_array(profiles->n, sizeof *needed, err);
 	uint32_t *number = kh_array(profiles->n, sizeof *number, err);
 	int rc = needed && number ? KH_OK : KH_ENOMEM;
 
-	for (size_t i = 0; i < profiles->n_told && !rc; i++)
-		needed[profiles->told[i].taxon] = true;
+	for (size_t i = 0; i < profiles->n_evidence && !rc; i++)
+		needed[profiles->evidence[i].taxon] = true;
 	for (size_t t = profiles->n; t-- > 1 && !rc;)
 		if (needed[t])
 			needed[profiles->taxon[t].parent] = true;

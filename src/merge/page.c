@@ -53,7 +53,8 @@ static void fill(struct pages *p, const kh_merge *m, size_t from)
 	}
 }
 
-static void tell(const kh_merge *m, const kh_merge_told *x, kh_page_row *row, kh_page_value *v)
+static void fill_row(const kh_merge *m, const kh_merge_evidence *x, kh_page_row *row,
+		     kh_page_value *v)
 {
 	row->taxon = x->taxon;
 	v[KH_PAGE_ABUNDANCE].number = x->abundance;
@@ -69,7 +70,7 @@ static void tell(const kh_merge *m, const kh_merge_told *x, kh_page_row *row, kh
 	v[KH_PAGE_FIRST].number = x->first;
 }
 
-static void tell_blank(const kh_merge_blank *x, kh_page_row *row, kh_page_value *v)
+static void fill_blank(const kh_merge_blank *x, kh_page_row *row, kh_page_value *v)
 {
 	row->taxon = x->taxon;
 	v[KH_PAGE_BLANK].text = kh_merge_blank_name(x->verdict);
@@ -78,31 +79,31 @@ static void tell_blank(const kh_merge_blank *x, kh_page_row *row, kh_page_value 
 	v[KH_PAGE_FREQUENCY].number = x->by_frequency;
 }
 
-/* Rows of one sample, which has told[0] to told[n_told - 1] and blank[0] to blank[n_blanks - 1];
- * at: a number for each taxon, all zero. */
-static int tell_sample(kh_page_rows *rows, const kh_merge *m, const kh_merge_told *told,
-		       size_t n_told, const kh_merge_blank *blank, size_t n_blanks, size_t *at,
-		       kh_err *err)
+/* Rows of one sample, which has evidence[0] to evidence[n_evidence - 1], and blank[0] to
+ * blank[n_blanks - 1]; at: a number for each taxon, all zero. */
+static int make_rows(kh_page_rows *rows, const kh_merge *m, const kh_merge_evidence *evidence,
+		     size_t n_evidence, const kh_merge_blank *blank, size_t n_blanks, size_t *at,
+		     kh_err *err)
 {
-	int rc = kh_page_rows_init(rows, n_told + n_blanks, err);
+	int rc = kh_page_rows_init(rows, n_evidence + n_blanks, err);
 
-	rows->n = rc ? 0 : n_told;
-	for (size_t k = 0; k < n_told && !rc; k++) {
-		tell(m, &told[k], &rows->row[k], &rows->value[k * KH_PAGE_COLUMNS]);
-		at[told[k].taxon] = k + 1;
+	rows->n = rc ? 0 : n_evidence;
+	for (size_t k = 0; k < n_evidence && !rc; k++) {
+		fill_row(m, &evidence[k], &rows->row[k], &rows->value[k * KH_PAGE_COLUMNS]);
+		at[evidence[k].taxon] = k + 1;
 	}
 	for (size_t k = 0; k < n_blanks && !rc; k++) {
 		const size_t have = at[blank[k].taxon], row = have ? have - 1 : rows->n++;
 
-		tell_blank(&blank[k], &rows->row[row], &rows->value[row * KH_PAGE_COLUMNS]);
+		fill_blank(&blank[k], &rows->row[row], &rows->value[row * KH_PAGE_COLUMNS]);
 	}
-	for (size_t k = 0; k < n_told; k++)
-		at[told[k].taxon] = 0;
+	for (size_t k = 0; k < n_evidence; k++)
+		at[evidence[k].taxon] = 0;
 	return rc;
 }
 
 /* What profiles and controls say, which is kept sample by sample. */
-static int tell_samples(struct pages *p, const kh_merge *m, size_t from, kh_err *err)
+static int make_all_rows(struct pages *p, const kh_merge *m, size_t from, kh_err *err)
 {
 	size_t *at = kh_array(m->n, sizeof *at, err), i = 0, b = 0;
 	int rc = at ? KH_OK : KH_ENOMEM;
@@ -110,15 +111,15 @@ static int tell_samples(struct pages *p, const kh_merge *m, size_t from, kh_err 
 	for (size_t s = 0; s < p->n && !rc; s++) {
 		size_t n = 0, n_blanks = 0;
 
-		while (i < m->n_told && m->told[i].sample < from + s)
+		while (i < m->n_evidence && m->evidence[i].sample < from + s)
 			i++;
 		while (b < m->n_blanks && m->blank[b].sample < from + s)
 			b++;
-		while (i + n < m->n_told && m->told[i + n].sample == from + s)
+		while (i + n < m->n_evidence && m->evidence[i + n].sample == from + s)
 			n++;
 		while (b + n_blanks < m->n_blanks && m->blank[b + n_blanks].sample == from + s)
 			n_blanks++;
-		rc = tell_sample(&p->rows[s], m, m->told + i, n, m->blank + b, n_blanks, at, err);
+		rc = make_rows(&p->rows[s], m, m->evidence + i, n, m->blank + b, n_blanks, at, err);
 		p->sample[s].row = p->rows[s].row;
 		p->sample[s].n_rows = rc ? 0 : p->rows[s].n;
 		i += n;
@@ -137,19 +138,20 @@ void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 
 	if (!rc) {
 		fill(&p, m, o->from);
-		rc = tell_samples(&p, m, o->from, s->err);
+		rc = make_all_rows(&p, m, o->from, s->err);
 	}
 	if (!rc) {
 		snprintf(number, sizeof number, "%zu", samples);
 		const kh_page_fact usual[] = { { .label = "Program", .value = PACKAGE_STRING },
 					       { .label = "Reports", .value = number } };
+		const size_t columns = m->n_blanks     ? KH_PAGE_COLUMNS
+				       : m->n_evidence ? KH_PAGE_PROFILE : 0;
+
 		rc = kh_page_write(&s->b, &(kh_page) { .unit = "reads", .taxon = p.taxon,
 						       .n_taxa = m->n, .sample = p.sample,
 						       .n_samples = samples,
 						       .column = kh_page_species,
-						       .n_columns = m->n_blanks ? KH_PAGE_COLUMNS
-								    : m->n_told ? KH_PAGE_PROFILE
-										: 0,
+						       .n_columns = columns,
 						       .fact = o->fact ? o->fact : usual,
 						       .n_facts = o->fact ? o->n_facts : 2,
 						       .known = o->known },

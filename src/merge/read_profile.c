@@ -32,7 +32,7 @@ struct row {
 	kh_merge_row taxon;
 	uint32_t parent;
 	kh_merge_cell cell;
-	kh_merge_told told;
+	kh_merge_evidence evidence;
 	kh_span why;
 	size_t word;                    /* where the name, and behind it why, is kept */
 	uint64_t line;
@@ -117,20 +117,20 @@ static int add_root(kh_merge_reader *r)
 	return r->m->n > 0 ? KH_OK : kh_merge_add_taxon(r->m, &t, &root, &number, r->err);
 }
 
-static int tell(kh_merge_reader *r, struct row *x)
+static int add_evidence(kh_merge_reader *r, struct row *x)
 {
 	kh_merge *m = r->m;
 
-	x->told.why = m->names.n;
-	int rc = KH_GROW(m->told, m->told_cap, m->n_told + 1, r->err);
+	x->evidence.why = m->names.n;
+	int rc = KH_GROW(m->evidence, m->evidence_cap, m->n_evidence + 1, r->err);
 
 	kh_buf_word(&m->names, x->why.p, x->why.n);
 	if (!rc)
 		rc = kh_buf_check(&m->names, r->err);
-	x->told.taxon = x->cell.taxon;
-	x->told.sample = r->sample;
+	x->evidence.taxon = x->cell.taxon;
+	x->evidence.sample = r->sample;
 	if (!rc)
-		m->told[m->n_told++] = x->told;
+		m->evidence[m->n_evidence++] = x->evidence;
 	return rc;
 }
 
@@ -148,7 +148,7 @@ static int place(kh_merge_reader *r, struct row *x)
 		return rc;
 	x->cell.sample = r->sample;
 	rc = kh_merge_add_cell(r, &x->cell);
-	return rc || !r->m->tells ? rc : tell(r, x);
+	return rc || !r->m->wants_evidence ? rc : add_evidence(r, x);
 }
 
 /* --- the table -------------------------------------------------------------------- */
@@ -180,11 +180,11 @@ static int bad(kh_merge_reader *r, const kh_span *c, const int *at, enum column 
 }
 
 /* What else is said of a species. */
-static void parse_told(const kh_span *c, const int at[COLUMNS], struct row *x)
+static void parse_evidence(const kh_span *c, const int at[COLUMNS], struct row *x)
 {
 	const double found = as_number(c, at[FOUND]), expected = as_number(c, at[EXPECTED]);
 
-	x->told = (kh_merge_told) {
+	x->evidence = (kh_merge_evidence) {
 		.detected = (uint8_t)x->cell.detected,
 		.abundance = kh_span_is(c[at[ABUNDANCE]], "-")
 				     ? (double)NAN : (double)x->cell.abundance / KH_MERGE_ONE,
@@ -221,7 +221,7 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 	x->cell.reads = reads & ((UINT64_C(1) << 56) - 1);
 	if (!parse_detected(c[at[DETECTED]], &x->cell))
 		return bad(r, c, at, DETECTED, "yes, low, no or -");
-	parse_told(c, at, x);
+	parse_evidence(c, at, x);
 	return KH_OK;
 }
 

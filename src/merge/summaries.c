@@ -29,11 +29,11 @@ bool kh_merge_is_summary(const char *path)
 	return root != NULL;
 }
 
-/* Does a summary tell of the file, or of one of that name that it cannot be compared with? */
-static bool tells_of(const json_t *outputs, const char *path, const char *name)
+/* Does a summary list the file, or one of that name that it cannot be compared with? */
+static bool lists(const json_t *outputs, const char *path, const char *name)
 {
 	const size_t n = strlen(name);
-	bool told = false;
+	bool listed = false;
 	size_t i;
 	json_t *x;
 
@@ -43,13 +43,13 @@ static bool tells_of(const json_t *outputs, const char *path, const char *name)
 		was = was ? kh_base_name(was) : "";
 		const bool packed = kh_text_wants_bgzf(was);
 
-		told |= kh_recorded_is(path, x) ||
-			(!packed && kh_text_wants_bgzf(name) && kh_recorded_is_inflated(path, x));
+		listed |= kh_recorded_is(path, x) ||
+			  (!packed && kh_text_wants_bgzf(name) && kh_recorded_is_inflated(path, x));
 		/* version 0.2.0 has no digests, and a file may have been inflated since */
-		told |= (!json_object_get(x, "xxh3") && strcmp(was, name) == 0) ||
-			(packed && strncmp(was, name, n) == 0 && was[n] == '.');
+		listed |= (!json_object_get(x, "xxh3") && strcmp(was, name) == 0) ||
+			  (packed && strncmp(was, name, n) == 0 && was[n] == '.');
 	}
-	return told || !json_is_array(outputs);
+	return listed || !json_is_array(outputs);
 }
 
 int kh_merge_check_run(const char *path, const char *sample, kh_errs *errs, kh_err *err)
@@ -64,9 +64,9 @@ int kh_merge_check_run(const char *path, const char *sample, kh_errs *errs, kh_e
 	json_t *root = load(summary);
 	const json_t *outputs = json_object_get(json_object_get(root, "run"), "outputs");
 
-	if (root && !tells_of(outputs, path, name))
+	if (root && !lists(outputs, path, name))
 		rc = kh_errs_note(errs, err, KH_EFORMAT,
-				  "%s: not a file that %s tells of, the summary of this sample's "
+				  "%s: not among the outputs in %s, the summary of this sample's "
 				  "run: it is of another run, or was changed since", path, summary);
 	json_decref(root);
 	free(summary);

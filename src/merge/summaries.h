@@ -2,8 +2,8 @@
  * summaries.h - are reports and profiles of the runs whose summaries lie beside them?
  *
  * Two runs into one folder may leave files of both: a run without --profile leaves the profile of
- * the run before it.  SAMPLE.json, the summary of the last run that made one, tells which files of
- * SAMPLE are of that run (recorded.h).  Where no summary is, nothing is known.
+ * the run before it.  SAMPLE.json, the summary of the last run that made one, lists the files of
+ * SAMPLE that are of that run (recorded.h).  Where no summary is, nothing is known.
  */
 #ifndef KH_MERGE_SUMMARIES_H
 #define KH_MERGE_SUMMARIES_H
@@ -13,7 +13,7 @@
 
 /* Is this file the summary of a run? */
 bool kh_merge_is_summary(const char *path);
-/* Notes if `path` is not the file of that name that the summary beside it tells of.  sample: the
+/* Notes if `path` is not the file of that name that the summary beside it lists.  sample: the
  * part of its name that the sample has. */
 int kh_merge_check_run(const char *path, const char *sample, kh_errs *errs, kh_err *err);
 

@@ -14,7 +14,7 @@ void kh_merge_clear(kh_merge *m)
 	free(m->names.p);
 	free(m->sample);
 	free(m->cell);
-	free(m->told);
+	free(m->evidence);
 	free(m->blank);
 	kh_numbers_clear(&m->numbers);
 	free(m->first);
@@ -129,8 +129,8 @@ int kh_merge_finish(kh_merge *m, kh_err *err)
 	}
 	for (size_t i = 0; i < m->n_cells; i++)
 		m->cell[i].taxon = now[m->cell[i].taxon];
-	for (size_t i = 0; i < m->n_told; i++)
-		m->told[i].taxon = now[m->told[i].taxon];
+	for (size_t i = 0; i < m->n_evidence; i++)
+		m->evidence[i].taxon = now[m->evidence[i].taxon];
 	sort_cells(m, cell);
 	free(now);
 	free(m->taxon);

@@ -52,12 +52,12 @@ typedef struct kh_merge_cell {
 } kh_merge_cell;
 
 /* What a profile says of a taxon besides, for a page: NaN where it says nothing. */
-typedef struct kh_merge_told {
+typedef struct kh_merge_evidence {
 	uint32_t taxon, sample;
 	uint8_t detected;               /* enum kh_detected */
 	double distinct, abundance, identity, evenness, covered, first;
 	size_t why;                     /* offset in names; "": it says none */
-} kh_merge_told;
+} kh_merge_evidence;
 #define KH_MERGE_ONE 100000000          /* a share of 1 */
 #define KH_MERGE_MOST ((uint64_t)INT64_MAX)     /* reads: what JSON can say */
 
@@ -79,9 +79,9 @@ typedef struct kh_merge {
 	size_t n_samples, samples_cap;
 	kh_merge_cell *cell;            /* by taxon, then by sample, when finished */
 	size_t n_cells, cells_cap;
-	bool tells;                     /* to be set first, of profiles whose told is wanted: */
-	kh_merge_told *told;            /* of profiles, or of reports that were told them */
-	size_t n_told, told_cap;
+	bool wants_evidence;            /* to be set first, of profiles */
+	kh_merge_evidence *evidence;    /* of profiles, or of reports that have it of profiles */
+	size_t n_evidence, evidence_cap;
 	struct kh_merge_blank *blank;   /* blanks.h; NULL: not compared with controls */
 	size_t n_blanks;
 	kh_numbers numbers;             /* of taxa, by taxid, until it is finished */
@@ -100,8 +100,9 @@ void kh_merge_clear(kh_merge *m);
  * only be cleared, or used to check more reports. */
 int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs, kh_err *err);
 
-/* Gives reports what profiles of the same samples, in the same order, say of species. */
-int kh_merge_tell(kh_merge *reports, const kh_merge *profiles, kh_err *err);
+/* Gives reports the evidence that profiles of the same samples, in the same order, have of
+ * species. */
+int kh_merge_add_evidence(kh_merge *reports, const kh_merge *profiles, kh_err *err);
 
 /* To be called after the last sample: numbers taxa in preorder, and sorts the cells. */
 int kh_merge_finish(kh_merge *m, kh_err *err);

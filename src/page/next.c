@@ -80,8 +80,8 @@ static int by_near(const void *a, const void *b)
 }
 
 /* all: of the species itself; others are behind it. */
-static void tell(kh_page_rows *x, size_t row, const kh_profile *p, const struct beside *all,
-		 const struct beside *end)
+static void fill_next(kh_page_rows *x, size_t row, const kh_profile *p, const struct beside *all,
+		      const struct beside *end)
 {
 	const struct beside *other = all + 1;
 	const double of = (double)all->near / 100;
@@ -110,7 +110,7 @@ int kh_page_rows_next(kh_page_rows *x, const kh_profile *p, const kh_classes *c,
 			row++;
 		if (l.v[i].species == l.v[i].other && row < x->n &&
 		    x->row[row].taxon == l.v[i].species)
-			tell(x, row, p, &l.v[i], l.v + l.n);
+			fill_next(x, row, p, &l.v[i], l.v + l.n);
 	}
 	kh_numbers_clear(&l.numbers);
 	free(l.v);

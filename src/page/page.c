@@ -50,8 +50,8 @@ static void set(json_t **object, const char *key, json_t *value)
 static json_t *integer(uint64_t n) { return json_integer((json_int_t)n); }
 
 /* --- taxa ------------------------------------------------------------------------- */
-/* Is there a word on it, as of a species that lost its reads? */
-static bool is_told(const kh_page *p, const kh_page_row *r)
+/* Has a row text, as that of a species that lost its reads? */
+static bool has_words(const kh_page *p, const kh_page_row *r)
 {
 	for (size_t k = 0; k < p->n_columns; k++)
 		if (p->column[k].kind == KH_PAGE_TEXT && r->value[k].text)
@@ -74,7 +74,7 @@ static int choose(struct chosen *c, kh_err *err)
 		for (size_t i = 0; i < p->n_taxa; i++)
 			c->kept[i] |= x->direct[i] > 0;
 		for (size_t i = 0; i < x->n_rows; i++)
-			c->kept[x->row[i].taxon] |= is_told(p, &x->row[i]);
+			c->kept[x->row[i].taxon] |= has_words(p, &x->row[i]);
 	}
 	for (size_t i = p->n_taxa; i-- > 1;)
 		c->kept[p->taxon[i].parent] |= c->kept[i];

@@ -65,7 +65,7 @@ void kh_page_rows_clear(kh_page_rows *x)
 	*x = (kh_page_rows) { .n = 0 };
 }
 
-static void tell(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p,
+static void fill(kh_page_value *v, char why[KH_PROFILE_WHY], const kh_profile *p,
 		 const kh_profile_row *r)
 {
 	v[KH_PAGE_WHY].text = kh_profile_why(p, r, why);
@@ -102,7 +102,7 @@ int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 		x->row[i].taxon = r->taxon;
 		if (kh_profile_has_abundance(r))
 			v[KH_PAGE_ABUNDANCE].number = r->genomes;
-		tell(v, x->why[i], p, r);
+		fill(v, x->why[i], p, r);
 	}
 	return rc;
 }

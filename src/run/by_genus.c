@@ -20,7 +20,7 @@ static void set_up(kh_by_genus *g)
 	for (uint32_t i = 0; i < t->head->genera; i++) {
 		kh_by_genus_sum *family = &g->of[t->genus[i].family];
 
-		family->kin = family->family;
+		family->many_genera = family->family;
 		family->family = t->genus[i].family > 0;
 	}
 }
@@ -199,8 +199,8 @@ static bool agrees(const kh_by_genus *g, uint32_t taxon)
  * ones, where few are no more than that, and other genera say what that is worth. */
 static uint32_t least_grade(const kh_by_genus_sum *s)
 {
-	return s->kin && 100 * s->firm >= KH_AGREE_WEAKLY * s->weak ? KH_GRADE_WEAK
-								    : KH_GRADE_FIRM;
+	return s->many_genera && 100 * s->firm >= KH_AGREE_WEAKLY * s->weak ? KH_GRADE_WEAK
+									    : KH_GRADE_FIRM;
 }
 
 static bool has_species(const kh_by_genus *g, const kh_model *m, uint32_t genus)

@@ -44,7 +44,7 @@ typedef struct kh_by_genus_sum {
 	_Atomic uint64_t codons, same;  /* of those that are weak, of a family firm: kh_likeness */
 	_Atomic uint64_t votes, windows; /* of a species: fragments that lie there, and in which */
 	uint64_t width;                 /* of a window of a species: bases */
-	bool family, kin;               /* of a genus that has seeds; of two or more */
+	bool family, many_genera;       /* of a genus that has seeds; of two or more */
 } kh_by_genus_sum;
 
 /* Fragments of a worker whose classes may yet get a call: the class, and what is said, in the lower

@@ -318,8 +318,8 @@ static bool has_server(const kh_flow *f)
 	enum { MANY = 12 };
 	const kh_text *lines = f->results->out[KH_RESULT_LINES];
 
-	return f->alone && f->compute->workers >= MANY && f->compute->be->depth > 1 && lines &&
-	       kh_text_plain(lines) &&
+	return f->only_sample && f->compute->workers >= MANY && f->compute->be->depth > 1 &&
+	       lines && kh_text_plain(lines) &&
 	       !(f->results->pass && kh_pass_writes(f->results->pass));
 }
 

@@ -40,7 +40,7 @@ typedef struct kh_flow {
 	kh_monitor *m;
 	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */
-	bool alone;                     /* no other sample may take the workers */
+	bool only_sample;               /* no other sample may take the workers */
 	/* inside */
 	kh_counters *counters;          /* NULL, or what counts distinct features */
 	kh_queue *idle;                 /* works */

@@ -360,7 +360,7 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 {
 	kh_qualities qualities = { .reads = 0 };
 	kh_team *team = NULL;
-	int rc = s->o.alone ? kh_team_new(&team, s->o.m, s->o.threads, err) : KH_OK;
+	int rc = s->o.only_sample ? kh_team_new(&team, s->o.m, s->o.threads, err) : KH_OK;
 
 	if (!rc)
 		rc = join(s, team, err);

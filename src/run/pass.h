@@ -26,7 +26,7 @@ typedef struct kh_pass_options {
 	const kh_style *style;
 	kh_monitor *m;
 	unsigned threads;               /* workers */
-	bool alone;                     /* there is only one sample, so they may fit together */
+	bool only_sample;               /* the run has no other: its threads share the work */
 	bool change;                    /* change calls; otherwise the sample is only described */
 	bool lines, reads;              /* are to be written, with the final calls */
 	bool coverage;                  /* the coverage of references is wanted */

@@ -131,7 +131,7 @@ static int open_pass(kh_run *r, kh_slot *t, kh_err *err)
 				    .style = r->o.style,
 				    .m = t->m,
 				    .threads = r->o.threads,
-				    .alone = r->o.sheet->n == 1,
+				    .only_sample = r->o.sheet->n == 1,
 				    .change = r->o.change,
 				    .lines = t->results.out[KH_RESULT_LINES] != NULL,
 				    .reads = kh_results_want_reads(&t->results),
@@ -147,7 +147,7 @@ static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 	t->flow = (kh_flow) { .feed = t->feed, .compute = r->compute, .db = r->db,
 			      .style = r->o.style, .results = &t->results, .m = t->m,
 			      .distinct = r->o.distinct, .quiet = r->o.sheet->n > 1,
-			      .alone = r->o.sheet->n == 1,
+			      .only_sample = r->o.sheet->n == 1,
 			      .parts = r->o.parts ? *r->o.parts : NULL };
 	return kh_flow_open(&t->flow, err);
 }

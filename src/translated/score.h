@@ -210,7 +210,7 @@ static KH_HD uint32_t kh_translated_family(const kh_translated *t, uint32_t genu
 }
 
 /* Are two genera of one family? */
-static KH_HD bool kh_translated_kin(const kh_translated *t, uint32_t a, uint32_t b)
+static KH_HD bool kh_translated_same_family(const kh_translated *t, uint32_t a, uint32_t b)
 {
 	const uint32_t family = kh_translated_family(t, a);
 
@@ -266,7 +266,7 @@ static KH_HD uint32_t kh_translated_nearest(const kh_translated *t,
 			best = i;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		if (i != best && !kh_translated_kin(t, claim[i].genus, claim[best].genus) &&
+		if (i != best && !kh_translated_same_family(t, claim[i].genus, claim[best].genus) &&
 		    kh_translated_nearness(&claim[i]) > *far)
 			*far = kh_translated_nearness(&claim[i]);
 	return best;
@@ -311,7 +311,7 @@ static KH_HD int32_t kh_translated_most_common(const kh_translated *t,
 		const kh_translated_place *q = &claim[i].best[m];
 
 		if (i == of || q->matches == 0 ||
-		    !kh_translated_kin(t, claim[i].genus, claim[of].genus))
+		    !kh_translated_same_family(t, claim[i].genus, claim[of].genus))
 			continue;
 		const uint32_t common = kh_translated_common(t, p, q, len);
 
@@ -388,7 +388,7 @@ static KH_HD uint32_t kh_translated_call_of(const kh_translated *t,
 		return t->genus[c->genus].called;
 	genus = kh_translated_genus_grade(c, second);
 	family = kh_translated_family_grade(t, claim, n, len, &nearest);
-	if (genus && family && !kh_translated_kin(t, c->genus, claim[nearest].genus)) {
+	if (genus && family && !kh_translated_same_family(t, c->genus, claim[nearest].genus)) {
 		if (family == KH_GRADE_CALLED)
 			genus = KH_GRADE_NONE;
 		else

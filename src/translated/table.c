@@ -38,7 +38,7 @@ static int sort_range(kh_translated_made *m, const kh_range_made *r, kh_err *err
 }
 
 /* Are two genera of one family? */
-static bool are_kin(const kh_translated_made *m, uint32_t a, uint32_t b)
+static bool same_family(const kh_translated_made *m, uint32_t a, uint32_t b)
 {
 	return m->made[a].family > 0 && m->made[a].family == m->made[b].family;
 }
@@ -48,7 +48,7 @@ static bool are_kin(const kh_translated_made *m, uint32_t a, uint32_t b)
 static uint32_t keep_key(const kh_translated_made *m, size_t i, size_t end, kh_key_at *to)
 {
 	uint32_t genera = 0, before = 0;
-	bool kin = true;
+	bool one_family = true;
 
 	for (; i < end; i++) {
 		const kh_key_at key = m->key[i];
@@ -56,11 +56,11 @@ static uint32_t keep_key(const kh_translated_made *m, size_t i, size_t end, kh_k
 
 		if (genera > 0 && genus == before)
 			continue;       /* places ascend, and genera with them */
-		kin = kin && (genera == 0 || are_kin(m, genus, before));
+		one_family = one_family && (genera == 0 || same_family(m, genus, before));
 		before = genus;
 		to[genera++] = key;
 	}
-	return kin && genera <= KH_KEY_GENERA ? genera : 0;
+	return one_family && genera <= KH_KEY_GENERA ? genera : 0;
 }
 
 static void keep_own(kh_translated_made *m, kh_range_made *r)
