@@ -240,7 +240,7 @@ static void write_options(const struct maker *m)
 /* --- references ------------------------------------------------------------------- */
 typedef struct work {
 	kh_k2_scanner scanner;
-	kh_k2_asked asked;
+	kh_k2_queries queries;
 	kh_packed packed;
 	size_t cap;
 } work;
@@ -266,16 +266,17 @@ static void add_record(struct maker *m, work *w, char *at, char *end, char *to)
 	kh_scan_get()->lines(&w->packed, &lines, end, n);
 	kh_pack_end(&w->packed, 0, lines.at);
 	const kh_k2_bases b = { w->packed.bases, w->packed.amb, 0, lines.at };
-	w->asked.n = w->asked.n_runs = 0;
-	if (kh_k2_scan(&w->scanner, &m->rule, &b, &w->asked, &err))
+	w->queries.n = w->queries.n_runs = 0;
+	if (kh_k2_scan(&w->scanner, &m->rule, &b, &w->queries, &err))
 		die(at + 1, err.msg);
+	const kh_k2_queries *q = &w->queries;
 	const uint32_t taxon = kh_taxonomy_find(m->tax, a->taxid);
 	uint64_t keys = 0;
-	for (size_t i = 0; i < w->asked.n; i++) {
-		if (i + 16 < w->asked.n)
+	for (size_t i = 0; i < q->n; i++) {
+		if (i + 16 < q->n)
 			__builtin_prefetch((const void *)&m->cell[kh_k2_cell(
-						   &m->rule, kh_fmix64(w->asked.key[i + 16]))], 1);
-		keys += insert(m, w->asked.key[i], taxon);
+						   &m->rule, kh_fmix64(q->key[i + 16]))], 1);
+		keys += insert(m, q->key[i], taxon);
 	}
 	atomic_fetch_add(&m->keys, keys);
 }
@@ -314,7 +315,7 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	while ((i = atomic_fetch_add(&m->next, 1)) < m->n_files)
 		add_file(m, &w, m->file[i]);
 	kh_k2_scanner_clear(&w.scanner);
-	kh_k2_asked_clear(&w.asked);
+	kh_k2_queries_clear(&w.queries);
 	free(w.packed.bases);
 	free(w.packed.amb);
 	return KH_OK;

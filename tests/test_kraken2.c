@@ -31,14 +31,14 @@ static void random_text(char *s, size_t n)
 	s[n] = 'N';
 }
 
-static kh_k2_asked scan(const kh_k2_rule *r, const char *s, size_t n)
+static kh_k2_queries scan(const kh_k2_rule *r, const char *s, size_t n)
 {
 	packed p = pack(s, n);
 	const kh_k2_bases b = { p.bases, p.amb, 0, n };
 	kh_k2_scanner scanner = { .cap_ring = 0 };
-	kh_k2_asked a = { .n = 0 };
+	kh_k2_queries a = { .n = 0 };
 
-	/* behind what another fragment has asked */
+	/* behind the queries of another fragment */
 	OK(kh_k2_border(&a, KH_K2_MATES, err));
 	OK(kh_k2_scan(&scanner, r, &b, &a, err));
 	kh_k2_scanner_clear(&scanner);
@@ -54,20 +54,20 @@ TEST(test_scan)
 		char s[400];
 
 		random_text(s, n);
-		kh_k2_asked plain = scan(&r, s, n), more = scan(&r, s, n + 1);
+		kh_k2_queries plain = scan(&r, s, n), more = scan(&r, s, n + 1);
 		assert_int_equal(plain.n, more.n);
 		assert_memory_equal(plain.key, more.key, plain.n * sizeof *plain.key);
 		assert_int_equal(plain.n_runs + 1, more.n_runs);
 		assert_memory_equal(plain.run, more.run, plain.n_runs * sizeof *plain.run);
 		assert_int_equal(more.run[plain.n_runs].what, KH_K2_AMBIGUOUS);
-		kh_k2_asked_clear(&plain);
-		kh_k2_asked_clear(&more);
+		kh_k2_queries_clear(&plain);
+		kh_k2_queries_clear(&more);
 		if (r.k > 1) {
-			kh_k2_asked none = scan(&r, s, r.k - 1);
+			kh_k2_queries none = scan(&r, s, r.k - 1);
 
 			assert_int_equal(none.n, 0);
 			assert_int_equal(none.n_runs, 1);
-			kh_k2_asked_clear(&none);
+			kh_k2_queries_clear(&none);
 		}
 	}
 }

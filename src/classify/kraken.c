@@ -16,13 +16,13 @@ struct kh_k2_classifier {
 	kh_tree tree;
 	kh_k2_scanner scanner;
 	kh_k2_decider decider;
-	/* fragments that wait for a look-up: what they ask, and where that of each ends */
-	kh_k2_asked asked;
+	/* fragments that wait for a look-up: their queries, and where those of each end */
+	kh_k2_queries queries;
 	struct end {
 		size_t keys, runs;
 	} *end;
 	size_t n_waiting, cap_end;
-	uint32_t *taxon;                /* of each key that is asked */
+	uint32_t *taxon;                /* of each key of the queries */
 	size_t cap_taxon;
 	/* where results go */
 	kh_call *call;
@@ -50,7 +50,7 @@ void kh_k2_classifier_free(kh_k2_classifier *c)
 		return;
 	kh_k2_scanner_clear(&c->scanner);
 	kh_k2_decider_clear(&c->decider);
-	kh_k2_asked_clear(&c->asked);
+	kh_k2_queries_clear(&c->queries);
 	free(c->end);
 	free(c->taxon);
 	free(c);
@@ -99,7 +99,7 @@ static int count_distinct(const kh_k2_classifier *c, size_t first, size_t n, kh_
 
 	for (size_t i = first; i < first + n && !rc; i++)
 		if (c->taxon[i] != KH_NO_TAXON)
-			rc = kh_distinct_add(c->distinct, c->taxon[i], &c->asked.key[i], 1, err);
+			rc = kh_distinct_add(c->distinct, c->taxon[i], &c->queries.key[i], 1, err);
 	return rc;
 }
 
@@ -118,29 +118,29 @@ static int settle_fragment(kh_k2_classifier *c, kh_k2_fragment *f, kh_err *err)
 	return rc;
 }
 
-/* Looks up what is asked and calls the fragments that wait. */
+/* Looks up the queries and calls the fragments that wait. */
 static int settle(kh_k2_classifier *c, kh_err *err)
 {
 	const kh_k2_table table = { &c->db->k2->rule, c->db->image, c->db->k2->taxon };
-	int rc = kh_grow((void **)&c->taxon, &c->cap_taxon, c->asked.n, sizeof *c->taxon, err);
+	int rc = kh_grow((void **)&c->taxon, &c->cap_taxon, c->queries.n, sizeof *c->taxon, err);
 	struct end from = { 0, 0 };
 
 	if (!rc)
-		kh_k2_lookup(&table, c->asked.key, c->asked.n, c->taxon);
+		kh_k2_lookup(&table, c->queries.key, c->queries.n, c->taxon);
 	for (size_t i = 0; i < c->n_waiting && !rc; i++) {
-		kh_k2_fragment f = { .run = c->asked.run + from.runs,
+		kh_k2_fragment f = { .run = c->queries.run + from.runs,
 				     .n_runs = c->end[i].runs - from.runs, .taxon = c->taxon,
 				     .first_key = from.keys, .mates = c->mates };
 
 		from = c->end[i];
 		rc = settle_fragment(c, &f, err);
 	}
-	c->n_waiting = c->asked.n = c->asked.n_runs = 0;
+	c->n_waiting = c->queries.n = c->queries.n_runs = 0;
 	return rc;
 }
 
 /* --- fragments -------------------------------------------------------------------- */
-static int ask(kh_k2_classifier *c, const kh_job *job, size_t i, kh_err *err)
+static int queue(kh_k2_classifier *c, const kh_job *job, size_t i, kh_err *err)
 {
 	const kh_k2_rule *rule = &c->db->k2->rule;
 	const kh_block *b[2];
@@ -152,15 +152,15 @@ static int ask(kh_k2_classifier *c, const kh_job *job, size_t i, kh_err *err)
 		const kh_k2_bases bases = { b[mate]->bases, b[mate]->amb, r[mate]->seq,
 					    r[mate]->len };
 
-		rc = kh_k2_scan(&c->scanner, rule, &bases, &c->asked, err);
+		rc = kh_k2_scan(&c->scanner, rule, &bases, &c->queries, err);
 		if (!rc && mate == 0 && r[1])
-			rc = kh_k2_border(&c->asked, KH_K2_MATES, err);
+			rc = kh_k2_border(&c->queries, KH_K2_MATES, err);
 	}
 	c->mates = r[1] != NULL;
 	if (!rc)
 		rc = kh_grow((void **)&c->end, &c->cap_end, c->n_waiting + 1, sizeof *c->end, err);
 	if (!rc)
-		c->end[c->n_waiting++] = (struct end) { c->asked.n, c->asked.n_runs };
+		c->end[c->n_waiting++] = (struct end) { c->queries.n, c->queries.n_runs };
 	return rc;
 }
 
@@ -172,12 +172,12 @@ int kh_k2_classify_job(kh_k2_classifier *c, const kh_job *job, kh_call *call, kh
 	c->call = call;
 	c->runs = runs;
 	c->distinct = distinct;
-	c->done = c->n_waiting = c->asked.n = c->asked.n_runs = 0;
+	c->done = c->n_waiting = c->queries.n = c->queries.n_runs = 0;
 	if (runs)
 		runs->n = runs->n_lists = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {
-		rc = ask(c, job, i, err);
-		if (!rc && c->asked.n >= TOGETHER)
+		rc = queue(c, job, i, err);
+		if (!rc && c->queries.n >= TOGETHER)
 			rc = settle(c, err);
 	}
 	return rc ? rc : settle(c, err);

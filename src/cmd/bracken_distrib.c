@@ -222,7 +222,7 @@ static int distrib(struct job *j, int n, char **operand, kh_err *err)
 	return rc ? rc : write_tables(j, err);
 }
 
-static void tell(const struct job *j)
+static void log_summary(const struct job *j)
 {
 	const kh_distrib_summary *s = &j->sum;
 	const double t = s->seconds > 0 ? s->seconds : 1e-9;
@@ -261,7 +261,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	if (rc)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
 	else
-		tell(&j);
+		log_summary(&j);
 	clear(&j);
 	return rc;
 }

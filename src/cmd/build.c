@@ -256,7 +256,7 @@ static int open_base(struct job *j, kh_err *err)
 	return KH_OK;
 }
 
-static void tell(const kh_build_summary *s)
+static void log_summary(const kh_build_summary *s)
 {
 	const kh_db_header *h = &s->header;
 	double t = kh_cmd_seconds();
@@ -428,7 +428,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	else if (j.o.dry_run)
 		print_estimate(&j, &sum);
 	else
-		tell(&sum);
+		log_summary(&sum);
 	clear(&j);
 	return rc;
 }

@@ -242,7 +242,7 @@ static const char *things(const struct classify *j)
 	return pairs == 0 ? "read" : pairs == all ? "pair" : "fragment";
 }
 
-static void tell(const struct classify *j)
+static void log_summary(const struct classify *j)
 {
 	const kh_run_summary *s = &j->totals.sum;
 	const char *what = things(j);
@@ -297,7 +297,7 @@ static int classify(struct classify *j, kh_err *err)
 	if (!rc && j->v.kraken.kraken2)
 		tell_kraken2(&j->totals.sum);
 	else if (!rc)
-		tell(j);
+		log_summary(j);
 	return rc;
 }
 

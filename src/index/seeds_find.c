@@ -14,7 +14,7 @@
 #include "base/mem.h"
 
 enum {
-	BLOCK = 64,             /* seeds whose lines are asked for at a time */
+	BLOCK = 64,             /* seeds whose lines are prefetched at a time */
 	ROOM = KH_SEED_LEVELS * 16 * KH_LIST_MAX        /* bins that one seed may give */
 };
 
@@ -36,7 +36,7 @@ static inline uint32_t with_tag(const uint8_t *line, uint32_t tag, uint32_t slot
 }
 
 /* Look-ups under way. */
-struct asked {
+struct lookups {
 	struct {
 		const uint8_t *line;    /* the first one; NULL: its range has none */
 		uint32_t tag;
@@ -52,10 +52,10 @@ struct asked {
 	size_t n_may;
 };
 
-/* Asks for the lines of n seeds, with nothing else between: where pages are small, finding where an
- * address lies takes as long as reading, and a processor does several at a time only if they follow
- * each other closely. */
-static void ask(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *q)
+/* Prefetches the lines of n seeds, with nothing else between: where pages are small, finding where
+ * an address lies takes as long as reading, and a processor does several at a time only if they
+ * follow each other closely. */
+static void prefetch_lines(const kh_seed_index *x, const uint64_t *key, size_t n, struct lookups *q)
 {
 	for (size_t i = 0; i < n; i++) {
 		const kh_seed_search s = kh_seed_begin(x, key[i]);
@@ -91,7 +91,7 @@ static const uint8_t *next_line(const kh_seed_index *x, uint64_t key)
 /* Notes the seeds whose tags are in their first lines, and prefetches what is read next: a list, or
  * the next line.  Most seeds of a read that belongs nowhere end here.  A function that only
  * prefetches would be dropped by the compiler; and to prefetch NULL takes time. */
-static void foresee(const kh_seed_index *x, const uint64_t *key, size_t n, struct asked *q)
+static void match_tags(const kh_seed_index *x, const uint64_t *key, size_t n, struct lookups *q)
 {
 	const uint32_t slots = kh_seed_slots(x->bits), last = slots - 1;
 
@@ -164,10 +164,10 @@ static uint64_t *take_on(const kh_seed_index *x, uint64_t key, uint32_t slots, u
 	return to;
 }
 
-/* Writes the bins of the seeds that may be there, of which the first one asked for has the number
+/* Writes the bins of the seeds that may be there, of which the first one has the number
  * `first`. */
-static int finish(const kh_seed_index *x, const uint64_t *key, size_t first, const struct asked *q,
-		  kh_seeds_found *to, kh_err *err)
+static int finish(const kh_seed_index *x, const uint64_t *key, size_t first,
+		  const struct lookups *q, kh_seeds_found *to, kh_err *err)
 {
 	const uint32_t slots = kh_seed_slots(x->bits);
 
@@ -198,17 +198,17 @@ static size_t in_block(size_t n, size_t b)
 int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seeds_found *to,
 		  kh_err *err)
 {
-	struct asked asked[3];
+	struct lookups q[3];
 	int rc = KH_GROW(to->bin, to->cap, 1, err);     /* where bins are, even if there are none */
 
 	to->n = 0;
 	for (size_t b = 0; n > 0 && (b < 2 || in_block(n, b - 2) > 0) && !rc; b++) {
 		if (in_block(n, b) > 0)
-			ask(x, key + b * BLOCK, in_block(n, b), &asked[b % 3]);
+			prefetch_lines(x, key + b * BLOCK, in_block(n, b), &q[b % 3]);
 		if (b >= 1)
-			foresee(x, key + (b - 1) * BLOCK, in_block(n, b - 1), &asked[(b - 1) % 3]);
+			match_tags(x, key + (b - 1) * BLOCK, in_block(n, b - 1), &q[(b - 1) % 3]);
 		if (b >= 2)
-			rc = finish(x, key, (b - 2) * BLOCK, &asked[(b - 2) % 3], to, err);
+			rc = finish(x, key, (b - 2) * BLOCK, &q[(b - 2) % 3], to, err);
 	}
 	return rc;
 }

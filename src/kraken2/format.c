@@ -110,8 +110,8 @@ int kh_k2_parse_hash(kh_k2 *k, const kh_k2_file *f, kh_err *err)
 	return KH_OK;
 }
 
-/* So many cells are looked at before it is asked whether one was bad: a loop without a branch, of a
- * number of turns that the compiler knows, is made of instructions for many cells. */
+/* So many cells are checked between two branches: of a loop with a number of turns that it knows,
+ * the compiler makes vector instructions. */
 enum { TOGETHER = 4096 };
 
 /* May one of these cells of four bytes be bad?  Values have 31 bits at most, so that a difference

@@ -1,5 +1,5 @@
 /*
- * rule.h - how a database of Kraken 2 is asked: minimizers, hashes, cells   [HD]
+ * rule.h - how keys are looked up in a database of Kraken 2: minimizers, hashes, cells   [HD]
  *
  * What is said here is what the CPU and the kernels share.  The words are those of Kraken 2: the
  * minimizer of a k-mer is the least of its l-mers in an order that a mask makes; cells of the table

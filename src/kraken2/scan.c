@@ -6,11 +6,11 @@
 #include "base/mem.h"
 #include "kraken2/frames.h"
 
-void kh_k2_asked_clear(kh_k2_asked *a)
+void kh_k2_queries_clear(kh_k2_queries *a)
 {
 	free(a->key);
 	free(a->run);
-	*a = (kh_k2_asked) { .n = 0 };
+	*a = (kh_k2_queries) { .n = 0 };
 }
 
 void kh_k2_scanner_clear(kh_k2_scanner *s)
@@ -22,7 +22,7 @@ void kh_k2_scanner_clear(kh_k2_scanner *s)
 }
 
 /* Room for so many keys and runs more. */
-static int reserve(kh_k2_asked *a, size_t more, kh_err *err)
+static int reserve(kh_k2_queries *a, size_t more, kh_err *err)
 {
 	int rc = KH_GROW(a->key, a->cap, a->n + more, err);
 
@@ -31,7 +31,7 @@ static int reserve(kh_k2_asked *a, size_t more, kh_err *err)
 	return kh_fail(err, KH_EUSAGE, "a read with more than 2^32 k-mers");
 }
 
-int kh_k2_border(kh_k2_asked *a, uint32_t code, kh_err *err)
+int kh_k2_border(kh_k2_queries *a, uint32_t code, kh_err *err)
 {
 	const int rc = reserve(a, 1, err);
 
@@ -75,14 +75,14 @@ static inline void add_lmer(window *w, uint64_t candidate, uint64_t i, uint64_t 
 	}
 }
 
-/* Adds k-mers to what is asked, in the places that have been reserved. */
-typedef struct asking {
+/* Adds k-mers to the queries, in the places that have been reserved. */
+typedef struct adding {
 	uint64_t *key;
 	kh_k2_run *run;                 /* the last one; behind it is room */
-	uint64_t last;                  /* candidate that was asked for last, or UINT64_MAX */
-} asking;
+	uint64_t last;                  /* minimizer of the last query, or UINT64_MAX */
+} adding;
 
-static inline void add_kmer(asking *a, const kh_k2_asked *to, uint32_t what)
+static inline void add_kmer(adding *a, const kh_k2_queries *to, uint32_t what)
 {
 	if (a->run >= to->run + to->n_runs && a->run->what == what)
 		a->run->n++;
@@ -92,11 +92,11 @@ static inline void add_kmer(asking *a, const kh_k2_asked *to, uint32_t what)
 
 /* The loop over characters, made twice: for bases and for residues. */
 static inline void scan_chars(const kh_k2_rule *rule, const unsigned char *c, uint64_t n, window *w,
-			      kh_k2_asked *to, const bool protein)
+			      kh_k2_queries *to, const bool protein)
 {
 	const kh_k2_rule r = *rule;     /* in registers */
 	const unsigned bits = protein ? 4 : 2, up = bits * (r.l - 1);
-	asking a = { to->key + to->n - 1, to->run + to->n_runs - 1, UINT64_MAX };
+	adding a = { to->key + to->n - 1, to->run + to->n_runs - 1, UINT64_MAX };
 	uint64_t x = 0, rc = 0, chars = 0, lmers = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
@@ -125,7 +125,7 @@ static inline void scan_chars(const kh_k2_rule *rule, const unsigned char *c, ui
 }
 
 static int scan_sequence(kh_k2_scanner *s, const kh_k2_rule *r, const unsigned char *c, uint64_t n,
-			 kh_k2_asked *a, kh_err *err)
+			 kh_k2_queries *a, kh_err *err)
 {
 	const uint64_t width = kh_k2_window(r), most = width < n ? width : n;
 	window w = { .mask = 1, .width = width };
@@ -201,7 +201,7 @@ static void find_least(uint64_t *c, uint64_t n, uint64_t width)
 		take_lesser(c, n - width + 1, width - done);
 }
 
-static void add_least(const kh_k2_rule *r, const uint64_t *least, uint64_t n, kh_k2_asked *to)
+static void add_least(const kh_k2_rule *r, const uint64_t *least, uint64_t n, kh_k2_queries *to)
 {
 	uint64_t *key = to->key + to->n, last = UINT64_MAX;
 	kh_k2_run *run = to->run + to->n_runs;
@@ -222,7 +222,7 @@ static void add_least(const kh_k2_rule *r, const uint64_t *least, uint64_t n, kh
 	to->n_runs = (size_t)(run - to->run);
 }
 
-static int scan_plain(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_asked *a,
+static int scan_plain(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_queries *a,
 		      kh_err *err)
 {
 	int rc = KH_OK;
@@ -257,7 +257,7 @@ static void unpack(const kh_k2_bases *b, unsigned char *c)
 	}
 }
 
-static int scan_frames(kh_k2_scanner *s, const kh_k2_rule *r, uint64_t bases, kh_k2_asked *a,
+static int scan_frames(kh_k2_scanner *s, const kh_k2_rule *r, uint64_t bases, kh_k2_queries *a,
 		       kh_err *err)
 {
 	kh_k2_frame frame[KH_K2_N_FRAMES];
@@ -274,7 +274,7 @@ static int scan_frames(kh_k2_scanner *s, const kh_k2_rule *r, uint64_t bases, kh
 	return rc;
 }
 
-int kh_k2_scan(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_asked *a,
+int kh_k2_scan(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_queries *a,
 	       kh_err *err)
 {
 	if (!r->protein && !any_ambiguous(b))

@@ -1,9 +1,8 @@
 /*
  * scan.h - the k-mers of a sequence in order, as runs of k-mers with one minimizer
  *
- * A k-mer asks the table for its minimizer unless the one before asked for the same.  What is
- * asked is gathered for as many fragments as the caller likes, so that all of it can be looked up
- * at once.
+ * A k-mer whose minimizer is another one than that of the k-mer before it makes a query.  Queries
+ * of as many fragments as the caller likes are gathered, so that all are looked up at once.
  */
 #ifndef KH_KRAKEN2_SCAN_H
 #define KH_KRAKEN2_SCAN_H
@@ -12,15 +11,15 @@
 #include "base/msg.h"
 #include "kraken2/rule.h"
 
-/* What some fragments ask: keys, and their k-mers as runs.  A run is of a key, by its number among
- * these keys, or of a code above KH_K2_CODES. */
-typedef struct kh_k2_asked {
+/* The queries of some fragments: keys, and their k-mers as runs.  A run is of a key, by its number
+ * among these keys, or of a code above KH_K2_CODES. */
+typedef struct kh_k2_queries {
 	uint64_t *key;
 	kh_k2_run *run;
 	size_t n, n_runs, cap, cap_runs;
-} kh_k2_asked;
+} kh_k2_queries;
 
-void kh_k2_asked_clear(kh_k2_asked *a);
+void kh_k2_queries_clear(kh_k2_queries *a);
 
 /* Room for the sequence that is read.  Zero it first. */
 typedef struct kh_k2_scanner {
@@ -43,9 +42,9 @@ typedef struct kh_k2_bases {
 } kh_k2_bases;
 
 /* Adds the k-mers of a sequence: of its bases, or of its six frames with the borders between. */
-int kh_k2_scan(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_asked *a,
+int kh_k2_scan(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_queries *a,
 	       kh_err *err);
 /* Adds a border. */
-int kh_k2_border(kh_k2_asked *a, uint32_t code, kh_err *err);
+int kh_k2_border(kh_k2_queries *a, uint32_t code, kh_err *err);
 
 #endif

@@ -79,7 +79,7 @@ void feed_parsed_close(kh_feed *f)
 }
 
 /* --- waiting ------------------------------------------------------------------------------ */
-static void tell(kh_feed *f)
+static void wake_all(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 
@@ -91,7 +91,7 @@ static void tell(kh_feed *f)
 	kh_event_set(p->changed);
 }
 
-/* Waits, outside the lock, for what others tell. */
+/* Waits, outside the lock, until another worker wakes all. */
 static int await_change(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
@@ -139,7 +139,7 @@ static void end(kh_feed *f)
 	if (p->parser)
 		kh_log(KH_DEBUG, "%s: %llu records were parsed on the device",
 		       feed_file_name(&f->st[0], 0), (unsigned long long)p->n_rec);
-	tell(f);
+	wake_all(f);
 }
 
 /* Opens the files.  Can a device inflate all of them, and parse?  What fails here fails again, and
@@ -257,7 +257,7 @@ static void parse(kh_feed *f, const kh_gzdev_part part[2])
 	} else {
 		take(f, x);
 	}
-	tell(f);
+	wake_all(f);
 }
 
 /* Joins texts, or parses, if that is possible. */
@@ -280,7 +280,7 @@ static bool go_on(kh_feed *f)
 				return true;
 			}
 			if (rc > 0)     /* a run has a slot */
-				tell(f);
+				wake_all(f);
 		}
 		all = has_text(f, s, &part[s]) && all;
 	}
@@ -289,9 +289,9 @@ static bool go_on(kh_feed *f)
 	return some || all;
 }
 
-/* Asks all sources what is to be done.  1: it was done; 0: nothing at present; < 0: there will be
+/* Does what a source wants next.  1: it was done; 0: nothing at present; < 0: there will be
  * no more text. */
-static int ask(kh_feed *f)
+static int serve_sources(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_gzdev_part part;
@@ -305,7 +305,7 @@ static int ask(kh_feed *f)
 		if (rc > 0 && job.by_device.what != KH_GZDEV_WAIT) {
 			feed_do(f, f->st[s].read.in, &job, &p->mu);
 			/* there is a text, or a run, or a slot, whose pieces all may read */
-			tell(f);
+			wake_all(f);
 			return 1;
 		}
 		if (rc == 0 && !p->parsing && !has_text(f, s, &part) && !part.g)
@@ -333,7 +333,7 @@ int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err)
 			rc = 1;
 		else if (p->state == OFF)
 			rc = 0;
-		else if (go_on(f) || (done = ask(f)) > 0)
+		else if (go_on(f) || (done = serve_sources(f)) > 0)
 			continue;
 		else if (done < 0 && !p->parsing)
 			end(f);
@@ -356,5 +356,5 @@ void feed_parsed_release(kh_feed *f, const kh_parsed_there *t)
 	const unsigned refs = --p->buffer[t->buffer].refs;
 	pthread_mutex_unlock(&p->mu);
 	if (refs == 0)
-		tell(f);
+		wake_all(f);
 }

@@ -1,12 +1,12 @@
 /*
- * thresholds.c - how high a score each genus asks for
+ * thresholds.c - the least score at which a fragment is called each genus
  *
- * A genus whose relatives are among the references is easily taken for them, and a relative that is
- * not among them is as easily taken for it.  So each genus g is asked what it would be called if it
- * were left out: by the keys that it shares with just one other genus t, its own text in tiles of
- * 150 bases, two tiles a fragment, is compared with that of t.  What all but 2 in 100 of its
- * fragments stay below is what g asks of t; fragments with so much exactly alike that the rule for
- * DNA would call them do not count.
+ * Fragments of a genus that the database lacks are called a close genus that it has.  How high
+ * they score is estimated by leaving out each genus g in turn: its text is cut into fragments of
+ * two tiles of 150 bases, and these are compared with the text of each genus t with which g shares
+ * a key that no other genus has.  The threshold of t is above the scores of 98 in 100 fragments of
+ * any such g.  Fragments with so many equal bases that the rule for DNA would call them do not
+ * count.
  */
 #include <config.h>
 #include "translated/make_in.h"
@@ -25,9 +25,9 @@ enum {
 	EXACT = 18,             /* bases in a row that match, */
 	EXACT_MOST = 15,        /* at so many places: the DNA rule has seen it */
 	GOES_ON = 40,           /* of a tile on whose diagonal the next one is compared */
-	FRAGMENTS = 500,        /* that a genus must have to be asked */
+	FRAGMENTS = 500,        /* that a genus must have to set thresholds */
 	PER_1000 = 20,
-	NEAR = 240              /* a threshold that only a near relative asks for */
+	NEAR = 240              /* a threshold that only a close genus sets */
 };
 
 /* How well a tile fits another genus. */
@@ -36,28 +36,28 @@ struct fit {
 	int64_t shift;
 };
 
-/* What the best fit of a fragment scores. */
-struct asked {
+/* The best fit of a fragment. */
+struct best {
 	uint32_t genus, score;
 };
 
-struct asking {
+struct thresholds {
 	kh_translated_made *m;
 	kh_shared_key *key;             /* of all genera, by these */
 	_Atomic size_t *end;            /* of those of each genus */
 	_Atomic uint32_t *threshold;
 };
 
-/* One genus while it is asked. */
+/* The genus that is left out. */
 struct genus {
-	const struct asking *a;
+	const struct thresholds *a;
 	uint32_t number, tiles;
 	kh_shared_key *key;
 	size_t n_keys;
 	struct fit *fit;
 	size_t n_fits, cap_fits;
-	struct asked *asked;
-	size_t n_asked, cap_asked;
+	struct best *best;
+	size_t n_best, cap_best;
 	uint64_t tile[BASES / 32 + 3];  /* of one of its tiles, the bases */
 	uint32_t read;                  /* its number */
 };
@@ -112,7 +112,7 @@ int kh_shared_find(kh_translated_made *m, kh_range_made *r, kh_err *err)
 
 static int count_shared(void *arg, size_t range, kh_err *err)
 {
-	const struct asking *a = arg;
+	const struct thresholds *a = arg;
 	const kh_range_made *r = &a->m->range[range];
 
 	(void)err;
@@ -123,7 +123,7 @@ static int count_shared(void *arg, size_t range, kh_err *err)
 
 static int join_shared(void *arg, size_t range, kh_err *err)
 {
-	const struct asking *a = arg;
+	const struct thresholds *a = arg;
 	kh_range_made *r = &a->m->range[range];
 
 	(void)err;
@@ -135,7 +135,7 @@ static int join_shared(void *arg, size_t range, kh_err *err)
 }
 
 /* Puts the shared keys of each genus together, in any order. */
-static int sort_shared(struct asking *a, kh_err *err)
+static int sort_shared(struct thresholds *a, kh_err *err)
 {
 	const unsigned threads = a->m->in->threads;
 	size_t at = 0;
@@ -257,10 +257,10 @@ static void add_neighbour(struct genus *g, struct fit *sum, uint32_t tile,
 }
 
 /* A fragment of a tile, with n fits, and its neighbour, which has n_next. */
-static int ask_fragment(struct genus *g, const struct fit *f, size_t n, uint32_t neighbour,
+static int fit_fragment(struct genus *g, const struct fit *f, size_t n, uint32_t neighbour,
 			const struct fit *next, size_t n_next, kh_err *err)
 {
-	struct asked best = { 0, 0 };
+	struct best best = { 0, 0 };
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
@@ -268,17 +268,17 @@ static int ask_fragment(struct genus *g, const struct fit *f, size_t n, uint32_t
 
 		add_neighbour(g, &sum, neighbour, next, n_next);
 		if (sum.exact < EXACT_MOST && sum.score > best.score)
-			best = (struct asked) { sum.genus, sum.score };
+			best = (struct best) { sum.genus, sum.score };
 	}
 	if (best.score == 0)
 		return KH_OK;
-	rc = kh_grow((void **)&g->asked, &g->cap_asked, g->n_asked + 1, sizeof *g->asked, err);
+	rc = kh_grow((void **)&g->best, &g->cap_best, g->n_best + 1, sizeof *g->best, err);
 	if (!rc)
-		g->asked[g->n_asked++] = best;
+		g->best[g->n_best++] = best;
 	return rc;
 }
 
-static int ask_fragments(struct genus *g, kh_err *err)
+static int fit_fragments(struct genus *g, kh_err *err)
 {
 	size_t before = 0, here = 0, next;
 	int rc = KH_OK;
@@ -292,17 +292,17 @@ static int ask_fragments(struct genus *g, kh_err *err)
 		for (end = next; end < g->n_fits && g->fit[end].tile == f->tile + 1; end++)
 			;
 		if (f->tile + 1 < g->tiles)
-			rc = ask_fragment(g, f, next - here, f->tile + 1, &g->fit[next], end - next,
+			rc = fit_fragment(g, f, next - here, f->tile + 1, &g->fit[next], end - next,
 					  err);
 		if (!rc && f->tile > 0 && (here == 0 || g->fit[before].tile + 1 != f->tile))
-			rc = ask_fragment(g, f, next - here, f->tile - 1, NULL, 0, err);
+			rc = fit_fragment(g, f, next - here, f->tile - 1, NULL, 0, err);
 	}
 	return rc;
 }
 
 static int highest_first(const void *a, const void *b)
 {
-	const struct asked *x = a, *y = b;
+	const struct best *x = a, *y = b;
 
 	if (x->genus != y->genus)
 		return x->genus < y->genus ? -1 : 1;
@@ -317,25 +317,25 @@ static void raise_to(_Atomic uint32_t *threshold, uint32_t to)
 		;
 }
 
-/* Raises the thresholds of other genera as this one asks. */
+/* Raises the thresholds of other genera to what fragments of this one score. */
 static void raise_others(struct genus *g)
 {
 	const size_t rank = (size_t)(g->tiles - 1) * PER_1000 / 1000;
 
-	if (g->n_asked > 0)
-		qsort(g->asked, g->n_asked, sizeof *g->asked, highest_first);
-	for (size_t i = 0, end; i < g->n_asked; i = end) {
-		for (end = i; end < g->n_asked && g->asked[end].genus == g->asked[i].genus; end++)
+	if (g->n_best > 0)
+		qsort(g->best, g->n_best, sizeof *g->best, highest_first);
+	for (size_t i = 0, end; i < g->n_best; i = end) {
+		for (end = i; end < g->n_best && g->best[end].genus == g->best[i].genus; end++)
 			;
 		if (rank < end - i)
-			raise_to(&g->a->threshold[g->asked[i].genus],
-				 g->asked[i + rank].score + 1);
+			raise_to(&g->a->threshold[g->best[i].genus],
+				 g->best[i + rank].score + 1);
 	}
 }
 
-static int ask_genus(void *arg, size_t i, kh_err *err)
+static int leave_out(void *arg, size_t i, kh_err *err)
 {
-	struct asking *a = arg;
+	struct thresholds *a = arg;
 	const size_t first = i > 0 ? a->end[i - 1] : 0;
 	struct genus g = { .a = a, .number = (uint32_t)i, .key = a->key + first,
 			   .n_keys = a->end[i] - first, .read = UINT32_MAX };
@@ -345,15 +345,15 @@ static int ask_genus(void *arg, size_t i, kh_err *err)
 	if (g.tiles > FRAGMENTS)
 		rc = fit_tiles(&g, err);
 	if (!rc && g.tiles > FRAGMENTS)
-		rc = ask_fragments(&g, err);
+		rc = fit_fragments(&g, err);
 	if (!rc)
 		raise_others(&g);
 	free(g.fit);
-	free(g.asked);
+	free(g.best);
 	return rc;
 }
 
-/* A genus that stands beside a near one in the database is kept apart by its threshold, so it
+/* The threshold of a genus that has a close one in the database keeps these two apart, so that it
  * is called itself, however many species of its family are elsewhere. */
 static void raise_genus(kh_translated_genus *g, uint32_t threshold)
 {
@@ -366,7 +366,7 @@ static void raise_genus(kh_translated_genus *g, uint32_t threshold)
 int kh_thresholds_make(kh_translated_made *m, kh_err *err)
 {
 	const uint32_t n = m->head.genera;
-	struct asking a = { .m = m };
+	struct thresholds a = { .m = m };
 	int rc = KH_ENOMEM;
 
 	a.end = kh_array(n, sizeof *a.end, err);
@@ -374,7 +374,7 @@ int kh_thresholds_make(kh_translated_made *m, kh_err *err)
 	if (a.end && a.threshold)
 		rc = sort_shared(&a, err);
 	if (!rc)
-		rc = kh_each(m->in->threads, n, ask_genus, &a, err);
+		rc = kh_each(m->in->threads, n, leave_out, &a, err);
 	for (uint32_t i = 0; i < n && !rc; i++)
 		raise_genus(&m->genus[i], a.threshold[i]);
 	free(a.key);
