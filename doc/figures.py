@@ -287,7 +287,7 @@ READ = {"labelled/spneumoniae_illumina species": "*S. pneumoniae*, real pairs", 
         "species 1x100 at species": "species left out, 1x100: called", "genus 2x150 at species": "genus left out, 2x150: called",
         "strain communities species": "strain left out, all reads", "all communities species": "strain, species, genus left out"}
 BESIDE = [("Kraken 2", "accuracy", "k2"), ("`--confidence 0.1`", "accuracy_confidence_0.1", "k2"), ("MetaCache", "accuracy_metacache", "k2"),
-          ("Centrifuger", "accuracy_centrifuger", "k2"), ("kmerhash", "accuracy", "kh"), ("`--sample-pass`", "accuracy_pass", "kh")]
+          ("Centrifuger", "accuracy_centrifuger", "k2"), ("ganon", "accuracy_ganon", "k2"), ("kmerhash", "accuracy", "kh"), ("`--sample-pass`", "accuracy_pass", "kh")]
 
 
 def accuracy_table():
@@ -305,13 +305,14 @@ def worlds_table():
     """Means of the worlds; the last one has no species with a reference."""
     lines = []
     for label, name, program in (("Kraken 2", "worlds", "kraken2+bracken"),
-                                 ("`--confidence 0.1`", "worlds_confidence_0.1", "kraken2+bracken"),
+                                 ("`--confidence 0.1`", "worlds_confidence_0.1", "kraken2+bracken"), ("sylph", "worlds_sylph", "sylph"),
                                  ("kmerhash", "worlds", "first pass"), ("`--sample-pass --profile`", "worlds", "--sample-pass")):
         of = {r["world"]: r for r in rows(name + ".csv") if r["program"] == program}
         r = of["mean"]
-        lines.append([label, " ".join(short(r[x]) for x in ("P", "R", "F1")), f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})",
-                      of["validation-8 2x150"]["absent"], "" if r["BC"] == "-" else f"{short(r['BC'])}, {r['false']}"])
-    return lines_of("program | P R F1 | absent (95 %) | all absent | profile: BC, false", lines)
+        calls = [" ".join(short(r[x]) for x in ("P", "R", "F1")), f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})",
+                 of["validation-8 2x150"]["absent"]] if r["P"] != "-" else [""] * 3
+        lines.append([label, *calls, "" if r["BC"] == "-" else f"{short(r['BC'])}, {r['false']}, {r['missed']}"])
+    return lines_of("program | P R F1 | absent (95 %) | all absent | profile: BC, false, missed", lines)
 
 
 def sensitivity_table():
@@ -392,7 +393,8 @@ def detection_table():
 def communities_table():
     """Of each community and program, means over its samples: what OPAL says of profiles, and AMBER of calls."""
     lines = [[r["community"], r["program"].replace("--sample-pass", "`--sample-pass`"), f"{short(r['completeness'])} {short(r['purity'])}",
-              f"{float(r['L1']):.2f}".lstrip("0"), f"{short(r['calls_completeness'])} {short(r['calls_purity'])}"] for r in rows("communities.csv")]
+              f"{float(r['L1']):.2f}".lstrip("0"), "" if r["calls_purity"] == "nan" else f"{short(r['calls_completeness'])} {short(r['calls_purity'])}"]
+             for r in rows("communities.csv")]
     return lines_of("community | program | profile: completeness, purity | L1 | calls: completeness, purity", lines)
 
 
