@@ -461,6 +461,10 @@ def cost_pass_table():
     return lines_of("pairs | million instructions without, with | ratio", lines)
 
 
+def cost_simd_table():
+    return lines_of("what | size | ratio", [[r["what"], r["size"].replace("200000", "200,000"), r["ratio"]] for r in rows("cost_simd.csv")])
+
+
 def more_table(name, head):
     """Of speed_more.csv, which was written by hand."""
     columns = head.count("|")
@@ -480,9 +484,8 @@ def sizes_table():
 
 MORE = {"gpu": "report of, unless said | million reads/s | what binds it",
         "several": "reads | one GPU | two, `--set placement=replicate` | two, `placement=shard`, NVLink",
-        "kraken2": " | Kraken 2.17.1 | kmerhash | ratio | first run with the table",
-        "vector": "code | pairs | build"}
-TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table,
+        "kraken2": " | Kraken 2.17.1 | kmerhash | ratio | first run with the table"}
+TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table, "cost_simd": cost_simd_table,
                        **{f"speed_more {name}": functools.partial(more_table, name, head) for name, head in MORE.items()}},
           "guide.md": {"size": sizes_table},
           "accuracy.md": {"accuracy": accuracy_table, "strains": strains_table, "worlds": worlds_table, "sensitivity": sensitivity_table,

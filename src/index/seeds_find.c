@@ -1,6 +1,6 @@
 /*
  * seeds_find.c - looks up many seeds at a time (seeds.h); tags are compared by SSE2: 1.1 times as
- * many pairs as by plain C (doc/speed.md)
+ * many pairs as by plain C (version 0.2.0)
  */
 #include <config.h>
 #include "index/seeds.h"

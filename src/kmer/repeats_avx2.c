@@ -1,6 +1,6 @@
 /*
  * repeats_avx2.c - repeats among k-mers, four at a time: 1.1 times as many pairs as by plain C
- * (doc/speed.md)
+ * (version 0.2.0)
  */
 #include <config.h>
 #include "kmer/repeats.h"

@@ -1,6 +1,6 @@
 /*
  * syncmer_avx2.c - eight starts at a time, s-mers of up to 16 bases; four keys at a time: 1.5 times
- * as many pairs as by plain C (doc/speed.md)
+ * as many pairs as by plain C (version 0.2.0)
  */
 #include <config.h>
 #include "kmer/syncmer.h"

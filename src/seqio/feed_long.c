@@ -1,6 +1,6 @@
 /*
  * feed_long.c - makes whole records of pieces, when a block of FASTA is committed: contigs
- * 3.1 times as fast on a GPU with 16 cores (doc/speed.md)
+ * 3.1 times as fast on a GPU with 16 cores (version 0.2.0)
  *
  * The last record of a block may go on in the next one, so its bases, and its text if the caller
  * wants that, are kept (struct feed_long).  Each block in the middle appends its piece; this copy,

@@ -1,6 +1,6 @@
 /*
  * feed_slices.c - reads and parses a block of FASTQ slice by slice, if the caller needs no text but
- * names: 1.18 times as many pairs on a GPU with 16 cores (doc/speed.md)
+ * names: 1.18 times as many pairs on a GPU with 16 cores (version 0.2.0)
  *
  * The text of a block and its packed bases together do not fit into the caches of a core, so
  * copying the text from the page cache and parsing it have the speed of a slower cache, or of

@@ -1,6 +1,6 @@
 /*
  * letters_avx2.c - 32 codons at a time, and the keys of 16 letters: 1.3 times as many pairs with
- * a database that has translated seeds (doc/speed.md)
+ * a database that has translated seeds (version 0.2.0)
  */
 #include <config.h>
 #include "translated/letters.h"
