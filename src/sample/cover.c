@@ -72,10 +72,6 @@ enum {
 	/* the same of one whose genes all are there and as far: .95, and nearly all of the weight;
 	 * S. pneumoniae on S. mitis has .89, S. bongori on S. enterica a weight of .95 */
 	AS_GOOD_AS_ALL = 973,
-	/* those that bear out what the species of a family have, of 10: so many where none of them
-	 * is missing.  Chosen on worlds of close species (ties.py, seeds 7001 to 7008, 8001 to
-	 * 8020), as is the share of those that are refuted: .85, and 1/16, do the same */
-	BORNE_TENTHS = 9,
 	/* the cover, .75, divergence and weight of one strain whose fragments are all its own; what
 	 * is its reference has no genes that are far from it */
 	STEADY = 768,
@@ -422,70 +418,6 @@ void kh_cover_rescue(const kh_work *w, kh_presence *p)
 	f->shape[1] = KH_JUNK;
 	f->weight[0] = weight;
 	f->weight[1] = KH_WEIGHT_ONE - weight;
-}
-
-void kh_cover_limit(kh_presence *p)
-{
-	kh_fit *f = &p->fit;
-	const uint64_t all = kh_fit_short(f), borne = p->cover.borne;
-
-	if (f->kind != KH_FIT_SINGLE || !f->own || p->by_long || borne == 0 || borne >= all)
-		return;
-	f->shape[2] = f->shape[1];
-	f->weight[2] = f->weight[1];
-	f->shape[1] = f->shape[0];
-	f->weight[1] = f->weight[0];
-	f->weight[0] = (uint32_t)(f->weight[0] * borne / all);
-	f->weight[1] -= f->weight[0];
-	f->n = 3;
-}
-
-/* Of a family: what its species have of their own, what of that is borne, what those that are a
- * relative's have, and all. */
-struct kin {
-	uint64_t own, borne, refuted, all;
-};
-
-static void add_to(struct kin *k, const kh_presence *p)
-{
-	const uint64_t all = kh_fit_short(&p->fit), first = kh_fit_first(&p->fit);
-
-	k->all += all;
-	if (!p->fit.own) {
-		k->refuted += all;
-		return;
-	}
-	k->own += all * first >> 20;
-	k->borne += (p->cover.borne ? p->cover.borne : all) * first >> 20;
-}
-
-/* Is a species missing from the family? */
-static bool lacks_species(const struct kin *k)
-{
-	return k->refuted << 16 >= KH_LITTLE * k->all || 10 * k->borne < BORNE_TENTHS * k->own;
-}
-
-static void undo_limit(kh_fit *f)
-{
-	if (f->n < 3 || f->shape[0] != f->shape[1])
-		return;
-	f->weight[0] += f->weight[1];
-	f->shape[1] = f->shape[2];
-	f->weight[1] = f->weight[2];
-	f->n = 2;
-}
-
-int kh_cover_give_back(const kh_work *w, kh_err *err)
-{
-	struct kin *of = kh_array(w->in->db->tax->n, sizeof *of, err);
-
-	for (uint32_t i = 0; i < w->m->n && of; i++)
-		add_to(&of[w->family[i]], &w->m->at[i]);
-	for (uint32_t i = 0; i < w->m->n && of; i++)
-		if (!lacks_species(&of[w->family[i]]))
-			undo_limit(&w->m->at[i].fit);
-	free(of);
-	return of ? KH_OK : KH_ENOMEM;
 }
 
 bool kh_cover_is_steady(const kh_presence *p)

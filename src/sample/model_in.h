@@ -1,6 +1,7 @@
 /*
  * model_in.h - inside the model: the state (kh_work) that model.c owns, and its steps in order:
- * shares.c, fit.c, cover.c with probe.c, told.c, long.c, breadth.c, sure.c, decide.c, support.c
+ * shares.c, fit.c, cover.c with probe.c, told.c, long.c, breadth.c, sure.c, borne.c, decide.c,
+ * support.c
  */
 #ifndef KH_SAMPLE_MODEL_IN_H
 #define KH_SAMPLE_MODEL_IN_H
