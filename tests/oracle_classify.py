@@ -483,6 +483,7 @@ class Classifier:
             return None, 0, {}, None
         best, where = self.best(claims)
         hits = self.hits(mates, where, places)
+        self.mates = self.mates_of(mates, where)
         if not crowd:
             others = {s: claims[s][0] for s in claims if claims[s][1] is not where and claims[s][0][0] >= best[0] - self.rule.NEARBY}
             self.second = self.second_of(others, lambda s: self.hits(mates, claims[s][1], places))
@@ -502,6 +503,13 @@ class Classifier:
                 taxon = self.strain(mates, min(species), where, places, left, asked)
             return (taxon, *about)
         return (self.tree.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
+
+    def mates_of(self, mates, where):
+        """1 if one mate only has a part, 2 or more by how far both lie apart, or 0"""
+        if len(where) == 1:
+            return int(len(mates) == 2 and min(map(len, mates)) >= 32)
+        apart = abs(where[0][2] - where[1][2])
+        return 2 + apart // 128 if apart <= 1008 else 0
 
     def is_like_chance(self, near, score, where):
         """are these species several, though no mate fits much better than by a seed alone?"""

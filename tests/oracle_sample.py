@@ -321,6 +321,7 @@ class Sample:
     def add(self, name, mates):
         n, h1, call, whole, h, most = self.call(mates)
         found = self.candidates(whole, h) if h else None
+        how = self.classifier.mates if whole and found and len(found) == 1 else 0
         key = None
         if found and n >= 8 and h1 >= 2:
             cell = 32 * (min(n, 128).bit_length() - 4) + min(31, 32 * h1 // n)
@@ -328,7 +329,7 @@ class Sample:
             if most is not None:
                 there = self.tree.species[self.db.targets[self.db.target_of(most)][1]]
             enough = h1 >= max(3, n >> 6)
-            key = (found, cell, call, best == [there], enough)
+            key = (found, cell, call, best == [there], enough, how)
             self.classes[key] += 1
             self.many[n if n < 128 else 0] += 1
             if best == [there]:
@@ -387,7 +388,7 @@ class Sample:
         self.errors_leave = sum(shares) // len(shares) if len(seen) > 1 else 0
 
     def set_lengths(self):
-        last, total, self.bases = None, None, Counter()
+        last, total, self.bases, self.sequences = None, None, Counter(), Counter()
         for (_, taxon, bases, _, _), name in zip(self.db.targets, self.db.ids):
             name = name.split(".")[0]
             digits = len(name) - len(name.rstrip("0123456789"))
@@ -398,6 +399,7 @@ class Sample:
             last, species = here, self.tree.species[taxon]
             if species is not None:
                 self.bases[species] += bases
+                self.sequences[species] += 1
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
         strains = Counter()
         for _, taxon, bases, _, _ in self.db.targets:
@@ -421,7 +423,7 @@ class Sample:
     def tell(self):
         """How many of their long fragments are species' own, and what that one is told says of it"""
         long, self.costs = Counter(), {}
-        for (_, cell, call, _, _), many in self.classes.items():
+        for (_, cell, call, *_), many in self.classes.items():
             if cell >= 128 and call is not None:
                 long[self.tree.species[call]] += many
         for s, fit in self.fits.items():
@@ -480,6 +482,10 @@ class Sample:
         """Of a species that is far from its reference: does it lack genes that strains have?"""
         if n < 40 or D[self.fits[s].one[0]] < 40 or self.is_even(s):
             return False
+        apart = sum(d * many for d, many in self.apart[s].items())
+        may = apart // 3200 + 2 * apart * self.sequences[s] // self.bases[s]
+        if self.one_mates[s] > may + math.isqrt(may) and apart <= 512 * sum(self.apart[s].values()):
+            return True
         shift, length = 0, self.least[s] * max(1024, self.cover[s][1]) // 1024
         while shift < self.shift(s) and 8 * self.db.stride << shift + 1 <= 512:
             shift += 1
@@ -498,8 +504,11 @@ class Sample:
 
     def count_lone(self):
         """Short fragments of which a species is the best alone, with a place, which is no chance"""
-        self.lone_ones, self.sole_ones = Counter(), Counter()
-        for (found, cell, _, located, _), many in self.classes.items():
+        self.lone_ones, self.sole_ones, self.one_mates, self.apart = Counter(), Counter(), Counter(), defaultdict(Counter)
+        for (found, cell, call, located, _, how), many in self.classes.items():
+            if located and cell < 128 and len(found) == 1 and call is not None and self.tree.species[call] == found[0][0]:
+                self.one_mates[found[0][0]] += many if how == 1 else 0
+                self.apart[found[0][0]][128 * (how - 2) + 64] += many if how > 1 else 0
             if located and cell < 128 and cell % 32 >= 6:
                 self.lone_ones[next(s for s, drop in found if drop == 0)] += many
                 self.sole_ones[found[0][0]] += many if len(found) == 1 else 0
@@ -666,7 +675,7 @@ class Sample:
         for s, f in () if first else self.fits.items():
             part = 0 if s in self.refuted else lb(max(1, f.own)) - lb(max(1, f.n))
             of[s] = part + lb(max(1, self.as_rival(s, f))) - lb(self.lengths[s])
-        for (found, cell, call, _, _), many in self.classes.items():
+        for (found, cell, call, *_), many in self.classes.items():
             now = None if call is None else self.tree.species[call]
             weights = [2 ** 23 - self.cost(cell, call, s, drop) + of[s] for s, drop in found]
             powers = [pw(max(weights) - w) for w in weights]
@@ -805,7 +814,7 @@ class Sample:
         """Fragments called each species, and those of them that are near, and that are not far"""
         called, near, not_far = Counter(), Counter(), Counter()
         least, less = (pw(Rule.KMER * (lb(1000) - lb(i))) * 32 >> 24 for i in (980, 950))
-        for (found, cell, call, _, _), many in self.classes.items():
+        for (found, cell, call, *_), many in self.classes.items():
             s = None if call is None else self.tree.species[call]
             called[s] += many
             near[s] += many if cell % 32 >= least and len(found) == 1 else 0
@@ -841,7 +850,7 @@ class Sample:
         return 2 if f.weights[0] >= 891280 and D[f.shapes[0]] <= 10 else 5
 
     def decide(self, key):
-        found, cell, call, _, enough = key
+        found, cell, call, _, enough, _ = key
         own, other = [], []
         for s, drop in found:
             o, r = self.fits[s].parts(self.shapes.f, cell)

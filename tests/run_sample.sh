@@ -14,8 +14,9 @@ second() { "$kmerhash" classify -q "$@"; }
 sample() { "$PYTHON3" "$tests/make_world.py" sample "$@"; }
 # agrees DATABASE READS [OPTION]: lines and profile
 agrees() {
-	second --db "$1" --output calls.tsv --profile p.tsv ${3:---sample-pass} "$2" &&
-	oracle oracle_sample.py "$1" calls.tsv p.tsv ${4:-} "$2"
+	# shellcheck disable=SC2086 # both mates
+	second --db "$1" --output calls.tsv --profile p.tsv ${3:---sample-pass} $2 &&
+	oracle oracle_sample.py "$1" calls.tsv p.tsv ${4:-} $2
 }
 # covers DATABASE READS: the same, and the coverage in a page
 covers() {
@@ -127,6 +128,25 @@ check "that is one" verdict 10710 "related species, not in the database"
 check "a strain that lacks none" agrees db.khdb all.fq
 check "that is one" verdict 10710 divergent
 check "a strain that is as far as some sisters are, and has all genes" agrees db.khdb farther.fq
+check "that is one" verdict 10710 divergent
+# pairs of a sister that lacks every fourth gene, and of a strain whose genes are as far
+gzip -dc "$lambda" | "$PYTHON3" -c 'import random, sys
+seq = "".join(sys.stdin.read().split("\n")[1:])
+def change(s, rate):
+    return "".join(random.choice("ACGT".replace(c, "")) if random.random() < rate else c for c in s)
+for name, lacks in ("gaps", 4), ("whole", 999):
+    random.seed(5)
+    genome = "".join(change(seq[i:i + 600], (.02, .05, .08)[i // 600 % 3]) if i // 600 % lacks else
+                     "".join(random.choices("ACGT", k=600)) for i in range(0, len(seq), 600))
+    with open(name + "_1.fq", "w") as ones, open(name + "_2.fq", "w") as twos:
+        for i in range(900):
+            at, end = random.randrange(len(genome) - 600), random.randrange(200, 600)
+            last = genome[at + end - 150:at + end].translate(str.maketrans("ACGT", "TGCA"))[::-1]
+            print("@r%d\n%s\n+\n%s" % (i, genome[at:at + 150], "I" * 150), file=ones)
+            print("@r%d\n%s\n+\n%s" % (i, last, "I" * 150), file=twos)'
+check "pairs of a sister that lacks genes here and there" agrees db.khdb "gaps_1.fq gaps_2.fq" "--paired --sample-pass"
+check "that is one" verdict 10710 "related species, not in the database"
+check "pairs of a strain that lacks none" agrees db.khdb "whole_1.fq whole_2.fq" "--paired --sample-pass"
 check "that is one" verdict 10710 divergent
 # all reads have an error in every tenth base
 sample 1500 perfect.fq 100 "$lambda:1:0" "$sars:1:0"

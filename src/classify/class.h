@@ -149,7 +149,7 @@ static KH_HD uint64_t kh_class_mix_of(const uint32_t species[KH_CANDIDATES],
 				      const uint8_t drop[KH_CANDIDATES], const kh_class_rest *rest)
 {
 	uint64_t x = rest->call | (uint64_t)rest->cell << 32 | (uint64_t)rest->located << 40 |
-		     (uint64_t)rest->enough << 41;
+		     (uint64_t)rest->enough << 41 | (uint64_t)drop[KH_CANDIDATES - 1] << 42;
 
 	for (int i = 0; i < KH_CANDIDATES && species[i] != KH_NO_TAXON; i++) {
 		x *= UINT64_C(0x9e3779b97f4a7c15);

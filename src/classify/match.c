@@ -168,7 +168,7 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	const bool any = best && s->mate[0].seeds + s->mate[1].seeds > 0;
 
 	if (x->wanted && any && !kh_extent_any(m->crowd))
-		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, best);
+		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, s, best);
 	else if (x->wanted)
 		x->wanted[s->number] = kh_candidates_nothing(x->db.candidates);
 	if (!any)

@@ -81,12 +81,28 @@ static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *
 	return is;
 }
 
+/* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or both lie far
+ * from each other. */
+static KH_HD uint8_t kh_claim_mates(const kh_spot *places, const kh_mates *s,
+				    const kh_claim *best)
+{
+	if (best->mates != 3)
+		return s->mate[0].len >= KH_RESCUE_LEN && s->mate[1].len >= KH_RESCUE_LEN
+			       ? KH_ONE_MATE : 0;
+	const int64_t from = kh_place_at(&places[best->place[0]]),
+		      to = kh_place_at(&places[best->place[1]]);
+	const uint64_t apart = (uint64_t)(from < to ? to - from : from - to);
+
+	return apart <= KH_MATCH_SPAN ? (uint8_t)(KH_MATES_APART + apart / KH_MATES_STEP) : 0;
+}
+
 /* The candidates of a fragment that is one segment, of whose claims `best` is the best one:
  * species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
  * than KH_CANDIDATES.  In billions of bases a random fragment has seeds of several species by
  * chance; these are no candidates. */
 static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_spot *places,
-						const kh_claims *c, const kh_claim *best)
+						const kh_claims *c, const kh_mates *s,
+						const kh_claim *best)
 {
 	kh_candidates to = kh_candidates_none();
 	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
@@ -115,17 +131,20 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	KH_ROLLED
 	for (int i = 0; i < n && n > 1; i++)
 		to.drop[i] = (uint8_t)kh_claim_behind(best->score, (int32_t)score[i]);
+	if (n == 1)
+		to.drop[KH_CANDIDATES - 1] = kh_claim_mates(places, s, best);
 	to.bin = kh_place_bin(db, &places[best->place[best->mates & 1 ? 0 : 1]]);
 	return to;
 }
 
 /* What is wanted of a fragment that is one segment beside its call. */
 static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_spot *places,
-					    const kh_claims *c, const kh_claim *best)
+					    const kh_claims *c, const kh_mates *s,
+					    const kh_claim *best)
 {
 	if (db->candidates == KH_WANT_SECOND)
 		return kh_claims_second(db, c, best);
-	return kh_claims_candidates(db, places, c, best);
+	return kh_claims_candidates(db, places, c, s, best);
 }
 
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */

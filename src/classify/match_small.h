@@ -234,7 +234,7 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *place
 		c.hits = best->hits;
 		c.taxon = kh_match_taxon(db, places, claims, s, best, crowd);
 		if (wanted && !kh_extent_any(crowd))
-			*wanted = kh_claims_wanted(db, places, claims, best);
+			*wanted = kh_claims_wanted(db, places, claims, s, best);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;

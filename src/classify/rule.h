@@ -67,7 +67,8 @@ static KH_HD uint32_t kh_log2(uint32_t n)
 #define KH_CANDIDATE_LEAST 2    /* one hit is chance */
 typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
-	uint8_t drop[KH_CANDIDATES];            /* how far behind the best; 0 where there is none */
+	/* how far behind the best; 0 where there is none, but for kh_mates_of */
+	uint8_t drop[KH_CANDIDATES];
 	uint32_t bin;           /* where the best window begins; KH_NO_BIN: in no target */
 } kh_candidates;
 
@@ -83,6 +84,19 @@ static KH_HD kh_candidates kh_candidates_none(void)
 	}
 	c.bin = KH_NO_BIN;
 	return c;
+}
+
+/* Of a pair that one species only fits, the last drop, which is of no species, says how: */
+enum {
+	KH_ONE_MATE = 1,        /* with one mate only, though both are long enough */
+	KH_MATES_APART,         /* with both, as many steps apart as it is more than this */
+	KH_MATES_STEP = 128,    /* bases */
+	KH_MATES_MOST = 2 + 1008 / 128
+};
+static KH_HD uint32_t kh_mates_of(const uint32_t species[KH_CANDIDATES],
+				  const uint8_t drop[KH_CANDIDATES])
+{
+	return species[1] == KH_NO_TAXON ? drop[KH_CANDIDATES - 1] : 0;
 }
 
 /* Adds a species with h, or raises the h that it has: *n of them, ascending.  0: there are too

@@ -21,7 +21,8 @@
 enum {
 	KH_ANSWERS_BLOCK = 512,         /* fragments; a whole number of them in less than 65280 */
 	KH_ANSWERS_GROUP = 8,           /* fragments that are recognized together */
-	KH_ANSWERS_RECORD = 120         /* bytes that one takes at most */
+	KH_ANSWERS_RECORD = 120,        /* bytes that one takes at most */
+	KH_ANSWERS_MATES = 128          /* for one candidate: plus kh_mates_of */
 };
 
 /* What a fragment with places has, each a column of a block. */

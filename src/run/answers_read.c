@@ -61,6 +61,10 @@ static void get_wanted(struct span *s, const kh_answers_head *h, kh_candidates *
 		return;
 	}
 	n = byte(s);
+	if (n > KH_ANSWERS_MATES && n <= KH_ANSWERS_MATES + KH_MATES_MOST) {
+		c->drop[KH_CANDIDATES - 1] = (uint8_t)(n - KH_ANSWERS_MATES);
+		n = 1;
+	}
 	s->bad |= n > KH_CANDIDATES;
 	if (n > 0 && !s->bad)
 		c->bin = number(s) - 1;

@@ -47,7 +47,7 @@ static unsigned char *put(unsigned char *at, uint32_t x)
 
 static unsigned char *put_wanted(unsigned char *at, const kh_candidates *c, uint32_t want)
 {
-	uint32_t before = 0, n = 0;
+	uint32_t before = 0, n = 0, mates;
 
 	if (want == KH_WANT_SECOND) {
 		at = put(at, c->species[0] + 1);
@@ -55,7 +55,8 @@ static unsigned char *put_wanted(unsigned char *at, const kh_candidates *c, uint
 	}
 	while (n < KH_CANDIDATES && c->species[n] != KH_NO_TAXON)
 		n++;
-	*at++ = (unsigned char)n;
+	mates = kh_mates_of(c->species, c->drop);
+	*at++ = (unsigned char)(mates > 0 ? KH_ANSWERS_MATES + mates : n);
 	if (n > 0)
 		at = put(at, c->bin + 1);
 	for (uint32_t i = 0; i < n; i++) {

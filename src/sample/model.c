@@ -77,11 +77,13 @@ static int describe_species(kh_work *w, kh_err *err)
 	uint64_t *length = kh_array(db->tax->n, sizeof *length, err);
 	uint64_t *bases = kh_array(db->tax->n, sizeof *bases, err);
 	uint64_t *of_taxon = kh_array(db->tax->n, sizeof *of_taxon, err);
+	uint64_t *sequences = kh_array(db->tax->n, sizeof *sequences, err);
 
-	if (!length || !bases || !of_taxon) {
+	if (!length || !bases || !of_taxon || !sequences) {
 		free(length);
 		free(bases);
 		free(of_taxon);
+		free(sequences);
 		return KH_ENOMEM;
 	}
 	kh_species_stretches(db, length);
@@ -89,8 +91,10 @@ static int describe_species(kh_work *w, kh_err *err)
 		const uint32_t s = db->tax->species[db->target[i].taxon];
 
 		of_taxon[db->target[i].taxon] += db->target[i].bases;
-		if (s != KH_NO_TAXON)
+		if (s != KH_NO_TAXON) {
 			bases[s] += db->target[i].bases;
+			sequences[s]++;
+		}
 	}
 	for (uint32_t t = 0; t < db->tax->n; t++) {
 		const uint32_t i = w->place[t] - 1;
@@ -100,6 +104,8 @@ static int describe_species(kh_work *w, kh_err *err)
 		w->m->at[i].taxon = t;
 		w->m->at[i].length = w->m->at[i].least = length[t];
 		w->m->at[i].own_long = 65536;
+		w->m->at[i].bases = bases[t];
+		w->m->at[i].sequences = sequences[t];
 		w->m->at[i].many_strains =
 			bases[t] / stretch > (uint64_t)KH_SPECIES_PLACES * length[t];
 		w->family[i] = family_of(db->tax, t, family);
@@ -115,6 +121,7 @@ static int describe_species(kh_work *w, kh_err *err)
 	free(length);
 	free(bases);
 	free(of_taxon);
+	free(sequences);
 	return KH_OK;
 }
 

@@ -62,6 +62,10 @@ enum { KH_COVER_ONE = 1024 };
 typedef struct kh_cover {
 	uint64_t n;                     /* how many fragments these are */
 	uint64_t sole;                  /* of these, those without any other candidate */
+	/* pairs without any other candidate that are called it, however few of their k-mers are
+	 * found: those of which one mate only fits it; the others, and the bases between their
+	 * mates */
+	uint64_t one_mate, both_mates, apart;
 	uint32_t share;                 /* the cover: the part of the genome they lie over */
 	uint32_t off;                   /* the standard error of the cover */
 	uint32_t part;                  /* n, of the number expected by `alone`; 0: not known */
@@ -89,6 +93,7 @@ typedef struct kh_presence {
 	bool by_long;                   /* the fit is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	uint64_t least;                 /* stretches of the shortest genome of its strains */
+	uint64_t bases, sequences;      /* of all its targets */
 	bool many_strains;              /* more than lists keep bins for: KH_SPECIES_PLACES */
 	uint64_t counted;               /* own fragments that are located */
 	uint64_t found, expected;       /* stretches that they lie in; expected in 1/256 */
