@@ -4,16 +4,16 @@
 
 #include "base/simd.h"
 
-static void sum_up(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms)
+static void sum_up(kh_lanes *to, uint32_t from, uint32_t end, const kh_term *term, uint32_t n_terms)
 {
-	while (n-- > 0) {
+	while (end-- > from) {
 		kh_lanes sum = { { 0 } };
 
 		for (uint32_t k = 0; k < n_terms; k++)
 			for (uint32_t j = 0; j < KH_LANES; j++)
-				sum.at[j] += term[k].factor->at[j] * term[k].x[n].at[j];
+				sum.at[j] += term[k].factor->at[j] * term[k].x[end].at[j];
 		for (uint32_t j = 0; j < KH_LANES; j++)
-			to[n].at[j] = sum.at[j] >> 24;
+			to[end].at[j] = sum.at[j] >> 24;
 	}
 }
 

@@ -18,8 +18,9 @@ typedef struct kh_term {
 
 typedef struct kh_lanes_fns {
 	/* to[i] = the sum over at most KH_TERMS terms of factor x[i], divided by 2^24, for i from
-	 * n - 1 down to 0, so an x may begin at `to` or before it. */
-	void (*sum_up)(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms);
+	 * end - 1 down to `from`, so an x may begin at `to` or before it. */
+	void (*sum_up)(kh_lanes *to, uint32_t from, uint32_t end, const kh_term *term,
+		       uint32_t n_terms);
 	/* to[i] = the sum over r < rows of x[i + r behind], for i below n. */
 	void (*add_up)(kh_lanes *to, uint32_t n, const kh_lanes *x, uint32_t rows, size_t behind);
 } kh_lanes_fns;

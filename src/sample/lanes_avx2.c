@@ -15,43 +15,68 @@ KH_AVX2 static inline void store(kh_lanes *to, __m256i x)
 	_mm256_storeu_si256((__m256i *)to->at, x);
 }
 
-KH_AVX2 static void sum_up(kh_lanes *to, uint32_t n, const kh_term *term, uint32_t n_terms)
+KH_AVX2 static inline __m256i times(__m256i factor, const kh_lanes *x)
 {
-	static const kh_lanes zero = { { 0 } };
-	const kh_lanes *x[KH_TERMS];
-	__m256i f[KH_TERMS];
-
-	for (uint32_t k = 0; k < KH_TERMS; k++) {
-		x[k] = k < n_terms ? term[k].x : to;
-		f[k] = load(k < n_terms ? term[k].factor : &zero);
-	}
-	while (n-- > 0) {
-		const __m256i a = _mm256_mul_epu32(f[0], load(x[0] + n)),
-			      b = _mm256_mul_epu32(f[1], load(x[1] + n)),
-			      c = _mm256_mul_epu32(f[2], load(x[2] + n));
-		__m256i sum = _mm256_add_epi64(_mm256_add_epi64(a, b), c);
-
-		if (n_terms == KH_TERMS)
-			sum = _mm256_add_epi64(sum, _mm256_mul_epu32(f[3], load(x[3] + n)));
-		store(to + n, _mm256_srli_epi64(sum, 24));
-	}
+	return _mm256_mul_epu32(factor, load(x));
 }
 
+KH_AVX2 static inline __m256i add(__m256i a, __m256i b)
+{
+	return _mm256_add_epi64(a, b);
+}
+
+KH_AVX2 static inline void store_parts(kh_lanes *to, __m256i sum)
+{
+	store(to, _mm256_srli_epi64(sum, 24));
+}
+
+KH_AVX2 static void sum_up(kh_lanes *to, uint32_t from, uint32_t end, const kh_term *term,
+			   uint32_t n_terms)
+{
+	static const kh_lanes zero = { { 0 } };
+	const kh_lanes *const a = n_terms > 0 ? term[0].x : to,
+		       *const b = n_terms > 1 ? term[1].x : to,
+		       *const c = n_terms > 2 ? term[2].x : to,
+		       *const d = n_terms > 3 ? term[3].x : to;
+	const __m256i fa = load(n_terms > 0 ? term[0].factor : &zero),
+		      fb = load(n_terms > 1 ? term[1].factor : &zero),
+		      fc = load(n_terms > 2 ? term[2].factor : &zero),
+		      fd = load(n_terms > 3 ? term[3].factor : &zero);
+
+	if (n_terms <= 3)
+		for (size_t i = end; i-- > from;)
+			store_parts(to + i, add(add(times(fa, a + i), times(fb, b + i)),
+						times(fc, c + i)));
+	else
+		for (size_t i = end; i-- > from;)
+			store_parts(to + i, add(add(times(fa, a + i), times(fb, b + i)),
+						add(times(fc, c + i), times(fd, d + i))));
+}
+
+/* Two columns at a time. */
 KH_AVX2 static void add_up(kh_lanes *to, uint32_t n, const kh_lanes *x, uint32_t rows,
 			   size_t behind)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	uint32_t i = 0;
+
+	for (; i + 2 <= n; i += 2) {
 		const kh_lanes *at = x + i;
-		__m256i sum = load(at);
+		__m256i a = load(at), b = load(at + 1);
 
-		uint32_t row = 1;
+		for (uint32_t row = 1; row < rows; row++) {
+			at += behind;
+			a = add(a, load(at));
+			b = add(b, load(at + 1));
+		}
+		store(to + i, a);
+		store(to + i + 1, b);
+	}
+	if (i < n) {
+		__m256i a = load(x + i);
 
-		for (; row + 2 <= rows; row += 2, at += 2 * behind)
-			sum = _mm256_add_epi64(_mm256_add_epi64(sum, load(at + behind)),
-					       load(at + 2 * behind));
-		if (row < rows)
-			sum = _mm256_add_epi64(sum, load(at + behind));
-		store(to + i, sum);
+		for (uint32_t row = 1; row < rows; row++)
+			a = add(a, load(x + i + row * behind));
+		store(to + i, a);
 	}
 }
 

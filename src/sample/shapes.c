@@ -125,15 +125,14 @@ struct walk {
 	 * since one, which does not depend on what was before; in 1/2^24. */
 	kh_lanes on[RUN + 1][RUN + 1], off[RUN + 1];
 	uint32_t parts, most;
-	/* by parts: the rows that go there, and by which factors; ALL: their sum */
+	/* by parts: the rows that go there, or `all`, and by which factors */
 	struct into {
-		uint32_t n, row[KH_TERMS];
-		const kh_lanes *factor[KH_TERMS];
+		uint32_t n;
+		kh_term term[KH_TERMS];
 	} into[RUN + 1];
+	kh_lanes all[N];                /* the sum of the rows */
 	kh_lanes now[RUN + 1][N];
 };
-
-enum { ALL = RUN + 1 };
 
 /* No more parts than there are. */
 static uint32_t up_to(const struct walk *w, uint32_t parts)
@@ -183,12 +182,10 @@ static bool is_zero(const kh_lanes *x)
 	return any == 0;
 }
 
-static void add_term(struct into *x, uint32_t row, const kh_lanes *factor)
+static void add_term(struct into *x, const kh_lanes *row, const kh_lanes *factor)
 {
-	if (is_zero(factor))
-		return;
-	x->row[x->n] = row;
-	x->factor[x->n++] = factor;
+	if (!is_zero(factor))
+		x->term[x->n++] = (kh_term) { row, factor };
 }
 
 /* Nothing goes to fewer parts, but from all to 0 or 1. */
@@ -196,32 +193,25 @@ static void find_terms(struct walk *w)
 {
 	for (uint32_t to = 0; to <= w->most; to++) {
 		for (uint32_t step = 0; step <= 2 && step <= to; step++)
-			add_term(&w->into[to], to - step, &w->on[to - step][to]);
-		add_term(&w->into[to], ALL, &w->off[to]);
+			add_term(&w->into[to], w->now[to - step], &w->on[to - step][to]);
+		add_term(&w->into[to], w->all, &w->off[to]);
 	}
 }
 
 /* From one feature to the next, in place. */
 static void go_on(struct walk *w, const kh_lanes_fns *fns)
 {
-	kh_lanes all[N];
-
-	fns->add_up(&all[w->first], w->last + 1 - w->first, &w->now[0][w->first], w->most + 1, N);
-	while (w->first < w->last && is_zero(&all[w->first]))
+	fns->add_up(&w->all[w->first], w->last + 1 - w->first, &w->now[0][w->first], w->most + 1,
+		    N);
+	while (w->first < w->last && is_zero(&w->all[w->first]))
 		w->first++;
-	while (w->first < w->last && is_zero(&all[w->last]))
+	while (w->first < w->last && is_zero(&w->all[w->last]))
 		w->last--;
 	for (uint32_t to = w->most + 1; to-- > 0;) {
 		const struct into *x = &w->into[to];
 		const uint32_t more = to >= w->parts;
-		kh_term term[KH_TERMS];
 
-		for (uint32_t i = 0; i < x->n; i++) {
-			const kh_lanes *row = x->row[i] == ALL ? all : w->now[x->row[i]];
-
-			term[i] = (kh_term) { row + w->first, x->factor[i] };
-		}
-		fns->sum_up(&w->now[to][w->first + more], w->last + 1 - w->first, term, x->n);
+		fns->sum_up(w->now[to] + more, w->first, w->last + 1, x->term, x->n);
 		if (more)
 			w->now[to][w->first] = (kh_lanes) { { 0 } };
 	}
@@ -308,13 +298,18 @@ static void add_features(struct making *m, uint32_t x, uint32_t n)
 
 static void add_found(struct making *m, uint32_t n, uint32_t g, const struct walk *w, bool minus)
 {
-	for (uint32_t i = 0; i <= w->most; i++)
-		for (uint32_t h = w->first; h <= w->last; h++)
-			for (uint32_t j = 0; j < KH_LANES; j++) {
-				const uint32_t x = (uint32_t)(w->now[i][h].at[j] >> 8);
+	for (uint32_t h = w->first; h <= w->last; h++) {
+		kh_lanes sum = { { 0 } };
 
-				m->tables.found[n][g + j][h] += minus ? 0 - x : x;
-			}
+		for (uint32_t i = 0; i <= w->most; i++)
+			for (uint32_t j = 0; j < KH_LANES; j++)
+				sum.at[j] += w->now[i][h].at[j] >> 8;
+		for (uint32_t j = 0; j < KH_LANES; j++) {
+			const uint32_t x = (uint32_t)sum.at[j];
+
+			m->tables.found[n][g + j][h] += minus ? 0 - x : x;
+		}
+	}
 }
 
 /* Adds all fragments, or takes off those without a seed; of the chances from g on. */
@@ -323,7 +318,7 @@ static void walk(struct making *m, uint32_t g, bool seedless)
 	const struct steps *s = &m->steps;
 	struct walk w;
 
-	memset(&w, 0, offsetof(struct walk, now));
+	memset(&w, 0, offsetof(struct walk, all));
 	w.parts = s->parts;
 	w.most = seedless && s->run > s->parts ? s->run : s->parts;
 	w.last = 1;
