@@ -176,12 +176,14 @@ static uint32_t count_eight(const uint32_t x[8], uint32_t own)
 	return n;
 }
 
-static bool are_zero(const uint32_t x[8])
+/* The bits that any of eight masks has. */
+static uint32_t any_of_eight(const uint32_t x[8])
 {
 	uint64_t y[4];
 
 	memcpy(y, x, sizeof y);
-	return (y[0] | y[1] | y[2] | y[3]) == 0;
+	y[0] |= y[1] | y[2] | y[3];
+	return (uint32_t)(y[0] | y[0] >> 32);
 }
 
 /* The blocks of 2^shift of n masks that have any of `own`; most masks of a small sample are 0. */
@@ -192,12 +194,12 @@ static uint32_t count_blocks(const uint32_t *mask, uint64_t n, uint32_t own, uin
 	for (uint64_t x = 0; x < n && own;) {
 		const bool eight = n - x >= 8;
 
-		if (eight && are_zero(mask + x)) {
+		if (eight && !(any_of_eight(mask + x) & own)) {
 			x += 8;
 		} else if (eight && shift == 0) {
 			found += count_eight(mask + x, own);
 			x += 8;
-		} else if (mask[x] & own) {
+		} else if ((eight && shift >= 3) || mask[x] & own) {
 			found++;
 			x = ((x >> shift) + 1) << shift;
 		} else {
