@@ -116,9 +116,9 @@ def text_cells(folder):
             if (r["set"], r["rank"]) == ("labelled/zymo_ont", "species") and r[tool + "_R"] != "-":
                 yield "500 nanopore reads", "", words.format(round(int(r["reads"]) * float(r[tool + "_R"]))), name, r
     uneven = [r for r in rows("sisters.csv", folder) if r["kind"] == "uneven"]
-    for words, of in (("at most {} of {}", [r for r in uneven if int(r["identity"]) >= 92]),
-                      ("{} of {}", [r for r in uneven if int(r["identity"]) < 92])):
-        for r in sorted(of, key=lambda r: int(r["kept"]))[:1]:
+    near = sorted((r for r in uneven if int(r["identity"]) >= 92), key=lambda r: int(r["kept"]))
+    for words, of in ("at most {} of {}", near[:1]), ("{} of {}", [r for r in uneven if int(r["identity"]) < 92]):
+        for r in of:
             yield "uneven strains lost", "", words.format(int(r["species"]) - int(r["kept"]), r["species"]), "sisters", r
     foreign = {(r["half"], r["program"]): r for r in rows("foreign.csv", folder)}
     for half in "01" if foreign else "":
