@@ -185,18 +185,25 @@ static inline void kh_places_raise_lone(kh_matching *m, const kh_mates *s)
 
 	if (more == 0 || !kh_lone_matters(m->found[0].n_regions, m->found[1].n_regions))
 		return;
-	for (uint32_t mate = 0; mate < 2; mate++)
-		for (uint32_t i = 0; i < m->found[mate].n_regions; i++)
-			species[mate][i] = kh_bin_species(
-				m->db, kh_region_bin(&m->found[mate], &m->found[mate].region[i]));
-	for (uint32_t mate = 0; mate < 2; mate++)
-		for (uint32_t i = 0; i < m->found[mate].n_regions; i++) {
-			bool lone = true;
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		const kh_found *f = &m->found[mate];
 
-			for (uint32_t j = 0; j < m->found[!mate].n_regions; j++)
-				lone &= species[!mate][j] != species[mate][i];
-			m->found[mate].region[i].loss += (uint16_t)(lone ? more : 0);
+		for (uint32_t i = 0; i < f->n_regions; i++)
+			species[mate][i] = kh_bin_species(m->db, kh_region_bin(f, &f->region[i]));
+	}
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		const kh_found *f = &m->found[mate];
+		const uint32_t n = f->n_regions, of_other = m->found[!mate].n_regions;
+
+		for (uint32_t i = 0; n > 1 && i < n; i++) {
+			uint32_t j = 0;
+
+			while (j < of_other && species[!mate][j] != species[mate][i])
+				j++;
+			if (j == of_other)
+				f->region[i].loss += (uint16_t)more;
 		}
+	}
 }
 
 /* Makes regions of all candidates of both mates. */
