@@ -56,8 +56,8 @@ FOUND = [
     ("12,000 real pairs, SARS-CoV-2 amplicons", "labelled/sarscov2_illumina"),
     ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
     ("4000 simulated pairs, lambda, many N", "labelled/lambda_bt2sim"),
-    ("20,000 simulated reads of 100 bases, 5 % from their reference", "simgen/5% 1x100"),
-    ("20,000 such reads, 8 % from their reference", "simgen/8% 1x100"),
+    ("20,000 simulated reads of 100 bases, of which 5 % differ from the reference", "simgen/5% 1x100"),
+    ("20,000 such reads, of whose bases 8 % differ", "simgen/8% 1x100"),
     ("99,000 simulated pairs, some genomes left out", "all communities"),
 ]
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
@@ -95,7 +95,7 @@ def wrong_cells(folder):
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "species calls: reads of species without a reference, in nine simulated samples of 30,000 reads or pairs", \
+                yield "a species call: reads whose species has no reference, in nine simulated samples of 30,000 reads or pairs", \
                     column, shown, name, r
 
 
@@ -152,7 +152,7 @@ def readme_table(name, head):
 
 def gpu_table():
     lines = [[r["what"], r["shown"]] for r in rows("speed.csv") if "H200" in r["figure"]]
-    return lines_of("one NVIDIA H200, 8 Gbp of references, pairs from .fq.gz in memory | million reads/s", lines)
+    return lines_of("one NVIDIA H200, 8 Gbp of references, pairs of .fq.gz files on a RAM disk | million reads/s", lines)
 
 
 def unknown_figures():
