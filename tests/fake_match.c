@@ -123,6 +123,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 		for (uint32_t mate = 0; mate < 2; mate++)
 			ask(&x, &j, mate, all != 0);
 		kh_places_regions(m, &j.s);
+		kh_places_raise_lone(m, &j.s);
 		again = kh_match_segment(m, &j.s);
 	}
 	if (!again)

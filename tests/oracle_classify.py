@@ -280,8 +280,7 @@ class Classifier:
         places, left, crowd = {}, [], [0, 0]
         regions = [self.regions(len(seq), of[:self.rule.SEEDS], self.lists_of(of)) for seq, of in zip(mates, seeds)]
         every = [[region for _, region in of] for of in regions] + [[]]
-        if slack and not part and not self.any_alleles:
-            self.raise_lone(regions, slack)
+        lone = self.raise_lone(regions, slack) if slack and not part and not self.any_alleles else 0
         room = self.rule.PLACES if len(mates) == 1 and not part else self.rule.PLACES // 2
         for mate, seq in enumerate(mates):
             of = regions[mate]
@@ -296,15 +295,17 @@ class Classifier:
                     break
             if crowd[mate] and some:
                 break
-        return places, left, crowd, every, room
+        return places, left, crowd, every, room, lone
 
     def raise_lone(self, regions, slack):
-        """takes `slack` off the regions of a mate in whose species the other one, which has some, has none"""
-        if self.silent or len(regions) < 2 or not all(0 < len(of) <= self.rule.LONE for of in regions):
-            return
+        """takes `slack` off the regions of a mate in whose species the other one, which has some, has none; or 0"""
+        counts = list(map(len, regions))
+        if self.silent or len(regions) < 2 or not all(0 < n <= self.rule.LONE for n in counts) or sum(counts) == 2:
+            return 0
         species = [{self.db.species_of(region[0][0]) for _, region in of} for of in regions]
         for mate, of in enumerate(regions):
             of[:] = [(most - slack * (self.db.species_of(region[0][0]) not in species[1 - mate]), region) for most, region in of]
+        return slack
 
     def take(self, mate, seq, seeds, regions, least, places, room, part):
         """compares regions that could have such a score; True, and nothing is done: there are too many"""
@@ -336,16 +337,16 @@ class Classifier:
         unseen = slack if part else 0  # with none of the seeds asked, a place is sought only where it may be the best
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
         some = sum(map(len, asked)) < sum(map(len, every))
-        places, left, crowd, regions, room = self.first_places(mates, asked, slack, part, some)
+        places, left, crowd, regions, room, lone = self.first_places(mates, asked, slack, part, some)
         if some and any(crowd):
             return {}, {}, set(), False
         claims = self.claims(places)
         best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
-        if len(mates) > 1 and best[0] and best[1]:
+        if len(mates) > 1 and claims and (best[0] and best[1] or lone):
             score = self.best(claims)[0][0]
             for mate in (0, 1):
-                if not crowd[mate] and self.take(mate, mates[mate], asked[mate], left[mate], score - slack - best[1 - mate],
-                                                 places, room, part):
+                least = score - slack - max(best[1 - mate], lone)
+                if not crowd[mate] and self.take(mate, mates[mate], asked[mate], left[mate], least, places, room, part):
                     crowd[mate] = max(self.weight(region, regions[1 - mate]) for region in regions[mate])
             claims = self.claims(places)
         if some and any(crowd):

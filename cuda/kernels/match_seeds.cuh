@@ -276,13 +276,13 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 __device__ void raise_lone(warp_match *w)
 {
 	kh_matching *m = &w->x.m;
-	const uint32_t more = kh_lone_loss(m->db, &w->j.s), i = lane_id();
 	const uint32_t n = m->found[0].n_regions, other = m->found[1].n_regions;
+	const uint32_t more = kh_lone_loss(m->db, &w->j.s, n, other), i = lane_id();
 	const bool second = i >= n, mine = i < n + other;
 	uint32_t species = 0;
-	bool lone = mine;
+	bool lone = mine && (second ? other : n) > 1;
 
-	if (more == 0 || !kh_lone_matters(n, other))
+	if (more == 0)
 		return;
 	kh_found *f = &m->found[second];
 	kh_region *r = &f->region[second ? i - n : i];

@@ -34,7 +34,7 @@ static KH_HD void kh_short_differ(const kh_match_db *db, const kh_short_rooms *r
 	}
 }
 
-/* Those of a mate, and those that the text has where it lies: as kh_places_kmers and
+/* Counts the k-mers of a mate, and those that the text has where it lies: as kh_places_kmers and
  * kh_places_hits_of. */
 static KH_HD void kh_short_count(const kh_short_rooms *r, uint32_t len, const kh_short_wrong *wrong,
 				 kh_short_found *f)
@@ -61,7 +61,7 @@ static KH_HD void kh_short_count(const kh_short_rooms *r, uint32_t len, const kh
 }
 
 /* --- features that are found ------------------------------------------------------------ */
-/* Has the text a seed of a mate at place d, as kh_places_have_seed? */
+/* Has the text a seed of a mate at a place, as kh_places_have_seed? */
 static KH_HD bool kh_short_has_seed(const kh_match_db *db, const kh_short_rooms *r,
 				    const kh_spot *p, const kh_stands *x)
 {
@@ -295,11 +295,12 @@ static KH_HD bool kh_short_others_matter(const kh_short_found f[2], int64_t scor
 	return matter;
 }
 
-/* Makes the claims of what the mates have found, and *best of these, NULL if there is none.  Most
- * fragments have one, as no place matters but those of one species. */
+/* Makes the claims of what the mates have found, and *best of these, NULL if there is none; `lone`:
+ * what losses are greater by (kh_lone_loss).  Most fragments have one, as no place matters but
+ * those of one species. */
 static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
-					 const kh_short_found f[2], kh_claims *claims,
-					 kh_claim **best)
+					 const kh_short_found f[2], uint32_t lone,
+					 kh_claims *claims, kh_claim **best)
 {
 	const kh_spot *places = f[0].spots->v;
 	const uint32_t slack = kh_match_slack(db, s);
@@ -328,12 +329,12 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 		return KH_SHORT_LEFT;
 	for (int i = 0; i < 2; i++) {
 		const int64_t len = s->mate[i].len, score = (int64_t)c->score - slack;
-		const int64_t other = f[!i].best;
 
-		/* as kh_match_compare, with both mates, and kh_match_unseen */
-		if (n == 2 && f[i].next != UINT32_MAX && len - f[i].next >= score - other)
+		/* as kh_match_compare, and kh_match_unseen */
+		if ((n == 2 || lone > 0) && f[i].next != UINT32_MAX &&
+		    len - f[i].next >= score - kh_match_others(f[!i].best, lone))
 			return KH_SHORT_LEFT;
-		unseen |= len > 0 && c->score <= len - f[i].unseen + other;
+		unseen |= len > 0 && c->score <= len - f[i].unseen + (int64_t)f[!i].best;
 	}
 	if (unseen && kh_mates_have_more(s))
 		return KH_SHORT_AGAIN;
@@ -404,7 +405,10 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 			if (f[mate].unclear ||
 			    kh_short_crowded(db, rooms, mate, f[mate].crowd))
 				return KH_SHORT_LEFT;
-		end = kh_short_claim(db, &j.s, f, &claims, &best);
+		const uint32_t lone = kh_lone_loss(db, &j.s, rooms[0].n_regions,
+						   rooms[1].n_regions);
+
+		end = kh_short_claim(db, &j.s, f, lone, &claims, &best);
 	}
 	if (end != KH_SHORT_DONE)
 		return end;

@@ -201,10 +201,11 @@ static KH_HD uint32_t kh_short_region_bin(const kh_short_rooms *r, uint32_t i)
 /* As kh_places_raise_lone. */
 static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_mates *s, kh_short_rooms r[2])
 {
-	const uint32_t more = kh_lone_loss(db, s), n = r[0].n_regions, all = n + r[1].n_regions;
+	const uint32_t n = r[0].n_regions, all = n + r[1].n_regions;
+	const uint32_t more = kh_lone_loss(db, s, n, all - n);
 	uint32_t species[2 * KH_LONE_MOST];
 
-	if (more == 0 || !kh_lone_matters(n, all - n))
+	if (more == 0)
 		return;
 	KH_ROLLED
 	for (uint32_t i = 0; i < all; i++) {
@@ -217,7 +218,7 @@ static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_mates *s, 
 	for (uint32_t i = 0; i < all; i++) {
 		const bool second = i >= n;
 		const uint32_t from = second ? 0 : n, to = second ? n : all;
-		bool lone = true;
+		bool lone = r[second].n_regions > 1;
 
 		KH_ROLLED
 		for (uint32_t j = from; j < to; j++)

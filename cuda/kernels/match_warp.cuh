@@ -114,6 +114,7 @@ __device__ void compare_mates(warp_match *w)
 	kh_matching *m = &w->x.m;
 	const uint32_t slack = kh_match_slack(m->db, &w->j.s);
 	const kh_found *f = m->found;
+	const uint32_t lone = kh_lone_loss(m->db, &w->j.s, f[0].n_regions, f[1].n_regions);
 	bool more = false;
 
 	KH_ROLLED
@@ -124,10 +125,11 @@ __device__ void compare_mates(warp_match *w)
 			return;
 	}
 	make_claims(m);
-	if (f[0].best == 0 || f[1].best == 0 || m->here.n == 0)
+	if (m->here.n == 0 || ((f[0].best == 0 || f[1].best == 0) && lone == 0))
 		return;
 	const int64_t score = (int64_t)kh_match_best(&m->here)->score - slack;
-	const int64_t from[2] = { score - f[1].best, score - f[0].best };
+	const int64_t from[2] = { score - kh_match_others(f[1].best, lone),
+				  score - kh_match_others(f[0].best, lone) };
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < 2; i++)

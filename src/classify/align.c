@@ -146,7 +146,9 @@ static uint32_t record_of(const kh_aligner *a, const kh_mates *s, uint32_t mate,
 static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh_claim *c,
 		      kh_err *err)
 {
-	const uint32_t less = KH_ALIGN_MARGIN + kh_lone_loss(m->db, s);
+	/* with what losses may be greater by */
+	const uint32_t less = KH_ALIGN_MARGIN + kh_lone_loss(m->db, s, m->found[0].n_regions,
+							     m->found[1].n_regions);
 	kh_spot at[2];
 	int32_t margin;
 	int rc = KH_OK;

@@ -341,6 +341,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 			return KH_OK;
 	if (!x->answers)
 		kh_places_regions(m, s);
+	kh_places_raise_lone(m, s);
 	kh_claims_forget(&m->here);
 	kh_text_see_nothing(m->seen);
 	*again = kh_match_segment(m, s);

@@ -82,25 +82,27 @@ static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f,
 
 /* --- what only one mate has --------------------------------------------------------------- */
 /* Where candidates are wanted of a pair, places behind the best one are compared, too
- * (kh_match_slack).  Most of these regions are there by chance, in species in which the other mate
- * has no region.  A claim of one mate is far behind one of both, so such a region is only compared
- * if it could be best: its loss is greater by that slack.  An example: both mates of 150 bases fit
- * species A with a score of 148; the first one has a region of B, too, where it could have 142.  A
- * claim of B would be 154 behind. */
-enum { KH_LONE_MOST = 16 };             /* if a mate has more regions, none is looked at */
+ * (kh_match_slack).  Most of these regions are there by chance, in species in which the other
+ * mate has no region; the species of a region is that of its first bin.  A claim of one mate is
+ * far behind one of both, so such a region is only compared if it could be best: its loss is
+ * greater by that slack.  An example: both mates of 150 bases fit species A with a score of 148;
+ * the first one has a region of B, too, where it could have 142.  A claim of B would be 154
+ * behind.  If the other mate has no place at all, the first one's regions are compared after all
+ * (kh_match_compare). */
+enum { KH_LONE_MOST = 16 };             /* with more regions of a mate no loss is greater: a warp
+					 * has a lane for each region of both */
 
-/* What the loss of a region becomes greater by, if the other mate has none in its species. */
-static KH_HD uint32_t kh_lone_loss(const kh_match_db *db, const kh_mates *s)
+/* What the loss of a region becomes greater by, if the other mate has none in its species, where
+ * the mates have so many regions; 0: no loss does.  A mate's only region is compared in any case.
+ * With alleles a place may fit better than its loss says. */
+static KH_HD uint32_t kh_lone_loss(const kh_match_db *db, const kh_mates *s, uint32_t n,
+				   uint32_t of_other)
 {
-	return s->only && db->candidates && !db->alleles && kh_match_seeds_tell(db)
+	const bool wanted = s->only && db->candidates && !db->alleles && kh_match_seeds_tell(db);
+
+	return wanted && n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_LONE_MOST &&
+			       of_other <= KH_LONE_MOST
 		       ? (uint32_t)KH_MATCH_NEARBY : 0;
-}
-
-/* Could that matter, with so many regions of each mate?  One alone is compared in any case. */
-static KH_HD bool kh_lone_matters(uint32_t n, uint32_t of_other)
-{
-	return n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_LONE_MOST &&
-	       of_other <= KH_LONE_MOST;
 }
 
 static KH_HD uint32_t kh_bin_species(const kh_match_db *db, uint32_t bin)
@@ -180,10 +182,11 @@ static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
 /* Raises the losses of regions that only one mate has. */
 static inline void kh_places_raise_lone(kh_matching *m, const kh_mates *s)
 {
-	const uint32_t more = kh_lone_loss(m->db, s);
+	const uint32_t more =
+		kh_lone_loss(m->db, s, m->found[0].n_regions, m->found[1].n_regions);
 	uint32_t species[2][KH_LONE_MOST];
 
-	if (more == 0 || !kh_lone_matters(m->found[0].n_regions, m->found[1].n_regions))
+	if (more == 0)
 		return;
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		const kh_found *f = &m->found[mate];
@@ -218,7 +221,6 @@ static inline void kh_places_regions(kh_matching *m, const kh_mates *s)
 			kh_sort_few(f->candidate, f->n_candidates);
 		kh_places_find_regions(m, f, s->mate[mate].len);
 	}
-	kh_places_raise_lone(m, s);
 }
 #endif
 

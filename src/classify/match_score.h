@@ -229,12 +229,20 @@ static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_mates *s, 
 	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_candidates == 0;
 }
 
+/* What a place of the other mate may add to a score, or, if that has none, what losses are
+ * greater by for its sake (kh_lone_loss). */
+static KH_HD int64_t kh_match_others(uint32_t best, uint32_t lone)
+{
+	return best > lone ? best : lone;
+}
+
 /* Compares the mates of a segment in the regions that could be best, and makes claims of their
  * places; no claims, if the other seeds must be looked up first. */
 static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 {
 	const uint32_t slack = kh_match_slack(m->db, s);
 	const kh_found *f = m->found;
+	const uint32_t lone = kh_lone_loss(m->db, s, f[0].n_regions, f[1].n_regions);
 	const kh_claim *best;
 	bool more = false;
 
@@ -248,11 +256,13 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 			return;
 	}
 	kh_match_claims(m);
+	best = kh_match_best(&m->here);
 	/* a species may be best by both mates, and by none of them */
-	if (f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
+	if (!best || ((f[0].best == 0 || f[1].best == 0) && lone == 0))
 		return;
 	const int64_t score = (int64_t)best->score - slack;
-	const int64_t from[2] = { score - f[1].best, score - f[0].best };
+	const int64_t from[2] = { score - kh_match_others(f[1].best, lone),
+				  score - kh_match_others(f[0].best, lone) };
 
 	for (uint32_t i = 0; i < 2; i++)
 		more |= !f[i].crowd && kh_places_from(m, s, i, from[i], slack);
