@@ -19,7 +19,7 @@ BEGIN, END = "<!-- made by tests/rooms.py: make rooms -->\n", "<!-- end -->\n"
 # (name, colour, steps); of a step, the file, what happens there, and the example
 WAYS = [
     ("a k-mer of a reference", "#d95f02", [
-        ("src/io/source.c", "bytes are read and inflated", "a gzip file with NC_001416.1"),
+        ("src/io/source_gz.c", "bytes are read and inflated", "a gzip file with NC_001416.1"),
         ("src/seqio/feed_parse.c", "any worker packs the bases of a block of text", "two bits a base: 12,126 bytes"),
         ("src/build/refs.c", "in the order of blocks, sequences get numbers and bins", "bins 4887 to 7918 of 16 bases"),
         ("src/build/taxa.c", "when all are read, sequences get taxa", "10710, lambda"),
@@ -29,23 +29,27 @@ WAYS = [
         ("src/index/pairs.c", "pairs of feature and bin are gathered by range, and sorted", "range 0x00; bin 4887 + 20,003 / 16 = 6137"),
         ("src/index/seeds.c", "the pairs of a range become lines and lists", "line 0 of 6, tag 237"),
         ("src/db/write.c", "they become a section of the file, with checksums", "107,712 bytes of all seeds"),
-        ("src/io/output.c", "the file is synced and gets its name", "200,712 bytes"),
+        ("src/io/commit.c", "the file gets its name, when all of it is on the disk", "200,712 bytes"),
     ]),
     ("a k-mer of a read", "#1f78b4", [
-        ("src/io/source.c", "bytes are read and inflated", "a FASTA file with one record"),
+        ("src/io/source.c", "bytes are read", "a FASTA file with one record"),
+        ("src/seqio/feed_parse.c", "any worker packs the bases of a block of text", "60 bases: two words"),
         ("src/seqio/feed_pairs.c", "blocks become jobs of reads or pairs, in order", "job 0, with one read"),
-        ("src/run/flow.c", "a worker submits the job to a backend (classify/backend.h)", "to the CPU"),
+        ("src/run/flow.c", "a worker submits the job to a backend (classify/backend.h), and puts its texts in order", "to the CPU"),
         ("src/classify/cpu.c", "the backend does the job; a GPU's is in cuda/engine", "by the references' text"),
         ("src/classify/match.c", "the segments of a fragment are compared in turns; match.h has the algorithm in order", "one segment of 60 bases"),
-        ("src/classify/match_ask.c", "seeds are chosen, and become candidates with what is found", "of 3 seeds, the two that do not overlap"),
         ("src/kmer/syncmer.c", "k-mers become features", "at 3, 9 and 31; the first one is GTGGTGGCACAGAG"),
+        ("src/classify/match_ask.c", "seeds are chosen of these; what is found of them are candidates", "the two that do not overlap"),
         ("src/index/seeds_find.c", "features are looked up in the index", "0x00279dd080ca has bin 6137, the seed at 31 none"),
         ("src/classify/match_region.h", "neighbouring bins become regions with a bound of the score", "one region; a seed is missing: 58 at most"),
+        ("src/classify/match_score.h", "regions that could be best are compared, or more seeds are looked up", "the region, and no more seeds"),
         ("src/classify/match_place.h", "the read is compared with the text there", "at base 20,000: 59 bases match, one does not"),
         ("src/classify/match_claims.h", "the places of a species become its best claim", "lambda: a score of 58"),
-        ("src/classify/match_call.h", "the species that fit best become a call", "4 x 59 >= 16 + 60 + 100: 10710"),
+        ("src/classify/match_hits.h", "12-mers that the text has are counted", "8 of 10"),
+        ("src/classify/match_call.h", "the species that fit best become a call", "4 x 59 >= 16 x 1 + 60 + 100: 10710"),
         ("src/run/format.c", "the call becomes a line", "C, read, 10710, 60, 10710:8 0:2"),
-        ("src/io/text.c", "lines are put in order, compressed and written", "to standard output"),
+        ("src/io/text.c", "lines are compressed and written", "to standard output"),
+        ("src/run/report.c", "calls are counted by taxon; the counts become a report", "one read of 10710"),
     ]),
 ]
 

@@ -38,7 +38,8 @@ enum {
 
 typedef struct kh_class {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
-	uint8_t drop[KH_CANDIDATES];            /* how far behind the best */
+	uint8_t drop[KH_CANDIDATES];            /* how far behind the best; the last one, where
+						 * there is one species: kh_mates_of */
 	uint32_t call;
 	uint32_t cell;          /* KH_SHARES times the size class, and the share found */
 	uint8_t located;

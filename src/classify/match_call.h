@@ -81,6 +81,9 @@ static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *
 	return is;
 }
 
+static_assert((uint32_t)KH_MATES_MOST == KH_MATES_APART + KH_MATCH_SPAN / KH_MATES_STEP,
+	      "mates of a pair are so many steps apart, at most");
+
 /* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or both lie far
  * from each other. */
 static KH_HD uint8_t kh_claim_mates(const kh_spot *places, const kh_mates *s,

@@ -1,5 +1,5 @@
 /*
- * match_hits.h - the seeds of a mate that the text has where the mate lies by a claim   [HD]
+ * match_hits.h - 12-mers and seeds of a mate that the text has where it lies by a claim   [HD]
  */
 #ifndef KH_CLASSIFY_MATCH_HITS_H
 #define KH_CLASSIFY_MATCH_HITS_H
