@@ -56,9 +56,9 @@ FOUND = [
     ("12,000 real pairs, SARS-CoV-2 amplicons", "labelled/sarscov2_illumina"),
     ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
     ("4000 simulated pairs, lambda, many N", "labelled/lambda_bt2sim"),
-    ("20,000 simulated reads of 100 bases, of which 5 % differ from the reference", "simgen/5% 1x100"),
-    ("20,000 such reads, of whose bases 8 % differ", "simgen/8% 1x100"),
-    ("99,000 simulated pairs, some genomes left out", "all communities"),
+    ("20,000 simulated reads of 100 bases; 5 % of their bases differ from the reference", "simgen/5% 1x100"),
+    ("20,000 such reads; 8 % of their bases differ", "simgen/8% 1x100"),
+    ("99,000 simulated pairs, some of genomes that are not among the references", "all communities"),
 ]
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
             ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
@@ -123,7 +123,7 @@ def text_cells(folder):
     foreign = {(r["half"], r["program"]): r for r in rows("foreign.csv", folder)}
     for half in "01" if foreign else "":
         first, last = (foreign[half, program] for program in ("first pass", "--sample-pass"))
-        yield "real strains", "", f"({short(first['F1'])} to {short(last['F1'])})", "foreign", last
+        yield "real strains", "", f"from {short(first['F1'])} to {short(last['F1'])}", "foreign", last
 
 
 def readme_rows(folder):
