@@ -110,8 +110,8 @@ def cost_cells(folder):
 
 def text_cells(folder):
     """What README's text has of other files, in its words."""
-    for words, name, tool in (("MetaCache calls {} rightly", "accuracy_metacache", "k2"), ("Kraken 2 {}", "accuracy", "k2"),
-                              ("kmerhash {}", "accuracy", "kh")):
+    for words, name, tool in (("MetaCache calls {} rightly", "accuracy_metacache", "k2"), ("Kraken 2: {}", "accuracy", "k2"),
+                              ("kmerhash: {}", "accuracy", "kh")):
         for r in rows(name + ".csv", folder):
             if (r["set"], r["rank"]) == ("labelled/zymo_ont", "species") and r[tool + "_R"] != "-":
                 yield "500 nanopore reads", "", words.format(round(int(r["reads"]) * float(r[tool + "_R"]))), name, r
