@@ -82,7 +82,8 @@ static KH_HD bool kh_short_differs_tell(const kh_match_db *db, const kh_spot *p,
 	return !(KH_ALLELES && s->alleles > 0) && at >= begin && at + len <= (int64_t)s->end;
 }
 
-/* Which of a mate's seeds the text has where it lies, by their order. */
+/* Which of a mate's seeds the text has where it lies, as kh_places_have_seed: a bit for each, in
+ * their order. */
 static KH_HD uint64_t kh_short_had(const kh_match_db *db, const kh_short_rooms *r,
 				   const uint32_t *mark, const kh_mate *a,
 				   const kh_short_wrong *wrong, const kh_short_found *f)

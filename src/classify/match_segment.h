@@ -60,8 +60,8 @@ typedef struct kh_mates {
 /* Candidates whose bins follow each other closely. */
 typedef struct kh_region {
 	uint16_t from, n;
-	uint16_t loss;                  /* the mate's score is below its length by that, or more; or
-					 * KH_REGION_COMPARED */
+	uint16_t loss;                  /* the mate's score is below its length by that, or more,
+					 * but for kh_lone_loss; or KH_REGION_COMPARED */
 	uint16_t weight;                /* in a crowd: candidates, and those of the other mate's
 					 * region beside it */
 } kh_region;

@@ -1,5 +1,5 @@
 /*
- * borne.c - what ties gave a species beyond what the fragments bear out that fit it alone
+ * borne.c - limits what ties give a species to what the fragments that fit it alone bear out
  *
  * A species of which a sister is missing gets the sister's fragments wherever both fit.  So its own
  * fragments are limited to those that are borne out: its part of them (cover.c).
@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-/* Those that bear out what the species of a family have, of 10: so many where none of them is
- * missing.  Chosen on worlds of close species (ties.py, seeds 7001 to 7008, 8001 to 8020), as is
- * the share of those that are refuted: .85, and 1/16, do the same. */
+/* Where no species of a family is missing, at least so many tenths of what its species have of
+ * their own are borne out.  Chosen on worlds of close species (ties.py, seeds 7001 to 7008, 8001 to
+ * 8020), as is KH_LITTLE, the share of the family's fragments that are refuted at most.  .85, and
+ * 1/16 for the latter, give the same. */
 enum { BORNE_TENTHS = 9 };
 
 void kh_cover_limit(kh_presence *p)
