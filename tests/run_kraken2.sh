@@ -123,6 +123,10 @@ rm -f o.tsv; mkdir bin; ln -s "$real" bin/kraken2; mkdir dbs; mv few dbs
 front() { bin/kraken2 "$@" 2>front.err; }
 front --db dna --paired --output o.tsv --report o.kreport "$reads"/odd_[12].fq
 same paired.tsv o.tsv "called as kraken2: lines"
+classify --db dna --set mpa-style --output - --report mpa.kreport "$reads/odd.fa"
+check "--use-mpa-style and --report-minimizer-data" front --db dna --use-mpa-style --report-minimizer-data \
+	--output - --report o.mpa "$reads/odd.fa"
+same mpa.kreport o.mpa "called as kraken2: without minimizers in the style of MetaPhlAn"
 check "called as kraken2: what it says" grep -q '^  [0-9]* sequences unclassified (' front.err
 front -db ./dna --gzip-compressed --conf 0.2 --minimum-hit-groups=3 --use-names --fastq-input "$reads/odd.fa" >o.tsv
 classify --db dna --confidence 0.2 --set minimum-hit-groups=3 --use-names "$reads/odd.fa" >want.tsv

@@ -35,6 +35,8 @@ static const struct {
 	{ "bzip2-compressed", NULL, false },
 	{ "help", NULL, false },
 	{ "version", NULL, false },
+	{ "use-mpa-style", NULL, false },
+	{ "report-minimizer-data", NULL, false },
 	{ "quick", "quick", false },
 	{ "unclassified-out", "--unclassified-out", true },
 	{ "classified-out", "--classified-out", true },
@@ -49,15 +51,13 @@ static const struct {
 	{ "fasta-input", NULL, false },
 	{ "minimum-base-quality", "minimum-base-quality", true },
 	{ "report", "--report", true },
-	{ "use-mpa-style", "mpa-style", false },
 	{ "report-zero-counts", "zero-counts", false },
 	{ "minimum-hit-groups", "minimum-hit-groups", true },
-	{ "report-minimizer-data", "distinct", false },
 	{ "interleaved", "--interleaved", false },
 	{ "log", NULL, true },
 	{ "use-daemon", NULL, false },
 };
-enum { OPT_DB, OPT_THREADS, OPT_BZIP2, OPT_HELP, OPT_VERSION,
+enum { OPT_DB, OPT_THREADS, OPT_BZIP2, OPT_HELP, OPT_VERSION, OPT_MPA, OPT_DISTINCT,
        N_OPTIONS = sizeof option / sizeof *option };
 
 /* The command line of classify while it is made. */
@@ -65,7 +65,7 @@ typedef struct line {
 	char **word;                    /* owned, and so are the words */
 	size_t n, cap;
 	const char *db, *threads;
-	bool bzip2, paired;
+	bool bzip2, paired, mpa, distinct;
 	const char *kraken_only, *confidence;   /* an option that a .khdb ignores; a share */
 	bool k2;                        /* `k2 classify` */
 } line;
@@ -209,6 +209,12 @@ static int take(line *l, int i)
 	case OPT_VERSION:
 		printf("Kraken version %s (%s)\n", KRAKEN2_VERSION, PACKAGE_STRING);
 		return -1;
+	case OPT_MPA:
+		l->mpa = true;
+		return 0;
+	case OPT_DISTINCT:
+		l->distinct = true;
+		return 0;
 	default:
 		note(l, option[i].name, optarg);
 		return option[i].as ? add_option(l, option[i].as, optarg) : 0;
@@ -249,8 +255,11 @@ static int make_line(line *l, int argc, char **argv, char **db)
 	if (l->paired && n % 2)
 		return failed("--paired requires positive and even number filenames", "");
 	tell_kind(l, *db);
+	/* reports in the style of MetaPhlAn have no columns for minimizers */
+	if (l->mpa || l->distinct)
+		rc = add(l, l->mpa ? "--set=mpa-style" : "--set=distinct");
 	l->threads = l->threads ? l->threads : threads && *threads ? threads : "1";
-	rc = add(l, "--threads=%s", l->threads) || add(l, "--db=%s", *db);
+	rc = rc || add(l, "--threads=%s", l->threads) || add(l, "--db=%s", *db);
 	return rc ? rc : add_inputs(l, n, argv + optind);
 }
 
