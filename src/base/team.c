@@ -16,13 +16,14 @@ struct kh_team {
 	kh_monitor *m;
 	kh_threads *threads;            /* n - 1 */
 	unsigned n;
-	pthread_mutex_t mu;             /* guards what follows; atomics are looked at without it */
-	pthread_cond_t begin, done;
 	kh_worker_fn *fn;               /* the piece of work ... */
 	void *arg;
 	_Atomic uint64_t pieces;        /* ... and which one it is */
 	atomic_uint busy;               /* threads, without the caller's, that are at it */
 	atomic_bool over;
+	/* for who sleeps; who finds what it waits for when it looks takes no lock */
+	pthread_mutex_t mu;
+	pthread_cond_t begin, done;
 };
 
 /* Waits for the piece behind number `last`; false: there is none. */
@@ -30,12 +31,13 @@ static bool next_piece(kh_team *t, uint64_t last)
 {
 	for (int i = 0; i < LOOKS && t->pieces == last && !t->over; i++)
 		sched_yield();
-	pthread_mutex_lock(&t->mu);
-	while (t->pieces == last && !t->over)
-		pthread_cond_wait(&t->begin, &t->mu);
-	const bool more = t->pieces != last;
-	pthread_mutex_unlock(&t->mu);
-	return more;
+	if (t->pieces == last && !t->over) {
+		pthread_mutex_lock(&t->mu);
+		while (t->pieces == last && !t->over)
+			pthread_cond_wait(&t->begin, &t->mu);
+		pthread_mutex_unlock(&t->mu);
+	}
+	return t->pieces != last;
 }
 
 static void do_piece(kh_team *t, unsigned id)
@@ -56,9 +58,10 @@ static int member_main(void *arg, unsigned id, kh_err *err)
 	(void)err;
 	for (uint64_t last = 0; next_piece(t, last); last++) {
 		do_piece(t, id + 1);
+		if (--t->busy > 0)
+			continue;
 		pthread_mutex_lock(&t->mu);
-		if (--t->busy == 0)
-			pthread_cond_signal(&t->done);
+		pthread_cond_signal(&t->done);
 		pthread_mutex_unlock(&t->mu);
 	}
 	return KH_OK;
@@ -124,9 +127,11 @@ int kh_team_run(kh_team *t, kh_worker_fn *fn, void *arg, kh_err *err)
 	do_piece(t, 0);
 	for (int i = 0; i < LOOKS && t->busy > 0; i++)
 		sched_yield();
-	pthread_mutex_lock(&t->mu);
-	while (t->busy > 0)
-		pthread_cond_wait(&t->done, &t->mu);
-	pthread_mutex_unlock(&t->mu);
+	if (t->busy > 0) {
+		pthread_mutex_lock(&t->mu);
+		while (t->busy > 0)
+			pthread_cond_wait(&t->done, &t->mu);
+		pthread_mutex_unlock(&t->mu);
+	}
 	return kh_monitor_error(t->m, err);
 }
