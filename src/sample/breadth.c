@@ -112,10 +112,11 @@ int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err)
  * fragments with such shares, in 1/256. */
 static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all_own)
 {
-	const uint64_t *many = w->many[p - w->m->at];
+	uint64_t many[KH_CELLS];
 	uint32_t mask = 0;
 
 	*all_own = 0;
+	kh_many_of(w, (uint32_t)(p - w->m->at), many);
 	for (uint32_t j = 0; j < KH_SHARES; j++) {
 		uint64_t own = 0, all = 0;
 

@@ -205,10 +205,11 @@ static int64_t together(const kh_presence *p, const kh_probe *q, uint64_t a)
 static uint32_t find_part(const kh_work *w, uint32_t i, uint32_t alone)
 {
 	const kh_cover *c = &w->m->at[i].cover;
-	uint64_t all = 0, part;
+	uint64_t many[KH_CELLS], all = 0, part;
 
+	kh_many_of(w, i, many);
 	for (uint32_t cell = 0; cell < KH_LONG * KH_SHARES; cell++)
-		all += cell % KH_SHARES >= CLEAR ? w->many[i][cell] : 0;
+		all += cell % KH_SHARES >= CLEAR ? many[cell] : 0;
 	if (alone == 0 || all == 0)
 		return 0;
 	part = (c->n << 8) * KH_COVER_ONE / all * KH_COVER_ONE / alone;
@@ -231,10 +232,12 @@ static uint32_t find_lead(const kh_cover *c, const kh_probe *q)
 static bool is_even(const kh_work *w, const kh_presence *p, uint32_t *shape)
 {
 	const kh_cover *c = &p->cover;
+	uint64_t many[KH_CELLS];
 
+	kh_many_of(w, (uint32_t)(p - w->m->at), many);
 	return !p->by_long && c->n >= KH_COVER_LEAST &&
 	       c->share + 2 * c->off >= AS_GOOD_AS_ALL &&
-	       kh_fit_is_even(&p->fit, &w->m->shapes, w->many[p - w->m->at], shape);
+	       kh_fit_is_even(&p->fit, &w->m->shapes, many, shape);
 }
 
 static bool is_far(const kh_presence *p)
@@ -245,9 +248,9 @@ static bool is_far(const kh_presence *p)
 /* The share of its fragments that are seen, in 1/65536. */
 static uint64_t seen_of(const kh_work *w, const kh_presence *p)
 {
-	const uint64_t *many = w->many[p - w->m->at];
-	uint64_t all = 0, seen = 0;
+	uint64_t many[KH_CELLS], all = 0, seen = 0;
 
+	kh_many_of(w, (uint32_t)(p - w->m->at), many);
 	for (uint32_t cell = 0; cell < KH_LONG * KH_SHARES; cell++) {
 		all += many[cell];
 		seen += many[cell] * w->m->shapes.seen[p->fit.one_shape][cell / KH_SHARES];

@@ -31,12 +31,10 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 		const kh_presence *p = &w->m->at[i];
 		const uint32_t base = (128 << 16) - kh_log2q(p->length);
 
-		for (uint32_t cell = 0; cell < KH_CELLS; cell++) {
-			if (!w->cell.used[cell])
-				continue;
-			const kh_parts d = kh_parts_of(w, p, cell);
+		for (uint32_t j = 0; j < w->cell.n; j++) {
+			const kh_parts d = kh_parts_of(w, p, w->cell.at[j]);
 
-			w->cell.logs[i * KH_CELLS + cell] = (kh_logs) {
+			w->cell.logs[i * w->cell.n + j] = (kh_logs) {
 				.own = d.own > 0 ? base + kh_log2q(d.own) : 0,
 				.other = base + kh_log2q(d.other > 0 ? d.other : 1),
 			};
@@ -47,7 +45,7 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 
 int kh_decide_begin(kh_work *w, kh_err *err)
 {
-	w->cell.logs = kh_array((size_t)w->m->n * KH_CELLS, sizeof *w->cell.logs, err);
+	w->cell.logs = kh_array((size_t)w->m->n * w->cell.n, sizeof *w->cell.logs, err);
 	return w->cell.logs ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, log_some, err) : KH_ENOMEM;
 }
 
@@ -58,8 +56,8 @@ static struct odds odds_of(const kh_work *w, const kh_class *k)
 	int n = 0;
 
 	for (; n < KH_CANDIDATES && k->species[n] != KH_NO_TAXON; n++) {
-		const kh_logs *l = &w->cell.logs[(size_t)(w->place[k->species[n]] - 1) * KH_CELLS +
-					    k->cell];
+		const size_t at = w->place[k->species[n]] - 1;
+		const kh_logs *l = &w->cell.logs[at * w->cell.n + w->cell.slot[k->cell]];
 		const kh_costs cost = kh_costs_of(w, k, n);
 
 		log[n][0] = l->own > 0 ? l->own - cost.own : 0;

@@ -25,16 +25,17 @@ enum {
 
 /* The long fragments of a species by share of features found. */
 typedef struct spectrum {
-	const uint64_t *many;           /* of each share, in 1/256 */
-	uint64_t total;
+	uint64_t many[KH_SHARES], total;        /* in 1/256 */
 } spectrum;
 
 static spectrum spectrum_of(const kh_work *w, uint32_t i)
 {
-	spectrum s = { &w->many[i][KH_LONG * KH_SHARES], 0 };
+	uint64_t many[KH_CELLS];
+	spectrum s = { .total = 0 };
 
+	kh_many_of(w, i, many);
 	for (uint32_t j = 0; j < KH_SHARES; j++)
-		s.total += s.many[j];
+		s.total += s.many[j] = many[KH_LONG * KH_SHARES + j];
 	return s;
 }
 

@@ -28,11 +28,13 @@ const char *kh_verdict_name(enum kh_verdict v)
 /* --- the species of a sample ------------------------------------------------------ */
 static int find_some(void *arg, unsigned id, kh_err *err)
 {
-	const kh_work *w = arg;
+	kh_work *w = arg;
 	const kh_classes *c = w->in->classes;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+		if (!w->cell.used[c->at[i].cell])
+			w->cell.used[c->at[i].cell] = true;
 		for (int j = 0; j < KH_CANDIDATES && c->at[i].species[j] != KH_NO_TAXON; j++) {
 			_Atomic uint32_t *at =
 				(_Atomic uint32_t *)&w->place[c->at[i].species[j]];
@@ -40,9 +42,11 @@ static int find_some(void *arg, unsigned id, kh_err *err)
 			if (!atomic_load_explicit(at, memory_order_relaxed))
 				atomic_store_explicit(at, 1, memory_order_relaxed);
 		}
+	}
 	return KH_OK;
 }
 
+/* The species that classes name, and the cells that they have. */
 static int list_species(kh_work *w, kh_err *err)
 {
 	const kh_taxonomy *tax = w->in->db->tax;
@@ -53,12 +57,16 @@ static int list_species(kh_work *w, kh_err *err)
 	for (uint32_t t = 0; t < tax->n; t++)
 		if (w->place[t])
 			w->place[t] = ++w->m->n;
+	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
+		if (w->cell.used[cell]) {
+			w->cell.slot[cell] = w->cell.n;
+			w->cell.at[w->cell.n++] = cell;
+		}
 	w->m->at = kh_array(w->m->n, sizeof *w->m->at, err);
-	w->many = kh_array(w->m->n, sizeof *w->many, err);
-	w->before = kh_array(w->m->n, sizeof *w->before, err);
+	w->many = kh_array((size_t)w->m->n * w->cell.n, sizeof *w->many, err);
 	w->due.v = kh_array(w->m->n, sizeof *w->due.v, err);
 	w->family = kh_array(w->m->n, sizeof *w->family, err);
-	return w->m->at && w->many && w->before && w->due.v && w->family ? KH_OK : KH_ENOMEM;
+	return w->m->at && w->many && w->due.v && w->family ? KH_OK : KH_ENOMEM;
 }
 
 static uint32_t family_of(const kh_taxonomy *tax, uint32_t species, kh_rank family)
@@ -229,8 +237,9 @@ static void sum_up(kh_work *w, uint32_t i)
 	kh_presence *p = &w->m->at[i];
 	uint64_t seen = 0;
 
-	for (uint32_t cell = 0; cell < KH_CELLS; cell++) {
-		const uint64_t many = w->many[i][cell];
+	for (uint32_t j = 0; j < w->cell.n; j++) {
+		const uint64_t many = w->many[(size_t)i * w->cell.n + j];
+		const uint32_t cell = w->cell.at[j];
 
 		p->share += (many * (2 * (cell % KH_SHARES) + 1)) >> 8;
 		seen += many * w->m->shapes.seen[p->fit.shape[0]][cell / KH_SHARES];
@@ -239,19 +248,25 @@ static void sum_up(kh_work *w, uint32_t i)
 }
 
 /* --- fits ------------------------------------------------------------------------- */
-/* Adds up what is a species' alone, and what all threads have shared, and leaves none of that. */
-static void take_shares(kh_work *w, uint32_t i)
+/* Adds up what is a species' alone, and what all threads have shared, and leaves none of that.  Has
+ * any sum changed? */
+static bool take_shares(kh_work *w, uint32_t i)
 {
-	memcpy(w->many[i], w->alone[i], sizeof w->many[i]);
-	for (unsigned c = 0; c < w->shared.copies; c++) {
-		uint64_t *shared = kh_tallies_of(&w->shared, c) + (size_t)i * w->cell.n;
+	const size_t n = w->cell.n, from = i * n;
+	uint64_t sum[KH_CELLS];
+	bool changed;
 
-		for (uint32_t cell = 0; cell < KH_CELLS; cell++)
-			if (w->cell.used[cell]) {
-				w->many[i][cell] += shared[w->cell.slot[cell]];
-				shared[w->cell.slot[cell]] = 0;
-			}
+	memcpy(sum, w->alone + from, n * sizeof *sum);
+	for (unsigned c = 0; c < w->shared.copies; c++) {
+		uint64_t *shared = kh_tallies_of(&w->shared, c) + from;
+
+		for (size_t j = 0; j < n; j++)
+			sum[j] += shared[j];
+		memset(shared, 0, n * sizeof *shared);
 	}
+	changed = memcmp(w->many + from, sum, n * sizeof *sum) != 0;
+	memcpy(w->many + from, sum, n * sizeof *sum);
+	return changed;
 }
 
 /* Has what is its own changed by more than a fragment, and more than 1 in 256? */
@@ -267,17 +282,17 @@ static bool has_moved(uint64_t before, uint64_t now)
 static int fit_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
+	uint64_t many[KH_CELLS];
 
 	(void)id;
 	(void)err;
 	for (uint32_t i; (i = atomic_fetch_add(&w->next, 1)) < w->m->n;) {
 		const uint64_t own = kh_presence_own(&w->m->at[i]);
 
-		take_shares(w, i);
-		if (w->fitted && memcmp(w->many[i], w->before[i], sizeof w->many[i]) == 0)
+		if (!take_shares(w, i) && w->fitted)
 			continue;
-		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
-		memcpy(w->before[i], w->many[i], sizeof w->many[i]);
+		kh_many_of(w, i, many);
+		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, many);
 		if (!w->fitted || has_moved(own, kh_presence_own(&w->m->at[i])))
 			atomic_fetch_add(&w->n_moved, 1);
 	}
@@ -402,7 +417,6 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.ties.of);
 	free(w.told_many);
 	free(w.weight);
-	free(w.before);
 	free(w.due.v);
 	free(w.family);
 	free(w.told);

@@ -80,9 +80,9 @@ typedef struct kh_work {
 	const kh_model_input *in;
 	kh_model *m;
 	uint32_t *place;                /* by taxon: 1 + index in m->at, 0: none */
-	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
-	/* of these, the fragments of classes with one candidate: constant in all rounds */
-	uint64_t (*alone)[KH_CELLS];
+	/* by species and used cell: its fragments, in 1/256 (kh_many_of); and of these those of
+	 * classes with one candidate, constant in all rounds */
+	uint64_t *many, *alone;
 	/* by species, in 1/256: its long fragments that are called it, of `many` and of `alone` */
 	uint64_t *called, *called_alone;
 	struct {                        /* the other classes */
@@ -92,7 +92,6 @@ typedef struct kh_work {
 		kh_ties *of;            /* where each thread puts them */
 	} ties;
 	uint64_t *weight;               /* by species: log2 of its weight when ties are shared */
-	uint64_t (*before)[KH_CELLS];   /* w->many at the last fit */
 	bool fitted;                    /* there was a fit */
 	uint64_t *told_many;            /* by species: all long fragments that are called it */
 	kh_told *told;                  /* by species; NULL: not known yet */
@@ -107,8 +106,9 @@ typedef struct kh_work {
 	const uint32_t *own;            /* by species, as bits: its own shares (breadth.c) */
 	struct {                        /* cells that classes have */
 		_Atomic bool used[KH_CELLS];
-		uint32_t slot[KH_CELLS], n;     /* number among the used cells; how many */
-		kh_logs *logs;          /* by species and cell, for decisions */
+		uint32_t slot[KH_CELLS];        /* the number of a cell among the used ones, */
+		uint32_t at[KH_CELLS], n;       /* and of each of these n the cell */
+		kh_logs *logs;          /* by species and used cell, for decisions */
 	} cell;
 	/* fragments by call: the first pass's, decide.c's and, in the end, support.c's */
 	kh_tallies first, decided, last;
@@ -179,6 +179,9 @@ static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
 		return (kh_costs) { drop, drop };
 	return (kh_costs) { drop + t->own[not], drop + t->other[not] };
 }
+
+/* The fragments of species i by cell, in 1/256. */
+void kh_many_of(const kh_work *w, uint32_t i, uint64_t many[KH_CELLS]);
 
 /* The expected fragments of a species in a cell, but for a factor: its own, and others'. */
 typedef struct kh_parts {

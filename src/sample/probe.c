@@ -104,11 +104,11 @@ static void put_base(made *m, kh_record *r, unsigned base)
  * and each of these has k bases. */
 static uint32_t errors_of(const kh_work *w, uint32_t i)
 {
-	const uint64_t *many = &w->many[i][KH_LONG * KH_SHARES];
 	const uint32_t k = kh_rule_counted(w->in->rule).k;
-	uint64_t all = 0, sum = 0;
+	uint64_t of[KH_CELLS], *many = of + KH_LONG * KH_SHARES, all = 0, sum = 0;
 	uint32_t share = 0;
 
+	kh_many_of(w, i, of);
 	for (uint32_t j = 0; j < KH_SHARES; j++)
 		all += many[j];
 	while (share + 1 < KH_SHARES && 2 * (sum + many[share]) < all)
@@ -200,11 +200,12 @@ static int ask(kh_asker *a, kh_err *err)
 }
 
 /* The size that most of its short fragments have, of equal ones the least. */
-static uint32_t size_of(const uint64_t many[KH_CELLS])
+static uint32_t size_of(const kh_work *w, uint32_t i)
 {
-	uint64_t sum[KH_LONG] = { 0 };
+	uint64_t many[KH_CELLS], sum[KH_LONG] = { 0 };
 	uint32_t most = 0;
 
+	kh_many_of(w, i, many);
 	for (uint32_t cell = 0; cell < KH_LONG * KH_SHARES; cell++)
 		sum[cell / KH_SHARES] += many[cell];
 	for (uint32_t size = 1; size < KH_LONG; size++)
@@ -215,7 +216,7 @@ static uint32_t size_of(const uint64_t many[KH_CELLS])
 static void make_short(const kh_work *w, made *m, uint32_t i)
 {
 	begin(m);
-	add_short_reads(m, w->in->db, &w->probe[i], size_of(w->many[i]),
+	add_short_reads(m, w->in->db, &w->probe[i], size_of(w, i),
 			(uint64_t)KH_STRETCH * w->in->db->h->sampling.stride
 				<< w->m->at[i].cover.shift);
 }

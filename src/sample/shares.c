@@ -104,10 +104,8 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 	(void)err;
 	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
 		const kh_class *k = &c->at[i];
-		const uint32_t at = w->place[k->species[0]] - 1;
+		const size_t at = w->place[k->species[0]] - 1;
 
-		if (!w->cell.used[k->cell])
-			w->cell.used[k->cell] = true;
 		kh_cover_count(w, k);
 		kh_count_called(w, k);
 		if (k->species[1] != KH_NO_TAXON) {
@@ -116,7 +114,7 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 				t.named++;
 			continue;
 		}
-		kh_add(&w->alone[at][k->cell], k->many << 8);
+		kh_add(&w->alone[at * w->cell.n + w->cell.slot[k->cell]], k->many << 8);
 		if (k->cell / KH_SHARES == KH_LONG && kh_is_called(w, k, k->species[0]))
 			kh_add(&w->called_alone[at], k->many << 8);
 	}
@@ -169,22 +167,12 @@ static int line_up(kh_work *w, kh_err *err)
 	return w->ties.v && w->ties.named ? KH_OK : KH_ENOMEM;
 }
 
-/* Room for what threads share, of cells that there are: of as many threads as share ties. */
-static int make_room(kh_work *w, kh_err *err)
-{
-	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
-		if (w->cell.used[cell])
-			w->cell.slot[cell] = w->cell.n++;
-	return kh_tallies_init(&w->shared, (size_t)w->m->n * w->cell.n + 1,
-			    w->ties.n < KH_FEW_CLASSES ? 1 : kh_team_size(w->in->team), err);
-}
-
 int kh_ties_open(kh_work *w, kh_err *err)
 {
 	const size_t n = w->in->classes->n;
 	int rc;
 
-	w->alone = kh_array(w->m->n, sizeof *w->alone, err);
+	w->alone = kh_array((size_t)w->m->n * w->cell.n, sizeof *w->alone, err);
 	w->called = kh_array(w->m->n, sizeof *w->called, err);
 	w->called_alone = kh_array(w->m->n, sizeof *w->called_alone, err);
 	w->weight = kh_array(w->m->n, sizeof *w->weight, err);
@@ -195,7 +183,12 @@ int kh_ties_open(kh_work *w, kh_err *err)
 		return KH_ENOMEM;
 	kh_near_begin(w);
 	if ((rc = kh_work_run(w, n, KH_FEW_CLASSES, count_some, err)) ||
-	    (rc = line_up(w, err)) || (rc = make_room(w, err)))
+	    (rc = line_up(w, err)))
+		return rc;
+	/* room for what each thread that shares ties shares */
+	rc = kh_tallies_init(&w->shared, (size_t)w->m->n * w->cell.n + 1,
+			     w->ties.n < KH_FEW_CLASSES ? 1 : kh_team_size(w->in->team), err);
+	if (rc)
 		return rc;
 	return kh_work_run(w, n, KH_FEW_CLASSES, put_some, err);
 }

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "sample/model_in.h"
 
+#include <string.h>
 #include "base/mem.h"
 
 /* bytes that all threads' copies of sums may have together */
@@ -34,6 +35,13 @@ uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err)
 		for (size_t j = 0; j < s->n; j++)
 			sum[j] += kh_tallies_of(s, i)[j];
 	return sum;
+}
+
+void kh_many_of(const kh_work *w, uint32_t i, uint64_t many[KH_CELLS])
+{
+	memset(many, 0, KH_CELLS * sizeof *many);
+	for (uint32_t j = 0; j < w->cell.n; j++)
+		many[w->cell.at[j]] = w->many[(size_t)i * w->cell.n + j];
 }
 
 kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell)
