@@ -68,6 +68,7 @@ static struct passed pass_by(const struct way *w, const kh_db *db, const kh_rule
 	struct passing x = { .p = &p };
 	kh_devices on = devices_of(w);
 	kh_monitor *m = NULL;
+	kh_team *team = NULL;
 	kh_compute c;
 	uint64_t fragments = 0;
 
@@ -77,14 +78,15 @@ static struct passed pass_by(const struct way *w, const kh_db *db, const kh_rule
 	OK(kh_compute_open(&c, db, &(kh_compute_options) { &on, rule, .block_size = 1 << 16 },
 			   err));
 	OK(kh_pass_open(&x.pass, &(kh_pass_options) { .db = db, .rule = rule, .style = &style,
-						      .m = m, .threads = PASS_WORKERS,
-						      .only_sample = true, .change = true,
+						      .threads = PASS_WORKERS, .change = true,
 						      .lines = true, .path = no_path }, err));
 	OK(kh_pass_begin(x.pass, &c, err));
 	pass_jobs(&x, &c, job);
 	for (int i = 0; i < PASS_JOBS; i++)
 		fragments += job[i].n;
-	OK(kh_pass_fit(x.pass, fragments, &p.tally, err));
+	OK(kh_team_new(&team, m, PASS_WORKERS, err));
+	OK(kh_pass_fit(x.pass, team, fragments, &p.tally, err));
+	kh_team_free(team);
 	p.changed = kh_pass_result_of(x.pass)->changed;
 	assert_int_equal(kh_pass_jobs(x.pass), PASS_JOBS);
 	for (uint64_t i = 0; i < PASS_JOBS; i++)

@@ -263,7 +263,7 @@ int kh_flow_work(void *flow, unsigned id, kh_err *err)
 int kh_flow_decide(kh_flow *f, kh_err *err)
 {
 	kh_results *r = f->results;
-	int rc = kh_pass_fit(r->pass, r->sum.fragments, &r->tally, err);
+	int rc = kh_pass_fit(r->pass, r->team, r->sum.fragments, &r->tally, err);
 
 	if (rc)
 		return rc;

@@ -355,15 +355,12 @@ static uint32_t decision_of(const void *pass, unsigned worker, uint32_t class)
 	return s->model.decision[place_of_class(s, worker, class)];
 }
 
-/* Joins the classes and makes the model, by all threads if no other sample needs them. */
-static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err *err)
+static int join_and_model(kh_pass *s, kh_team *team, uint64_t fragments, double *joined,
+			  kh_err *err)
 {
 	kh_qualities qualities = { .reads = 0 };
-	kh_team *team = NULL;
-	int rc = s->o.only_sample ? kh_team_new(&team, s->o.m, s->o.threads, err) : KH_OK;
+	int rc = join(s, team, err);
 
-	if (!rc)
-		rc = join(s, team, err);
 	*joined = kh_seconds();
 	kh_by_genus_agree(&s->by_genus);
 	for (unsigned i = 0; i < s->o.threads; i++)
@@ -380,18 +377,15 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 				    .agreed = s->by_genus.agrees,
 				    .team = team };
 
-	if (!rc)
-		rc = kh_model_make(&s->model, &in, err);
-	kh_team_free(team);
-	return rc;
+	return rc ? rc : kh_model_make(&s->model, &in, err);
 }
 
-int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
+int kh_pass_fit(kh_pass *s, kh_team *team, uint64_t fragments, kh_tally *tally, kh_err *err)
 {
 	const double began = kh_seconds();
 	kh_moves moves = { .tally = tally, .direct = s->result.direct };
 	double joined;
-	int rc = join_and_model(s, fragments, &joined, err);
+	int rc = join_and_model(s, team, fragments, &joined, err);
 
 	if (rc)
 		return rc;

@@ -24,9 +24,7 @@ typedef struct kh_pass_options {
 	const kh_db *db;
 	const kh_rule *rule;
 	const kh_style *style;
-	kh_monitor *m;
 	unsigned threads;               /* workers */
-	bool only_sample;               /* the run has no other: its threads share the work */
 	bool change;                    /* change calls; otherwise the sample is only described */
 	bool lines, reads;              /* are to be written, with the final calls */
 	bool coverage;                  /* the coverage of references is wanted */
@@ -51,8 +49,8 @@ void kh_pass_ask(const kh_pass *s, kh_task *t);
  * their first calls. */
 int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err);
 
-/* To be called when all jobs have been counted: makes the model, and corrects the tally for the
- * final calls. */
+/* To be called when all jobs have been counted: makes the model, by a team, and corrects the tally
+ * for the final calls. */
 typedef struct kh_pass_result {
 	const kh_model *model;
 	const kh_classes *classes;      /* joined */
@@ -64,7 +62,7 @@ typedef struct kh_pass_result {
 	uint64_t kept;                  /* bytes of the file, compressed */
 	const kh_coverage *coverage;    /* NULL: not wanted */
 } kh_pass_result;
-int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err);
+int kh_pass_fit(kh_pass *s, kh_team *team, uint64_t fragments, kh_tally *tally, kh_err *err);
 /* NULL gives NULL. */
 const kh_pass_result *kh_pass_result_of(const kh_pass *s);
 

@@ -264,14 +264,13 @@ static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *
 
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
-static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
-		     const struct known *l, kh_err *err)
+static void make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
+		      const struct known *l)
 {
 	const kh_by_genus *by_genus = kh_pass_result_of(of->pass)->by_genus;
 	const kh_taxonomy *tax = p->db->tax;
-	int rc = KH_OK;
 
-	for (uint32_t t = 1; t < tax->n && !rc; t++) {
+	for (uint32_t t = 1; t < tax->n; t++) {
 		kh_profile_row *r = &p->row[p->n];
 
 		if (!tax->letter[t] ||
@@ -281,9 +280,29 @@ static int make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
 		*r = row_of(p, t, s, l->part[t]);
 		r->genome = l->stretches[t] * KH_STRETCH * p->db->h->sampling.stride;
 		r->translated = by_genus->of && !by_genus->dropped[t] ? by_genus->of[t].calls : 0;
-		if (tax->species[t] == t)
-			rc = count_distinct(p, &of->tally.distinct, t, &r->distinct, err);
 		p->n++;
+	}
+}
+
+/* What the threads of a team count for the rows. */
+struct counting {
+	kh_profile *p;
+	const kh_results *of;
+};
+
+static int count_some(void *arg, unsigned id, kh_err *err)
+{
+	const struct counting *c = arg;
+	const uint32_t *species = c->p->db->tax->species;
+	const unsigned threads = kh_team_size(c->of->team);
+	int rc = KH_OK;
+
+	for (size_t i = c->p->n * id / threads; i < c->p->n * (id + 1) / threads && !rc; i++) {
+		kh_profile_row *r = &c->p->row[i];
+
+		if (species[r->taxon] == r->taxon)
+			rc = count_distinct(c->p, &c->of->tally.distinct, r->taxon, &r->distinct,
+					    err);
 	}
 	return rc;
 }
@@ -321,7 +340,8 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 		fit_reads(p, s);
 		find_unknown(p, kh_pass_result_of(r->pass)->by_genus, s);
 		sum_up(p, r, s);
-		rc = make_rows(p, r, s, &l, err);
+		make_rows(p, r, s, &l);
+		rc = kh_team_run(r->team, count_some, &(struct counting) { p, r }, err);
 	}
 	free(l.stretches);
 	free(l.part);

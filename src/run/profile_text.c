@@ -146,32 +146,74 @@ static int by_place(const void *x, const void *y)
 	return 0;
 }
 
-static int add_rows(const kh_profile *p, kh_buf *b, kh_err *err)
+/* The places of all rows in order. */
+static struct place *order_rows(const kh_profile *p, kh_err *err)
 {
 	static const char ranks[] = "SGFOCPKD";
 	struct place *place = kh_array(p->n, sizeof *place, err);
-	size_t next = 0;
 
-	if (!place)
-		return KH_ENOMEM;
-	kh_buf_string(b, header);
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = 0; place && i < p->n; i++) {
 		const char letter = p->db->tax->letter[p->row[i].taxon];
 		const char *at = strchr(ranks, letter);
 
 		place[i] = (struct place) { &p->row[i], at ? (int)(at - ranks) : 8 };
 	}
-	if (p->n > 0)
+	if (place && p->n > 0)
 		qsort(place, p->n, sizeof *place, by_place);
-	while (next < p->n && place[next].rank == 0)
-		add_row(p, place[next++].row, b);
+	return place;
+}
+
+/* Rows in order, of which each thread of a team writes some. */
+struct writing {
+	const kh_profile *p;
+	struct place *place;
+	size_t above;                   /* the first one above species: organisms stand before it */
+	kh_buf *part;                   /* of each thread */
+	unsigned threads;
+};
+
+static void add_organisms(const kh_profile *p, kh_buf *b)
+{
 	for (size_t i = 0; i < p->n_unknown; i++)
 		add_organism(p, &p->unknown[i], b);
-	while (next < p->n)
-		add_row(p, place[next++].row, b);
-	free(place);
+}
+
+static int write_some(void *arg, unsigned id, kh_err *err)
+{
+	const struct writing *w = arg;
+	const size_t n = w->p->n;
+	kh_buf *b = &w->part[id];
+
+	for (size_t i = n * id / w->threads; i < n * (id + 1) / w->threads; i++) {
+		if (i == w->above)
+			add_organisms(w->p, b);
+		add_row(w->p, w->place[i].row, b);
+	}
+	return kh_buf_check(b, err);
+}
+
+static int add_rows(const kh_profile *p, kh_team *team, kh_buf *b, kh_err *err)
+{
+	struct writing w = { .p = p, .place = order_rows(p, err), .threads = kh_team_size(team) };
+	int rc;
+
+	w.part = kh_array(w.threads, sizeof *w.part, err);
+	rc = w.place && w.part ? KH_OK : KH_ENOMEM;
+	while (!rc && w.above < p->n && w.place[w.above].rank == 0)
+		w.above++;
+	kh_buf_string(b, header);
+	if (!rc)
+		rc = kh_team_run(team, write_some, &w, err);
+	for (unsigned i = 0; w.part && i < w.threads; i++) {
+		kh_buf_add(b, w.part[i].p, w.part[i].n);
+		free(w.part[i].p);
+	}
+	if (w.above == p->n)
+		add_organisms(p, b);
 	add_unknown(p, b);
-	return KH_OK;
+	free(w.part);
+	free(w.place);
+	return rc;
 }
 
 int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *err)
@@ -181,7 +223,7 @@ int kh_profile_table(kh_buf *b, const kh_db *db, const kh_results *r, kh_err *er
 
 	if (rc)
 		return rc;
-	rc = add_rows(&p, b, err);
+	rc = add_rows(&p, r->team, b, err);
 	kh_profile_clear(&p);
 	return rc;
 }

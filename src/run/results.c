@@ -27,6 +27,7 @@ void kh_results_close(kh_results *r)
 		kh_text_close(r->out[k]);
 	kh_tally_clear(&r->tally);
 	kh_pass_close(r->pass);
+	kh_team_free(r->team);
 	kh_answers_out_free(r->answers);
 	free(r->digest);
 	*r = (kh_results) { .pass = NULL };

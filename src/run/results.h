@@ -7,6 +7,7 @@
 #ifndef KH_RUN_RESULTS_H
 #define KH_RUN_RESULTS_H
 
+#include "base/team.h"
 #include "io/text.h"
 #include "run/answers.h"
 #include "run/pass.h"
@@ -33,6 +34,7 @@ typedef struct kh_results {
 	kh_tally tally;
 	kh_run_summary sum;
 	kh_pass *pass;                  /* NULL: calls are those of the first pass */
+	kh_team *team;                  /* works when all reads have been read; NULL: one thread */
 	kh_file_digest *digest;         /* of the sample's n_files in order, if they are wanted */
 	size_t n_files, cap_files;
 } kh_results;

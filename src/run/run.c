@@ -129,9 +129,7 @@ static int open_pass(kh_run *r, kh_slot *t, kh_err *err)
 	const kh_pass_options o = { .db = r->db,
 				    .rule = r->rule,
 				    .style = r->o.style,
-				    .m = t->m,
 				    .threads = r->o.threads,
-				    .only_sample = r->o.sheet->n == 1,
 				    .change = r->o.change,
 				    .lines = t->results.out[KH_RESULT_LINES] != NULL,
 				    .reads = kh_results_want_reads(&t->results),
@@ -319,12 +317,20 @@ static int work(kh_run *r, kh_slot *t, unsigned worker)
 	return !last;
 }
 
-/* All reads of a sample have been read. 1: its texts are written anew; 0: it is done. */
-static int all_read(kh_slot *t, kh_err *err)
+/* All reads of a sample have been read: decides on them, by all workers if no other sample needs
+ * these.  1: its texts are written anew; 0: it is done. */
+static int all_read(const kh_run *r, kh_slot *t, kh_err *err)
 {
-	int rc = t->results.pass ? kh_flow_decide(&t->flow, err) : KH_OK;
+	kh_results *to = &t->results;
+	int rc = KH_OK;
 
-	if (rc || !t->results.pass || !kh_pass_writes(t->results.pass))
+	if (!to->pass)
+		return KH_OK;
+	if (r->o.sheet->n == 1)
+		rc = kh_team_new(&to->team, t->m, r->o.threads, err);
+	if (!rc)
+		rc = kh_flow_decide(&t->flow, err);
+	if (rc || !kh_pass_writes(to->pass))
 		return rc;
 	t->work = kh_flow_rewrite;
 	return 1;
@@ -349,7 +355,7 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 			return rc ? rc : 1;
 		}
 		if (!rc)
-			rc = all_read(t, err);
+			rc = all_read(r, t, err);
 	}
 	if (rc == 1)
 		return 1;
