@@ -49,6 +49,19 @@ expect 1 "^kmerhash merge: s.report: is no folder" "merge into a file" "$real" m
 expect 2 "unknown option '--reprot', did you mean --report?" "an option that is misspelt" "$real" classify --reprot x
 expect 2 "unknown option '--quux' " "one that is nothing like it" "$real" classify --quux
 expect 2 "option '--re' may be --report, --resume" "an option cut too short" "$real" classify --re x
+expect 2 "option '--h' may be --html, --help" "so is one of --help" "$real" classify --h
+# Every prefix that one option of -h alone begins with is this option: it lacks its argument, or has one too many.
+prefixes() {
+	"$real" "$1" -h | sed -n 's/^  \(-.,\|   \) --\([a-z0-9-]* [A-Z]*\).*/\2/p' | awk '
+		{ for (i = 1; i <= length($1); i++) { p = substr($1, 1, i); n[p]++; arg[p] = $2 } }
+		END { for (p in n) if (n[p] == 1) print "--" p (arg[p] ? "" : "=x") }'
+}
+for c in $(sed -n 's/^  \([a-z-]*\) .*/\1/p' want); do
+	prefixes "$c" >words
+	while read -r word; do "$real" "$c" "$word" 2>&1; done <words | grep -v "option '--.*' \(needs an\|takes no\) argument" >said
+	check "options of $c, shortened" test -s words -a ! -s said
+	sed 's/^/# /' said
+done
 expect 2 "option '--paired' takes no argument" "an argument that is too many" "$real" classify --paired=3
 expect 2 "unknown option '-K'" "a letter" "$real" classify -K
 for word in -db -db=x -output -read-length -max-db-size=3G; do

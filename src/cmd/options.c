@@ -11,7 +11,7 @@
 #include <string.h>
 #include "base/mem.h"
 
-enum { MAX_OPTS = 96, FIRST_LONG = 256, OPT_VERSION = 'V' };
+enum { MAX_OPTS = 96, OPT_HELP = 256, OPT_VERSION, FIRST_LONG };
 
 const kh_opt kh_settings_common[] = {
 	KH_SETTINGS_COMMON,
@@ -170,23 +170,27 @@ static int set(const kh_command *c, const kh_opt *o, const char *as, const char 
 	case KH_OPT_LOG_JSON:
 		kh_log_json(c->name);   /* it may have been shortened, so that it was not found */
 		return 0;
-	case KH_OPT_GONE:
-		return wrong(c, "%s is no option any more: %s", as, o->help);
 	default:
 		return set_number(c, o, as, arg, to);
 	}
+}
+
+/* The row whose name is the n characters at `name`; NULL: there is none. */
+static const kh_opt *row_of(const kh_opt *o, const char *name, size_t n)
+{
+	while (o->name && (strncmp(o->name, name, n) != 0 || o->name[n]))
+		o++;
+	return o->name ? o : NULL;
 }
 
 /* --set KEY=VALUE */
 static int change_setting(const kh_command *c, const char *word, void *values)
 {
 	const size_t n = strcspn(word, "=");
-	const kh_opt *o = c->settings;
+	const kh_opt *o = row_of(c->settings, word, n);
 	char as[64];
 
-	while (o->name && (strncmp(o->name, word, n) != 0 || o->name[n]))
-		o++;
-	if (!o->name)
+	if (!o)
 		return wrong(c, "--set: '%.*s' is none of the settings, which --set help lists",
 			     (int)n, word);
 	if (o->arg && !word[n])
@@ -207,73 +211,70 @@ static void find_log_json(const kh_command *c, int argc, char **argv)
 }
 
 /* --- the parser ------------------------------------------------------------------- */
-/* What getopt_long needs to know of the options of a command. */
+/* What getopt_long needs to know of the options of a command.  It knows only those that -h lists, as
+ * any other one would make a prefix of these ambiguous. */
 struct getopt_tables {
 	struct option longs[MAX_OPTS + 3];
-	const kh_opt *of[MAX_OPTS];     /* settings by their names alone, too: for a message */
+	const kh_opt *of[MAX_OPTS];
 	char shorts[2 * MAX_OPTS + 4];
-	int n, n_opts;                  /* all; those before the settings */
 };
-
-static void add_rows(struct getopt_tables *t, const kh_opt *o)
-{
-	for (; o->name; o++, t->n++) {
-		assert(t->n < MAX_OPTS);
-		t->of[t->n] = o;
-		t->longs[t->n] = (struct option) { o->name, o->arg ? required_argument
-								   : no_argument,
-						   NULL, FIRST_LONG + t->n };
-	}
-}
 
 static void make_tables(struct getopt_tables *t, const kh_command *c)
 {
 	char *at = t->shorts;
+	int n = 0;
 
-	t->n = 0;
-	add_rows(t, c->opts);
-	t->n_opts = t->n;
-	add_rows(t, c->settings);
 	*at++ = ':';
 	*at++ = 'h';
-	for (int i = 0; i < t->n_opts; i++) {
-		if (t->of[i]->letter)
-			*at++ = t->of[i]->letter;
-		if (t->of[i]->letter && t->of[i]->arg)
+	for (const kh_opt *o = c->opts; o->name; o++) {
+		if (o->hidden)
+			continue;
+		assert(n < MAX_OPTS);
+		t->of[n] = o;
+		t->longs[n] = (struct option) { o->name,
+						o->arg ? required_argument : no_argument, NULL,
+						FIRST_LONG + n };
+		n++;
+		if (o->letter)
+			*at++ = o->letter;
+		if (o->letter && o->arg)
 			*at++ = ':';
 	}
 	*at = 0;
-	t->longs[t->n] = (struct option) { "help", no_argument, NULL, 'h' };
-	t->longs[t->n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
-	t->longs[t->n + 2] = (struct option) { NULL, 0, NULL, 0 };
+	t->longs[n] = (struct option) { "help", no_argument, NULL, OPT_HELP };
+	t->longs[n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
+	t->longs[n + 2] = (struct option) { NULL, 0, NULL, 0 };
 }
 
 /* Says what is wrong with a word that getopt_long does not take. */
 static int not_taken(const kh_command *c, const struct getopt_tables *t, const char *word)
 {
 	const size_t n = strcspn(word, "=");
-	char *names[MAX_OPTS], all[256] = "";
+	const char *names[MAX_OPTS + 2];
+	char all[256] = "";
 	size_t n_names = 0, begin = 0;
+	const kh_opt *o;
 
-	if (optopt >= FIRST_LONG)
+	if (optopt >= OPT_HELP)
 		return wrong(c, "option '%.*s' takes no argument", (int)n, word);
 	if (optopt)
 		return wrong(c, "unknown option '-%c'", optopt);
-	for (int i = 0; i < t->n_opts; i++) {
-		const char *name = t->longs[i].name;
-
-		if (t->of[i]->hidden)
-			continue;
-		names[n_names++] = (char *)name;
-		if (strncmp(name, word + 2, n - 2) != 0)
+	if ((o = row_of(c->opts, word + 2, n - 2)))     /* one that is hidden is gone */
+		return wrong(c, "%.*s is no option any more: %s", (int)n, word, o->help);
+	if ((o = row_of(c->settings, word + 2, n - 2)))
+		return wrong(c, "--%s is a setting: --set %s%s%s", o->name, o->name,
+			     o->arg ? "=" : "", o->arg ? o->arg : "");
+	for (const struct option *l = t->longs; l->name; l++) {
+		names[n_names++] = l->name;
+		if (strncmp(l->name, word + 2, n - 2) != 0)
 			continue;
 		snprintf(all + strlen(all), sizeof all - strlen(all), "%s--%s", begin ? ", " : "",
-			 name);
+			 l->name);
 		begin++;
 	}
 	if (begin > 1)
 		return wrong(c, "option '%.*s' may be %s", (int)n, word, all);
-	const char *nearest = kh_nearest(word + 2, n - 2, (const char *const *)names, n_names);
+	const char *nearest = kh_nearest(word + 2, n - 2, names, n_names);
 	if (nearest)
 		return wrong(c, "unknown option '%.*s', did you mean --%s?", (int)n, word, nearest);
 	return wrong(c, "unknown option '%.*s'", (int)n, word);
@@ -281,16 +282,14 @@ static int not_taken(const kh_command *c, const struct getopt_tables *t, const c
 
 /* A word with one dash that is the name of an option, as -db, would be letters and a value.
  * Returns 0, or what kh_opt_parse does. */
-static int check_dashes(const kh_command *c, const struct getopt_tables *t, int argc, char **argv)
+static int check_dashes(const kh_command *c, int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		const char *word = argv[i][0] == '-' ? argv[i] + 1 : "";
 		const size_t n = strcspn(word, "=");
 
-		for (int k = 0; k < t->n_opts && n > 1; k++)
-			if (strncmp(t->longs[k].name, word, n) == 0 && !t->longs[k].name[n])
-				return wrong(c, "-%.*s has one dash: --%.*s", (int)n, word, (int)n,
-					     word);
+		if (n > 1 && row_of(c->opts, word, n))
+			return wrong(c, "-%.*s has one dash: --%.*s", (int)n, word, (int)n, word);
 	}
 	return 0;
 }
@@ -302,14 +301,14 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 
 	find_log_json(c, argc, argv);
 	make_tables(&t, c);
-	if ((rc = check_dashes(c, &t, argc, argv)))
+	if ((rc = check_dashes(c, argc, argv)))
 		return rc;
 	opterr = 0;
 	while (!rc && (got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
 		char as[64];
 		int i = got - FIRST_LONG;
 
-		if (got == 'h') {
+		if (got == 'h' || got == OPT_HELP) {
 			kh_usage(c);
 			return 0;
 		}
@@ -323,10 +322,6 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 			return not_taken(c, &t, argv[optind - 1]);
 		for (i = i < 0 ? 0 : i; got < FIRST_LONG && t.of[i]->letter != got; i++)
 			;
-		if (i >= t.n_opts)
-			return wrong(c, "--%s is a setting: --set %s%s%s", t.of[i]->name,
-				     t.of[i]->name, t.of[i]->arg ? "=" : "",
-				     t.of[i]->arg ? t.of[i]->arg : "");
 		snprintf(as, sizeof as, "--%s", t.of[i]->name);
 		if (t.of[i]->kind == KH_OPT_SET && strcmp(optarg, "help") == 0) {
 			list_settings(c);
