@@ -140,6 +140,10 @@ with open("strains.fa", "w") as f, open("strains.map", "w") as m:
 else skip "build --dry-run: the size of many strains" "no python3"; fi
 dry_build --db x.khdb --max-db-size 150K >plan
 check "build --dry-run: a limit of size" test "$(value database)" -le 153600 -a "$(value database)" -gt 150000
+for dry in "" --dry-run; do
+	expect 2 "max-db-size 40960: targets, taxa and an empty index take 5[0-9]* bytes already" "build $dry: a limit that is too small" \
+		"$real" build $dry --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" --max-db-size 40K --db x.khdb "$data"/genomes/*.gz
+done
 expect 2 "max-db-size: 0 is less than 1" "build: a limit of no bytes" build --db x.khdb --max-db-size 0 "$data"/genomes/*.gz
 expect 1 "no-such/x.khdb: " "build --dry-run: a folder that is not there" dry_build --db no-such/x.khdb
 expect 1 "none.tsv: No such file" "build --dry-run: a table that is not there" dry_build --db x.khdb --seqid2taxid none.tsv

@@ -228,7 +228,10 @@ static int dry_run(struct build *b, kh_err *err)
 			return rc;
 	}
 	const kh_limit_size part = size_of(b);
-	const kh_limit_size all = kh_limit_all(&b->limit, &part);
+	kh_limit_size all;
+
+	if ((rc = kh_limit_all(&b->limit, &part, &all, err)))
+		return rc;
 	b->input.text = b->all.bases - (o->base ? o->base->h->bases : 0);
 	const uint64_t trial = b->limit.share;
 	b->limit.share = b->limit.most;

@@ -23,13 +23,18 @@ void kh_limit_start(kh_limit *l, uint64_t estimate)
 	l->share = l->clipped ? l->most : l->share;
 }
 
+/* What a file without features would have. */
+static uint64_t rest_of(const kh_limit_size *built)
+{
+	return built->file - built->index + EMPTY;
+}
+
 /* The share whose database probably has the size of the limit, less a margin: the number of
  * features in a share varies by its square root, and buckets grow in steps. */
 static uint64_t predict(const kh_limit *l, const kh_limit_size *built)
 {
 	typedef unsigned __int128 wide;
-	const uint64_t rest = built->file - built->index + EMPTY;
-	const uint64_t left = l->bytes - l->bytes / 128 - rest;
+	const uint64_t left = l->bytes - l->bytes / 128 - rest_of(built);
 	const uint64_t used = built->index > EMPTY ? built->index - EMPTY : 1;
 	wide share = (wide)l->share * left / used;
 	unsigned root = 0;
@@ -46,15 +51,22 @@ static uint64_t predict(const kh_limit *l, const kh_limit_size *built)
 }
 
 /* Have the features hardly any room, or none? */
-static bool no_room(const kh_limit *l, uint64_t rest)
+static bool no_room(const kh_limit *l, const kh_limit_size *built)
 {
-	return rest + l->bytes / 64 > l->bytes;
+	return rest_of(built) + l->bytes / 64 > l->bytes;
+}
+
+static int check_room(const kh_limit *l, const kh_limit_size *built, kh_err *err)
+{
+	if (!no_room(l, built))
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "--max-db-size %" PRIu64 ": targets, taxa and an empty "
+		       "index take %" PRIu64 " bytes already", l->bytes, rest_of(built));
 }
 
 bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built)
 {
-	return l->bytes > 0 && (no_room(l, built->file - built->index + EMPTY) ||
-				predict(l, built) < KH_LIMIT_ALL / 4);
+	return l->bytes > 0 && (no_room(l, built) || predict(l, built) < KH_LIMIT_ALL / 4);
 }
 
 uint64_t kh_limit_roomy(const kh_limit *l, const kh_limit_size *built)
@@ -74,19 +86,22 @@ uint64_t kh_limit_roomy(const kh_limit *l, const kh_limit_size *built)
 	return low;
 }
 
-kh_limit_size kh_limit_all(const kh_limit *l, const kh_limit_size *built)
+int kh_limit_all(const kh_limit *l, const kh_limit_size *built, kh_limit_size *all, kh_err *err)
 {
 	const double rest = (double)(built->file - built->index);
 	const double used = built->index > EMPTY ? (double)(built->index - EMPTY) : 0;
 	const double empty = EMPTY < built->index ? EMPTY : (double)built->index;
 	double times = (double)l->most / (double)l->share;
+	int rc;
 
-	if (l->bytes && rest + empty + used * times > (double)l->bytes)
+	if (l->bytes && rest + empty + used * times > (double)l->bytes) {
+		if ((rc = check_room(l, built, err)))
+			return rc;
 		times = ((double)l->bytes - rest - empty) / used;
-	if (times < 0)                  /* nothing fits, which the build is going to say */
-		times = 0;
-	return (kh_limit_size) { .file = (uint64_t)(rest + empty + used * times + 0.5),
+	}
+	*all = (kh_limit_size) { .file = (uint64_t)(rest + empty + used * times + 0.5),
 				 .features = (uint64_t)((double)built->features * times) };
+	return KH_OK;
 }
 
 static void choose(kh_limit *l, const kh_limit_size *built)
@@ -109,7 +124,7 @@ int kh_limit_next(kh_limit *l, const kh_limit_size *built, bool *keep, kh_err *e
 {
 	const bool fits = built->file <= l->bytes, whole = l->share == l->most;
 	const bool nearly = built->file >= l->bytes - l->bytes / 32;
-	const uint64_t rest = built->file - built->index + EMPTY;
+	int rc;
 
 	l->builds++;
 	*keep = l->bytes == 0 || (fits && (whole || nearly || l->builds > BUILDS_MAX));
@@ -122,10 +137,8 @@ int kh_limit_next(kh_limit *l, const kh_limit_size *built, bool *keep, kh_err *e
 		kh_limit_start(l, 0);
 		return KH_OK;
 	}
-	if (no_room(l, rest))
-		return kh_fail(err, KH_EUSAGE,
-			       "--max-db-size %" PRIu64 ": targets, taxa and an empty index take "
-			       "%" PRIu64 " bytes already", l->bytes, rest);
+	if ((rc = check_room(l, built, err)))
+		return rc;
 	if (fits && l->share > l->fits)
 		l->fits = l->share;
 	if (!fits && l->share < l->exceeds)

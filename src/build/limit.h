@@ -43,9 +43,9 @@ typedef struct kh_limit_size {
 /* f->bytes and f->most are set; estimate: bytes that a database of all features would probably
  * have; 0: not known. */
 void kh_limit_start(kh_limit *l, uint64_t estimate);
-/* The size of the database with as many features as the limit lets it have, by that of f->share;
- * of the file if only that is limited. */
-kh_limit_size kh_limit_all(const kh_limit *l, const kh_limit_size *built);
+/* *all: the size of the database with as many features as the limit lets it have, by that of
+ * f->share; of the file if only that is limited.  Fails if there is no room for any. */
+int kh_limit_all(const kh_limit *l, const kh_limit_size *built, kh_limit_size *all, kh_err *err);
 /* Is there room for less than one feature in four, beside what else the file has? */
 bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built);
 /* The least limit of which that is not so; 0: too little was built to say. */
