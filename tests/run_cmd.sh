@@ -150,6 +150,13 @@ expect 1 "none.tsv: No such file" "build --dry-run: a table that is not there" d
 expect 2 "device 'gpu' is not one of auto, cpu, cuda" "build --device of another name" build --device gpu --db x.khdb "$data"/genomes/*.gz
 expect 1 "none.fa: No such file" "build --dry-run: a reference that is not there" build --dry-run --db x.khdb none.fa
 
+# --- messages on input that is kept in a file, to be read twice ----------------------------------------
+cat "$data"/genomes/*.gz | head -c 1000 >cut.gz; mkfifo genome.fa.gz
+expect 1 "build: standard input: gzip data end early at byte 1000" "build: standard input that is cut" build --db x.khdb - <cut.gz
+cat cut.gz >genome.fa.gz & expect 1 "build: genome.fa.gz: gzip data end early" "build: a FIFO that is cut" build --db x.khdb genome.fa.gz
+expect 0 "of 7 files has no sequence; the first is standard input" "build: empty standard input" \
+	"$real" build --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" --db x.khdb "$data"/genomes/*.gz - </dev/null
+
 r1=$data/reads/tiny_sim_1.fq.gz
 "$kmerhash" classify -h >help
 check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 10 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 9

@@ -15,6 +15,8 @@
 
 static enum kh_level log_level = KH_INFO;
 static const char *json_command;        /* NULL: messages are plain lines */
+static const kh_called *called;         /* n_called paths that have other names */
+static size_t n_called;
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 static bool progress_shown;              /* guarded by that lock */
 
@@ -74,6 +76,27 @@ void kh_log_json(const char *command)
 	json_command = command;
 }
 
+void kh_log_called(const kh_called *v, size_t n)
+{
+	called = v;
+	n_called = n;
+}
+
+/* The text with a path replaced by its name.  What has no room is cut off. */
+static void call_by_name(char to[LINE], const char *text)
+{
+	for (size_t i = 0; i < n_called; i++) {
+		const char *at = strstr(text, called[i].path);
+
+		if (at) {
+			snprintf(to, LINE, "%.*s%s%s", (int)(at - text), text, called[i].name,
+				 at + strlen(called[i].path));
+			return;
+		}
+	}
+	snprintf(to, LINE, "%s", text);
+}
+
 /* Of text that is UTF-8 without control characters.  What has no room is cut off. */
 static void quote(char to[2 * SHOWN], const char *text)
 {
@@ -107,9 +130,10 @@ static void put(enum kh_level level, const char *command, const char *text)
 	static const char *const name[] = { "error: ", "warning: ", "", "" };
 	const char *colour = level <= KH_WARN ? kh_colour(level) : "";
 	const char *plain = level <= KH_WARN ? kh_colour(KH_INFO) : "";
-	char shown[SHOWN];
+	char named[LINE], shown[SHOWN];
 
-	shown[kh_escape(shown, text, strnlen(text, LINE - 1), "")] = 0;
+	call_by_name(named, text);
+	shown[kh_escape(shown, named, strlen(named), "")] = 0;
 	pthread_mutex_lock(&terminal);
 	wipe_progress();
 	if (json_command)

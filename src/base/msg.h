@@ -3,6 +3,7 @@
 #define KH_BASE_MSG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,13 @@ void kh_log_failure(const char *command, const char *text);
 /* From now on each message is a line of JSON, with the time, the level and the name of the
  * command, which is borrowed; and no progress is shown. */
 void kh_log_json(const char *command);
+
+/* From now on messages call these paths by these names: copies of inputs, by the inputs'.  Borrowed;
+ * n 0: none any more.  No other thread may log meanwhile. */
+typedef struct kh_called {
+	const char *path, *name;
+} kh_called;
+void kh_log_called(const kh_called *v, size_t n);
 
 /* What makes text on stderr red (KH_ERROR), yellow (KH_WARN), or plain again (KH_INFO): "" unless
  * it is a terminal with colours.  NO_COLOR in the environment, if not empty, wants none. */

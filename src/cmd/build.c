@@ -99,10 +99,32 @@ struct job {
 	kh_devices on;                  /* those that inflate */
 	kh_inflater *inflater;          /* theirs, or NULL */
 	kh_out **copy;                  /* of inputs that cannot be read twice */
-	size_t n_copies, cap;
+	kh_called *called;              /* their paths, and the inputs' names, which are owned */
+	size_t n_copies, cap, cap_called;
 };
 
 /* --- the references --------------------------------------------------------------- */
+/* Copies an input beside the database; its path is that of the copy, and messages have its name. */
+static int keep_stream(struct job *j, char **path, kh_err *err)
+{
+	char *name = strdup(strcmp(*path, "-") == 0 ? "standard input" : *path);
+	int rc = name ? KH_OK : kh_fail_nomem(err);
+
+	if (rc || (rc = KH_GROW(j->copy, j->cap, j->n_copies + 1, err)) ||
+	    (rc = KH_GROW(j->called, j->cap_called, j->n_copies + 1, err)) ||
+	    (rc = kh_spool(&j->copy[j->n_copies], *path, j->v.db, err))) {
+		free(name);
+		return rc;
+	}
+	const char *copy = kh_out_file(j->copy[j->n_copies]);
+	kh_log(KH_DEBUG, "%s is kept in %s, to be read twice", name, copy);
+	j->called[j->n_copies++] = (kh_called) { copy, name };
+	kh_log_called(j->called, j->n_copies);
+	free(*path);
+	*path = strdup(copy);
+	return *path ? KH_OK : kh_fail_nomem(err);
+}
+
 /* Copies the inputs that are not regular files, as they have to be read more than once. */
 static int keep_streams(struct job *j, kh_err *err)
 {
@@ -112,18 +134,8 @@ static int keep_streams(struct job *j, kh_err *err)
 	for (size_t i = 0; i < j->refs.n && !rc; i++) {
 		char **path = &j->refs.path[i];
 
-		if (strcmp(*path, "-") != 0 && (stat(*path, &st) != 0 || S_ISREG(st.st_mode)))
-			continue;
-		rc = KH_GROW(j->copy, j->cap, j->n_copies + 1, err);
-		if (!rc)
-			rc = kh_spool(&j->copy[j->n_copies], *path, j->v.db, err);
-		if (rc)
-			break;
-		const char *name = kh_out_file(j->copy[j->n_copies++]);
-		kh_log(KH_DEBUG, "%s is kept in %s, to be read twice", *path, name);
-		free(*path);
-		*path = strdup(name);
-		rc = *path ? KH_OK : kh_fail_nomem(err);
+		if (strcmp(*path, "-") == 0 || (stat(*path, &st) == 0 && !S_ISREG(st.st_mode)))
+			rc = keep_stream(j, path, err);
 	}
 	return rc;
 }
@@ -398,9 +410,13 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 
 static void clear(struct job *j)
 {
-	for (size_t i = 0; i < j->n_copies; i++)
+	kh_log_called(NULL, 0);
+	for (size_t i = 0; i < j->n_copies; i++) {
 		kh_out_close(j->copy[i]);
+		free((char *)j->called[i].name);
+	}
 	free(j->copy);
+	free(j->called);
 	if (j->inflater)
 		j->on.choice.backend->inflater_close(j->inflater);
 	kh_references_clear(&j->refs);
