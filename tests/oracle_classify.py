@@ -509,8 +509,10 @@ class Classifier:
         """1 if one mate only has a part, 2 or more by how far both lie apart, or 0"""
         if len(where) == 1:
             return int(len(mates) == 2 and min(map(len, mates)) >= 32)
-        apart = abs(where[0][2] - where[1][2])
-        return 2 + apart // 128 if apart <= 1008 else 0
+        (_, strand), target, at = where[0][0][:2], *where[0][1:3]
+        (_, other_strand), other, other_at = where[1][0][:2], *where[1][1:3]
+        beside = target == other and strand != other_strand and abs(at - other_at) <= 1008
+        return 2 + abs(at - other_at) // 128 if beside else 0
 
     def is_like_chance(self, near, score, where):
         """are these species several, though no mate fits much better than by a seed alone?"""

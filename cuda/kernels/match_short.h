@@ -225,15 +225,6 @@ static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
 	       f[0].best < KH_RESCUE_SCORE && f[1].best < KH_RESCUE_SCORE;
 }
 
-/* Does a mate lie beside the other one, by places of one target? */
-static KH_HD bool kh_short_beside_mate(const kh_spot *a, const kh_spot *b)
-{
-	const int64_t apart = kh_place_at(b) - kh_place_at(a);
-
-	return a->target == b->target && kh_place_strand(a) != kh_place_strand(b) &&
-	       apart >= -KH_MATCH_SPAN && apart <= KH_MATCH_SPAN;
-}
-
 /* The claim of two mates by their best places; `more`: there are others.  False: these are of two
  * species, or one of them is as good as both, or another place might be beside the other mate. */
 static KH_HD bool kh_short_both(const kh_match_db *db, const kh_short_found f[2], bool more,
@@ -242,7 +233,7 @@ static KH_HD bool kh_short_both(const kh_match_db *db, const kh_short_found f[2]
 	const kh_spot *v = f[0].spots->v;
 	const kh_claim one = kh_claim_of_one(db, v, f[0].place[0]);
 	const kh_claim two = kh_claim_of_one(db, v, f[1].place[0]);
-	const bool beside = kh_short_beside_mate(&v[f[0].place[0]], &v[f[1].place[0]]);
+	const bool beside = kh_places_beside(&v[f[0].place[0]], &v[f[1].place[0]]);
 
 	*both = kh_claim_together(&one, &two, beside ? 0 : KH_MATCH_APART);
 	return one.species == two.species && (beside || !more) && kh_claim_better(both, &one) &&

@@ -97,15 +97,6 @@ static bool is_elsewhere(const kh_spot *a, const kh_spot *b)
 	       far > KH_MATCH_ASIDE || far < -KH_MATCH_ASIDE;
 }
 
-/* May one mate lie here if the other one lies there? */
-static bool is_beside(const kh_spot *a, const kh_spot *other)
-{
-	const int64_t far = kh_place_at(a) - kh_place_at(other);
-
-	return a->target == other->target && kh_place_strand(a) != kh_place_strand(other) &&
-	       far <= KH_MATCH_SPAN && far >= -KH_MATCH_SPAN;
-}
-
 /* By how much the score of a claim, which has its mates at these places, is above what others would
  * give that were compared. */
 static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_spot at[2])
@@ -121,7 +112,7 @@ static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_spot 
 		alone[i] = score > alone[i] ? score : alone[i];
 		if (c->mates >> !i & 1)
 			score += (int32_t)at[!i].fit.score -
-				 (is_beside(p, &at[!i]) ? 0 : KH_MATCH_APART);
+				 (kh_places_beside(p, &at[!i]) ? 0 : KH_MATCH_APART);
 		second = score > second ? score : second;
 	}
 	second = alone[0] + alone[1] > second ? alone[0] + alone[1] : second;

@@ -84,19 +84,19 @@ static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *
 static_assert((uint32_t)KH_MATES_MOST == KH_MATES_APART + KH_MATCH_SPAN / KH_MATES_STEP,
 	      "mates of a pair are so many steps apart, at most");
 
-/* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or both lie far
- * from each other. */
+/* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or they do not
+ * lie beside each other. */
 static KH_HD uint8_t kh_claim_mates(const kh_spot *places, const kh_mates *s,
 				    const kh_claim *best)
 {
 	if (best->mates != 3)
 		return s->mate[0].len >= KH_RESCUE_LEN && s->mate[1].len >= KH_RESCUE_LEN
 			       ? KH_ONE_MATE : 0;
-	const int64_t from = kh_place_at(&places[best->place[0]]),
-		      to = kh_place_at(&places[best->place[1]]);
+	const kh_spot *a = &places[best->place[0]], *b = &places[best->place[1]];
+	const int64_t from = kh_place_at(a), to = kh_place_at(b);
 	const uint64_t apart = (uint64_t)(from < to ? to - from : from - to);
 
-	return apart <= KH_MATCH_SPAN ? (uint8_t)(KH_MATES_APART + apart / KH_MATES_STEP) : 0;
+	return kh_places_beside(a, b) ? (uint8_t)(KH_MATES_APART + apart / KH_MATES_STEP) : 0;
 }
 
 /* The candidates of a fragment that is one segment, of whose claims `best` is the best one:

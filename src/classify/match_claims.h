@@ -11,6 +11,15 @@ static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
 	return db->bins.taxon[db->bins.n_targets + species];
 }
 
+/* May the mate of one place lie here if the other one lies there? */
+static KH_HD bool kh_places_beside(const kh_spot *a, const kh_spot *b)
+{
+	const int64_t apart = kh_place_at(b) - kh_place_at(a);
+
+	return a->target == b->target && kh_place_strand(a) != kh_place_strand(b) &&
+	       apart >= -KH_MATCH_SPAN && apart <= KH_MATCH_SPAN;
+}
+
 static KH_HD kh_claim kh_claim_none(uint32_t species)
 {
 	const kh_claim c = { species, 0, 0, 0, 0, { 0, 0 }, 0 };
