@@ -287,6 +287,13 @@ elsewhere "another family" "d__Viruses;f__Siphoviridae;g__Teetrevirus;s__New pha
 	'"g__Teetrevirus" is taxid 2732693, which lies below Studiervirinae in the taxonomy, not below "f__Siphoviridae"'
 elsewhere "a family that is misspelt" "d__Viruses;o__Caudovirales;f__Autographivirida;g__Teetrevirus;s__Escherichia virus T3" \
 	'"g__Teetrevirus" is taxid 2732693, which lies below Studiervirinae in the taxonomy, not below "f__Autographivirida", which is not there'
+# below another first part it is a taxon of its own: a species of that name elsewhere is worth a warning
+echo "$(acc "$t3")	o__Nidovirales;s__Escherichia virus T3" >odd.tsv
+expect 0 'warning: odd.tsv:1: column 2: "s__Escherichia virus T3" is a new taxon, as taxid 2732706 of that name does not lie below "o__Nidovirales"$' \
+	"a species that the taxonomy has elsewhere" "$real" build --db x.khdb -m by_seq -L odd.tsv $taxa flat
+check "a species that the taxonomy has elsewhere: one line" test "$(grep -c "a new taxon" .err)" -eq 1
+"$real" build --db x.khdb -m by_seq -L homonym.tsv $taxa flat 2>said
+check "a species that the taxonomy has there: no warning" sh -c '! grep "a new taxon" said'
 bad 2 "move-taxa is for lineages beside a --taxonomy" "nothing to move" --set move-taxa -L gtdb.tsv ncbi
 
 # --- SILVA --------------------------------------------------------------------------------

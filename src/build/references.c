@@ -347,6 +347,12 @@ static int use_lineages(kh_references *r, const char *taxonomy, kh_err *err)
 
 	if (!rc)
 		rc = kh_lineages_finish(r->lineages, d, r->move_taxa, &r->errs, err);
+	const kh_errs *doubts = kh_lineages_doubts(r->lineages);
+
+	for (size_t i = 0; i < doubts->n && !rc; i++)
+		kh_log(KH_WARN, "%s", doubts->v[i].msg);
+	if (!rc && doubts->found > doubts->n)
+		kh_log(KH_WARN, "and %zu more such taxa", doubts->found - doubts->n);
 	for (size_t i = 0; i < r->n && !rc; i++) {
 		const uint32_t taxid = taxid_by_lineage(r->lineages, r->path[i]);
 

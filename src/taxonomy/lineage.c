@@ -22,6 +22,7 @@ void kh_lineages_free(kh_lineages *l)
 	free(l->node);
 	free(l->entry);
 	kh_numbers_clear(&l->numbers);
+	kh_errs_clear(&l->doubts);
 	free(l);
 }
 

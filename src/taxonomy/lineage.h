@@ -66,6 +66,10 @@ int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *er
 int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, bool moves, kh_errs *errs,
 		       kh_err *err);
 
+/* What kh_lineages_finish found that may be a mistake: species that are new, although the dump has
+ * one of that name elsewhere. */
+const kh_errs *kh_lineages_doubts(const kh_lineages *l);
+
 /* --- of a finished one ------------------------------------------------------------ */
 /* The number of the taxon of an id, or 0.  "RS_" and "GB_", which GTDB puts in front of accessions,
  * are ignored. */

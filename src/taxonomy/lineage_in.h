@@ -11,6 +11,8 @@ typedef struct kh_lineage_node {
 	size_t name, name_len;          /* in text: the end of the path, or genus and epithet */
 	uint32_t parent;                /* the number of a node; its own number if below the root */
 	uint32_t taxid;
+	uint32_t elsewhere;             /* taxid of a species of this name that the dump has, but not
+					 * below the lineage's first part; 0: none */
 	uint8_t rank;
 	bool by_place;                  /* the rank follows from the part's position */
 	bool deep;                      /* of a first part: a lineage has more than seven parts */
@@ -33,6 +35,7 @@ struct kh_lineages {
 	size_t n_entries, entries_cap;
 	kh_numbers numbers;             /* of nodes, by path */
 	bool moves;                     /* taxa of the dump get the parents that lineages name */
+	kh_errs doubts;
 };
 
 #define KH_LINEAGES_NUMBERS ((UINT64_C(1) << 31) - 2)   /* how many taxids there are, from 2 on */

@@ -27,13 +27,17 @@ static bool may_be(const kh_lineages *l, const kh_lineage_node *x, const kh_taxd
 	       same_rank(x->rank, d->node[j].rank);
 }
 
+static uint32_t first_part(const kh_lineages *l, uint32_t i)
+{
+	while (l->node[i].parent != UINT32_MAX)
+		i = l->node[i].parent;
+	return i;
+}
+
 /* Does taxon j of the dump lie below one that is called as the first part of lineage i? */
 static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, uint32_t j)
 {
-	uint32_t top = i;
-
-	while (l->node[top].parent != UINT32_MAX)
-		top = l->node[top].parent;
+	const uint32_t top = first_part(l, i);
 	const kh_span name = kh_lineages_name(l, &l->node[top]);
 
 	if (top == i)
@@ -41,6 +45,20 @@ static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, ui
 	while (j > 0 && !kh_span_is(name, d->names.p + d->node[j = d->node[j].parent].name))
 		;
 	return j > 0;
+}
+
+/* Is taxon j of the dump that of lineage i?  Notes a species that would be if it lay there. */
+static bool is_taxon(kh_lineages *l, uint32_t i, const kh_taxdump *d, uint32_t j)
+{
+	kh_lineage_node *x = &l->node[i];
+
+	if (!may_be(l, x, d, j))
+		return false;
+	if (lies_there(l, i, d, j))
+		return true;
+	if (kh_rank_place(x->rank) == 'S')
+		x->elsewhere = d->node[j].taxid;
+	return false;
 }
 
 /* Does it even lie below one that may be the parent which lineage i names? */
@@ -67,7 +85,7 @@ static void number_path(kh_lineages *l, const kh_numbers *by_name, const kh_taxd
 	while ((i = kh_numbers_next(by_name, hash, &at)) != KH_NO_NUMBER) {
 		const kh_lineage_node *x = &l->node[i];
 
-		if (x->taxid || !may_be(l, x, d, j) || !lies_there(l, i, d, j))
+		if (x->taxid || !is_taxon(l, i, d, j))
 			continue;
 		if (best == UINT32_MAX || kh_lineages_compare(kh_lineages_path(l, x),
 				kh_lineages_path(l, &l->node[best])) < 0)
@@ -90,7 +108,7 @@ static void number_paths(kh_lineages *l, const kh_numbers *by_name, const kh_tax
 	while ((i = kh_numbers_next(by_name, hash, &at)) != KH_NO_NUMBER) {
 		kh_lineage_node *x = &l->node[i];
 
-		if (fits[i] || !may_be(l, x, d, j) || !lies_there(l, i, d, j))
+		if (fits[i] || !is_taxon(l, i, d, j))
 			continue;
 		fits[i] = fits_parent(l, i, d, j);
 		if (fits[i] || !x->taxid)
@@ -134,6 +152,23 @@ static int check_parents(const kh_lineages *l, const kh_taxdump *d, kh_errs *err
 	return rc;
 }
 
+static int note_doubts(kh_lineages *l, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (uint32_t i = 0; i < l->n && !rc; i++) {
+		const kh_lineage_node *x = &l->node[i];
+
+		if (!x->taxid && x->elsewhere)
+			rc = kh_errs_note(&l->doubts, err, KH_EFORMAT, "%s:%llu: column 2: \"%s\" "
+					  "is a new taxon, as taxid %u of that name does not lie "
+					  "below \"%s\"", x->file, x->line,
+					  kh_span_show(part_of(l, x)).s, (unsigned)x->elsewhere,
+					  kh_span_show(part_of(l, &l->node[first_part(l, i)])).s);
+	}
+	return rc;
+}
+
 int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
 {
 	bool *fits = kh_array(l->n, sizeof *fits, err);
@@ -153,6 +188,8 @@ int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, 
 	}
 	if (!rc && !l->moves)
 		rc = check_parents(l, d, errs, err);
+	if (!rc)
+		rc = note_doubts(l, err);
 	kh_numbers_clear(&by_name);
 	free(fits);
 	return rc;

@@ -132,6 +132,11 @@ int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, bool moves, kh_errs 
 	return rc ? rc : sort_entries(l, errs, err);
 }
 
+const kh_errs *kh_lineages_doubts(const kh_lineages *l)
+{
+	return &l->doubts;
+}
+
 /* --- what they are used for --------------------------------------------------------- */
 uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 {
