@@ -383,6 +383,9 @@ printf '' >bad.kreport; bad 'is empty' "an empty file"
 echo "some text" >bad.kreport; bad ':1: 1 columns' "text"
 good | sed 's/Siphoviridae/Siphos/' >bad.kreport
 expect 0 "1 row has another name" "another name: a warning" "$kmerhash" merge -o o.tsv run/both.kreport bad.kreport
+good | awk -F '\t' -v OFS='\t' '$5 > 1 { $5 += 3000000 } 1' >other.kreport
+expect 0 "the reports are of two taxonomies, as Orthornavirae is taxid 2732396 and 5732396" "numbers of another taxonomy: a warning" \
+	"$kmerhash" merge -o o.tsv run/both.kreport other.kreport
 good | sed '2s/	/	x/; 5s/	/	y/' >bad.kreport
 good | sed '3s/$/	more/' >bad2.kreport
 expect 1 'bad.kreport:2: column 2' "all errors at once: the first" merge bad.kreport bad2.kreport none.kreport missing.kreport

@@ -191,6 +191,27 @@ static int compare_blanks(struct job *j, kh_err *err)
 	return j->v.controls ? kh_merge_blanks(&j->m, err) : KH_OK;
 }
 
+/* What reports of one taxonomy, which count whole reads, do not have. */
+static int warn_of_oddities(const kh_merge *m, kh_err *err)
+{
+	kh_merge_domain two[2];
+	const int rc = kh_merge_two_domains(m, two, err);
+
+	if (m->renamed > 0)
+		kh_log(KH_WARN, "%" PRIu64 " row%s another name or rank than the same taxid "
+		       "in an earlier report, which counts", m->renamed,
+		       m->renamed == 1 ? " has" : "s have");
+	if (m->rounded > 0)
+		kh_log(KH_WARN, "%" PRIu64 " clade%s as many reads as %s parts but for one a part "
+		       "at most, as in reports of Bracken, which rounds", m->rounded,
+		       m->rounded == 1 ? " has" : "s have", m->rounded == 1 ? "its" : "their");
+	if (rc == 1)
+		kh_log(KH_WARN, "the reports are of two taxonomies, as %s is taxid %" PRIu32
+		       " and %" PRIu32 ": their taxa have rows of their own", two[0].name,
+		       two[0].taxid, two[1].taxid);
+	return rc < 0 ? rc : KH_OK;
+}
+
 static int read_reports(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
@@ -209,14 +230,8 @@ static int read_reports(struct job *j, kh_err *err)
 	kh_progress_end();
 	if (rc || j->errs.found > 0)
 		return rc;
-	if (j->m.renamed > 0)
-		kh_log(KH_WARN, "%" PRIu64 " row%s another name or rank than the same taxid "
-		       "in an earlier report, which counts", j->m.renamed,
-		       j->m.renamed == 1 ? " has" : "s have");
-	if (j->m.rounded > 0)
-		kh_log(KH_WARN, "%" PRIu64 " clade%s as many reads as %s parts but for one a part "
-		       "at most, as in reports of Bracken, which rounds", j->m.rounded,
-		       j->m.rounded == 1 ? " has" : "s have", j->m.rounded == 1 ? "its" : "their");
+	if ((rc = warn_of_oddities(&j->m, err)))
+		return rc;
 	if (j->beside && !j->profiles.profiles)
 		return kh_fail(err, KH_EFORMAT, "%s is no profile", j->beside[0]);
 	if (j->beside)

@@ -52,6 +52,34 @@ int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row 
 	return kh_numbers_add(&m->numbers, kh_fmix64(t->taxid), *number, err);
 }
 
+/* --- domains of one name ------------------------------------------------------------ */
+static int by_name(const void *a, const void *b)
+{
+	const kh_merge_domain *x = a, *y = b;
+	const int d = strcmp(x->name, y->name);
+
+	return d ? d : (x->taxid > y->taxid) - (x->taxid < y->taxid);
+}
+
+int kh_merge_two_domains(const kh_merge *m, kh_merge_domain two[2], kh_err *err)
+{
+	kh_merge_domain *x = kh_array(m->n, sizeof *x, err);
+	size_t n = 0, i = 1;
+
+	if (!x)
+		return KH_ENOMEM;
+	for (uint32_t t = 0; t < m->n; t++)
+		if (strcmp(m->taxon[t].code, "D") == 0 || strcmp(m->taxon[t].code, "K") == 0)
+			x[n++] = (kh_merge_domain) { kh_merge_name(m, t), m->taxon[t].taxid };
+	qsort(x, n, sizeof *x, by_name);
+	while (i < n && strcmp(x[i - 1].name, x[i].name) != 0)
+		i++;
+	if (i < n)
+		memcpy(two, x + i - 1, 2 * sizeof *two);
+	free(x);
+	return i < n;
+}
+
 /* --- the order -------------------------------------------------------------------- */
 struct edge {
 	uint32_t parent, taxid, taxon;

@@ -104,6 +104,13 @@ int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs
  * species. */
 int kh_merge_add_evidence(kh_merge *reports, const kh_merge *profiles, kh_err *err);
 
+/* 1: two domains, or kingdoms, have one name, so the reports are of two taxonomies; 0; < 0. */
+typedef struct kh_merge_domain {
+	const char *name;
+	uint32_t taxid;
+} kh_merge_domain;
+int kh_merge_two_domains(const kh_merge *m, kh_merge_domain two[2], kh_err *err);
+
 /* To be called after the last sample: numbers taxa in preorder, and sorts the cells. */
 int kh_merge_finish(kh_merge *m, kh_err *err);
 
