@@ -450,15 +450,16 @@ class Fragment:
             return None, 0, 0
         if self.enough(points, best, second):
             return best, 3, 3 * (self.s.genera[best][1] > 0)
-        of_genus = 2 if points >= 55 and points >= second + 55 else int(points >= 20 and points >= second + 20)
+        firm = points >= second + 20 + sum(n for n in (len(mate[0]) for mate in self.mates) if n >= 75) // 8
         genus, near, far = self.nearest()
         of_family = 0
         if near > far and self.s.genera[genus][1]:
             kinship = self.kinship(genus)
             of_family = 3 if kinship >= KINSHIP else bisect.bisect_right((0, 20), kinship)
-        if of_genus and of_family and genus != best and not self.s.kin(genus, best):
-            of_genus, of_family = (0, 3) if of_family == 3 else (of_genus, 0)
-        return (best if of_genus else genus), of_genus, of_family
+        kin = genus == best or self.s.kin(genus, best)
+        if firm and (kin or of_family < 3):
+            return best, 2, of_family if kin else 0
+        return genus, 1, of_family
 
     def taxon(self):
         """the number of the taxon that is called, or None"""
@@ -573,17 +574,16 @@ class Sample:
     def add(self, fragment):
         """what is said of it"""
         place, of_genus, of_family = said = fragment.grades()
-        if not of_genus and not of_family:
+        if not of_genus:
             return said
         genus, family = self.s.genera[place][0], self.s.genera[place][1]
-        like = None
-        if of_genus or of_family >= 2:
+        if of_genus >= 2 or of_family >= 2:
             species, at, *like = fragment.likeness(place)
             self.at[species].append(at // self.width[species] % 64)
-        for taxon, grade, least in ((genus, of_genus, 1), (family, of_family, 2)):
+        for taxon, grade in ((genus, of_genus), (family, of_family)):
             self.weak[taxon] += grade >= 1
             self.firm[taxon] += grade >= 2
-            if grade >= least:
+            if grade >= 2:
                 self.alike[taxon] = [a + b for a, b in zip(self.alike[taxon], like)]
         taxon = self.tree.raised(self.s.taxon(*said))
         if taxon is not None:
@@ -591,7 +591,7 @@ class Sample:
         return said
 
     def agrees(self, taxon, below):
-        share = 70 if taxon in self.family else 60
+        share = 70 if taxon in self.family else 55
         hit = sum(len(set(self.at[species])) for species in below if species in self.at)
         expected = sum(256 * 64 * len(x) // (64 + len(x)) for x in map(self.at.get, below) if x)
         return (taxon != 0 and self.firm[taxon] >= 20 and 100 * self.firm[taxon] >= share * self.weak[taxon] and

@@ -135,7 +135,7 @@ static int settle(const kh_tasks *s, const kh_task *t, kh_err *err)
 /* Is what a device says of a fragment all that is wanted?  What it is like only the host finds. */
 static bool is_known(const kh_task *t, uint32_t said)
 {
-	return said != KH_ON_HOST && (said == KH_NO_TAXON || !t->like);
+	return said != KH_ON_HOST && (said == KH_NO_TAXON || kh_is_weak(said) || !t->like);
 }
 
 /* Looks for a genus for the fragments of a task that are not called. */
@@ -161,7 +161,8 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 		if (t->call[i].taxon != KH_NO_TAXON)
 			continue;
 		if (t->genus && is_known(t, t->genus[i])) {
-			take(s, t, i, &(kh_likeness) { .said = t->genus[i] });
+			take(s, t, i, &(kh_likeness) { .said = t->genus[i],
+						       .part = KH_NO_PART_LIKE });
 			continue;
 		}
 		kh_job_records(t->job, i, b, rec);

@@ -96,14 +96,24 @@ static void count(_Atomic uint64_t *n, uint64_t more)
 	atomic_fetch_add_explicit(n, more, memory_order_relaxed);
 }
 
-static void count_grade(kh_by_genus_sum *s, uint32_t grade, bool weak, const kh_likeness *l)
+static void count_grade(kh_by_genus_sum *s, uint32_t grade, const kh_likeness *l)
 {
 	count(&s->weak, grade >= KH_GRADE_WEAK);
-	count(&s->firm, grade >= KH_GRADE_FIRM);
-	if (weak && l->part != KH_NO_PART_LIKE) {
+	if (grade < KH_GRADE_FIRM)
+		return;
+	count(&s->firm, 1);
+	if (l->part != KH_NO_PART_LIKE) {
 		count(&s->codons, l->codons);
 		count(&s->same, l->same);
 	}
+}
+
+/* Where a fragment waits until the sample agrees. */
+static _Atomic uint64_t *waiting(const kh_by_genus *g, uint32_t graded)
+{
+	const uint32_t genus = g->db->translated.genus[kh_graded_place(graded)].taxon;
+
+	return &g->of[genus].waiting[kh_graded_family(graded)];
 }
 
 /* Where the fragment lies in the genome of a species. */
@@ -124,24 +134,11 @@ static void add(kh_by_genus *g, const kh_likeness *l)
 {
 	const struct said s = said_of(g, l->said);
 
-	if (s.of_genus && s.genus != KH_NO_TAXON)
-		count_grade(&g->of[s.genus], s.of_genus, true, l);
-	if (s.of_family && s.family != KH_NO_TAXON)
-		count_grade(&g->of[s.family], s.of_family, s.of_family >= KH_GRADE_FIRM, l);
+	if (s.genus != KH_NO_TAXON)
+		count_grade(&g->of[s.genus], s.of_genus, l);
+	if (s.family != KH_NO_TAXON)
+		count_grade(&g->of[s.family], s.of_family, l);
 	count_place(g, l);
-}
-
-/* Could a fragment be called more, if the sample agrees?  Returns where it waits for that, if it is
- * not called meanwhile. */
-static _Atomic uint64_t *waits(const kh_by_genus *g, uint32_t x)
-{
-	const struct said s = said_of(g, x);
-
-	if (!kh_is_graded(x))
-		return NULL;
-	if (s.of_genus)
-		return &g->of[s.genus].waiting[s.of_family];
-	return s.of_family < KH_GRADE_CALLED ? &g->of[s.family].waiting[s.of_family] : NULL;
 }
 
 int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_class_of *of,
@@ -152,17 +149,16 @@ int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_
 	for (size_t i = 0; g->of && i < t->job->n && !rc; i++) {
 		const uint32_t said = t->like ? t->like[i].said : KH_NO_TAXON;
 		kh_by_genus_classed *c = &g->classed[worker];
-		_Atomic uint64_t *to;
 
 		if (kh_by_genus_is(g, &t->call[i]))
 			count(&g->of[t->call[i].taxon].calls, 1);
 		if (said == KH_NO_TAXON)
 			continue;
 		add(g, &t->like[i]);
-		if (!(to = waits(g, said)))
+		if (!kh_is_graded(said))
 			continue;
 		if (of[i].index == KH_NO_CLASS)
-			count(to, 1);
+			count(waiting(g, said), 1);
 		else if (!(rc = KH_GROW(c->v, c->cap, c->n + 1, err)))
 			c->v[c->n++] = (uint64_t)of[i].index << 32 | said;
 	}
@@ -227,8 +223,7 @@ static void move(kh_by_genus *g, kh_moves *moves, uint32_t from, uint32_t to, ui
 /* What a fragment is called that is said to be so. */
 static uint32_t call_of(const kh_by_genus *g, const struct said *s, uint32_t now)
 {
-	if (s->of_genus && s->of_genus < KH_GRADE_CALLED && s->call != KH_NO_TAXON &&
-	    g->agrees[s->genus])
+	if (s->call != KH_NO_TAXON && g->agrees[s->genus])
 		return s->call;
 	if (now == KH_NO_TAXON && s->family != KH_NO_TAXON && g->agrees[s->family] &&
 	    s->of_family >= least_grade(&g->of[s->family]))
@@ -236,28 +231,17 @@ static uint32_t call_of(const kh_by_genus *g, const struct said *s, uint32_t now
 	return now;
 }
 
-/* Moves the fragments of a genus that wait, or of a family that are of no genus. */
-static void move_waiting(kh_by_genus *g, kh_moves *moves, uint32_t taxon, struct said s)
+/* Moves the fragments that wait. */
+static void move_waiting(kh_by_genus *g, kh_moves *moves)
 {
-	for (uint32_t i = KH_GRADE_NONE; i <= KH_GRADE_CALLED; i++) {
-		const uint32_t now = i == KH_GRADE_CALLED ? s.family : KH_NO_TAXON;
+	for (uint32_t i = 0; i < g->db->translated.head->genera; i++)
+		for (uint32_t f = KH_GRADE_NONE; f <= KH_GRADE_CALLED; f++) {
+			const uint32_t x = kh_graded(i, KH_GRADE_WEAK, f);
+			const struct said s = said_of(g, x);
+			const uint32_t now = f == KH_GRADE_CALLED ? s.family : KH_NO_TAXON;
 
-		s.of_family = i;
-		move(g, moves, now, call_of(g, &s, now), g->of[taxon].waiting[i]);
-	}
-}
-
-static void move_all(kh_by_genus *g, kh_moves *moves)
-{
-	const kh_translated *t = &g->db->translated;
-
-	for (uint32_t i = 0; i < t->head->genera; i++)
-		move_waiting(g, moves, t->genus[i].taxon,
-			     said_of(g, kh_graded(i, KH_GRADE_WEAK, KH_GRADE_NONE)));
-	for (uint32_t i = 0; i < g->db->tax->n; i++)
-		if (g->of[i].family)
-			move_waiting(g, moves, i, (struct said) { KH_NO_TAXON, i, KH_GRADE_NONE,
-								  KH_GRADE_NONE, KH_NO_TAXON });
+			move(g, moves, now, call_of(g, &s, now), *waiting(g, x));
+		}
 }
 
 void kh_by_genus_agree(kh_by_genus *g)
@@ -274,7 +258,7 @@ static void add_classed(kh_by_genus *g, kh_by_genus_decision *decision, const vo
 			const uint64_t x = g->classed[w].v[i];
 
 			if (decision(arg, w, (uint32_t)(x >> 32)) == KH_NO_TAXON)
-				count(waits(g, (uint32_t)x), 1);
+				count(waiting(g, (uint32_t)x), 1);
 		}
 }
 
@@ -297,7 +281,7 @@ void kh_by_genus_judge(kh_by_genus *g, const kh_model *m, kh_by_genus_decision *
 	for (uint32_t t = 0; t < g->db->tax->n; t++)
 		g->agrees[t] &= kh_model_end(m, t) == t;
 	add_classed(g, decision, arg);
-	move_all(g, moves);
+	move_waiting(g, moves);
 	for (uint32_t t = 0; t < g->db->tax->n; t++)
 		if (g->dropped[t])
 			move(g, moves, t, KH_NO_TAXON, g->many[t]);

@@ -2,13 +2,14 @@
  * by_genus.h - a sample's fragments by the genus and family that translated seeds give them
  *
  * A call of theirs says that something of the genus is there, not which species.  The sample agrees
- * on a genus if enough fragments are firmly of it, of all that are more or less, and if they lie
+ * on a genus if enough fragments are firmly of it, of all that are like it at all, and if they lie
  * all over the genomes of its species, not in a gene or a prophage; on a family likewise.  Then
  * there is an unknown species of the genus, or an unknown genus of the family; and fragments whose
- * own score was not enough are called that as well.  For example, of the pairs of a made-up new
- * species 75 are like its genus, and 71 firmly so: the sample agrees.  Of those of a new genus 83
- * are like one of the others, and 29 firmly so: it does not; but 483 are like the family, and 397
- * firmly, so that those which are weakly of the family are called it, too.
+ * own score was not enough are called that as well, however little they are like it.  For example,
+ * of the pairs of a made-up new species 82 are like its genus, and 75 firmly so: the sample agrees.
+ * Of those of a new genus 160 are like one of the others, and 30 firmly so: it does not; but 487
+ * are like the family, and 414 firmly, so that those which are weakly of the family are called it,
+ * too.
  *
  * Calls of which there are few, in a genus that the sample does not agree on, of which no species
  * is there, are taken for reads of another genus.
@@ -26,7 +27,7 @@
 enum {
 	KH_BY_GENUS_LEAST = 10,         /* calls, if no species of the genus is there */
 	KH_AGREE_LEAST = 20,            /* firm fragments on which a sample may agree, */
-	KH_AGREE_GENUS = 60,            /* and so many of 100 that are at least weak: of a genus, */
+	KH_AGREE_GENUS = 55,            /* and so many of 100 that are at least weak: of a genus, */
 	KH_AGREE_FAMILY = 70,           /*   of a family, */
 	KH_AGREE_WEAKLY = 82,           /*   of one whose weak fragments are called, too; */
 	KH_AGREE_SPREAD = 50,           /* and of 100 windows in which so many would lie */
@@ -38,10 +39,8 @@ typedef struct kh_by_genus_sum {
 	_Atomic uint64_t calls;         /* fragments that translated seeds have called it */
 	/* of a genus or a family: fragments of these grades, or above */
 	_Atomic uint64_t weak, firm;
-	/* Of these, fragments that are called less than it, by the grade of their family.  Of a
-	 * family: those that are not even weakly of a genus. */
-	_Atomic uint64_t waiting[4];
-	_Atomic uint64_t codons, same;  /* of those that are weak, of a family firm: kh_likeness */
+	_Atomic uint64_t waiting[4];    /* of a genus, not called it, by the family's grade */
+	_Atomic uint64_t codons, same;  /* of those that are firm: kh_likeness */
 	_Atomic uint64_t votes, windows; /* of a species: fragments that lie there, and in which */
 	uint64_t width;                 /* of a window of a species: bases */
 	bool family, many_genera;       /* of a genus that has seeds; of two or more */

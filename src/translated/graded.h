@@ -2,9 +2,9 @@
  * graded.h - the result of translated seeds for a fragment, in 32 bits   [HD]
  *
  * That is the taxon that is called, a genus or what stands for it; or KH_NO_TAXON; or, where the
- * score is not enough for a genus, a graded one: the best genus, and how surely the fragment is of
- * it, and of its family.  A family that is called is one of these grades.  The others call nothing
- * by themselves: the sample may (run/by_genus.h).
+ * score is not enough for a genus, a graded one: the best or the nearest genus, and how surely the
+ * fragment is of it, weakly or firmly, and of its family.  A family that is called is one of these
+ * grades.  The others call nothing by themselves: the sample may (run/by_genus.h).
  */
 #ifndef KH_TRANSLATED_GRADED_H
 #define KH_TRANSLATED_GRADED_H
@@ -43,6 +43,13 @@ static KH_HD uint32_t kh_graded_place(uint32_t x)
 static KH_HD bool kh_is_graded(uint32_t x)
 {
 	return x >> 31 && kh_graded_genus(x) != KH_GRADE_CALLED;
+}
+
+/* Is a fragment, of which this is said, only weakly of anything? */
+static KH_HD bool kh_is_weak(uint32_t x)
+{
+	return kh_is_graded(x) && kh_graded_genus(x) < KH_GRADE_FIRM &&
+	       kh_graded_family(x) < KH_GRADE_FIRM;
 }
 
 #endif

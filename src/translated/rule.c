@@ -14,7 +14,7 @@ enum { TOGETHER = 32 };         /* fragments */
 struct fragment {
 	size_t number;
 	bool pieces;
-	uint32_t len[2];
+	uint32_t len[2];                /* 0: too short, or there is none */
 	size_t first, end;              /* of its keys, then of its hits */
 	kh_oriented read[2][2];
 	bool turned[2];                 /* the second one has been made */
@@ -127,8 +127,8 @@ static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t nu
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		const kh_translated_read *m = &mate[i];
 
-		f->len[i] = (uint32_t)m->len;
-		if (f->len[i] < KH_TRANSLATED_SHORTEST)
+		f->len[i] = m->len < KH_TRANSLATED_SHORTEST ? 0 : (uint32_t)m->len;
+		if (f->len[i] == 0)
 			continue;
 		f->turned[i] = false;
 		kh_text_take(&f->read[i][0], m->bases, m->amb, m->at, f->len[i]);
@@ -305,7 +305,7 @@ static const kh_translated_claim *telling(const kh_translator *r, uint32_t said,
 
 	if (!kh_is_graded(said))
 		return said == KH_NO_TAXON ? NULL : best;
-	if (!kh_graded_genus(said) && kh_graded_family(said) <= KH_GRADE_WEAK)
+	if (kh_is_weak(said))
 		return NULL;
 	while (c->genus != kh_graded_place(said))
 		c++;

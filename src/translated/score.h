@@ -17,7 +17,9 @@
 enum {
 	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for, */
 	KH_TRANSLATED_AHEAD = 55,       /* and by how much it must be ahead of others */
-	KH_TRANSLATED_NEARLY = 20,      /* both of what is nearly enough, by the sample */
+	KH_TRANSLATED_FIRM = 20,        /* what is firm, for the sample: the kinship of a family, or
+					 * by how much a genus is ahead, */
+	KH_TRANSLATED_FIRM_OF = 8,      /* and by 1 more for each so many bases */
 	KH_TRANSLATED_KIN = 7,          /* so much a base adds to a kinship that relatives lack, */
 	KH_TRANSLATED_CLOSER = 8,       /* of so many at most; */
 	KH_TRANSLATED_LIKE = 60,        /* of 100 bases relatives are alike where they lie right */
@@ -344,18 +346,16 @@ static KH_HD int32_t kh_translated_kinship(const kh_translated *t, const kh_tran
 	return sum;
 }
 
-/* How surely a fragment is of a genus by its claims: KH_GRADE_CALLED is not asked here. */
-static KH_HD uint32_t kh_translated_genus_grade(const kh_translated_claim *c, uint32_t second)
+/* Is a fragment of so many bases firmly of the best genus, which may not be called? */
+static KH_HD bool kh_translated_is_firm(const kh_translated_claim *c, uint32_t second,
+					uint32_t bases)
 {
-	const uint32_t sum = kh_translated_sum(c);
+	const uint32_t ahead = KH_TRANSLATED_FIRM + bases / KH_TRANSLATED_FIRM_OF;
 
-	if (sum >= KH_TRANSLATED_LEAST && sum >= second + KH_TRANSLATED_AHEAD)
-		return KH_GRADE_FIRM;
-	return sum >= KH_TRANSLATED_NEARLY && sum >= second + KH_TRANSLATED_NEARLY ? KH_GRADE_WEAK
-										   : KH_GRADE_NONE;
+	return kh_translated_sum(c) >= second + ahead;
 }
 
-/* The same of the family of the nearest of n claims, which may be called. */
+/* How surely a fragment is of the family of the nearest of n claims. */
 static KH_HD uint32_t kh_translated_family_grade(const kh_translated *t,
 						 const kh_translated_claim *claim, uint32_t n,
 						 const uint32_t len[2], uint32_t *nearest)
@@ -369,34 +369,30 @@ static KH_HD uint32_t kh_translated_family_grade(const kh_translated *t,
 		return KH_GRADE_NONE;
 	kinship = kh_translated_kinship(t, claim, n, *nearest, len, false);
 	return kinship >= (int32_t)t->level.kinship ? KH_GRADE_CALLED
-	     : kinship >= KH_TRANSLATED_NEARLY ? KH_GRADE_FIRM
+	     : kinship >= KH_TRANSLATED_FIRM ? KH_GRADE_FIRM
 	     : kinship >= 0		       ? KH_GRADE_WEAK
 					       : KH_GRADE_NONE;
 }
 
-/* What n claims say of a fragment (graded.h), by the best of them, if that is enough, else by how
- * nearly it is, and by the family of the nearest one.  If these two are of different families, a
- * family that is called counts, or else the genus. */
+/* What n claims say of a fragment (graded.h): the best of them, if that is enough; or it is of the
+ * best genus, if firmly so, or else of the nearest one; and of the nearest's family.  If these two
+ * are of different families, a family that is called counts, or else the genus. */
 static KH_HD uint32_t kh_translated_call_of(const kh_translated *t,
 					    const kh_translated_claim *claim, uint32_t n,
 					    uint32_t best, uint32_t second, const uint32_t len[2])
 {
 	const kh_translated_claim *c = &claim[best];
-	uint32_t nearest, genus, family;
+	uint32_t nearest, family;
+	bool same;
 
 	if (kh_translated_enough(t, c, second))
 		return t->genus[c->genus].called;
-	genus = kh_translated_genus_grade(c, second);
 	family = kh_translated_family_grade(t, claim, n, len, &nearest);
-	if (genus && family && !kh_translated_same_family(t, c->genus, claim[nearest].genus)) {
-		if (family == KH_GRADE_CALLED)
-			genus = KH_GRADE_NONE;
-		else
-			family = KH_GRADE_NONE;
-	}
-	if (!genus && !family)
-		return KH_NO_TAXON;
-	return kh_graded(genus ? c->genus : claim[nearest].genus, genus, family);
+	same = kh_translated_same_family(t, c->genus, claim[nearest].genus);
+	if (kh_translated_is_firm(c, second, len[0] + len[1]) &&
+	    (same || family < KH_GRADE_CALLED))
+		return kh_graded(c->genus, KH_GRADE_FIRM, same ? family : KH_GRADE_NONE);
+	return kh_graded(claim[nearest].genus, KH_GRADE_WEAK, family);
 }
 
 /* --- a mate beside the other ------------------------------------------------------------ */
