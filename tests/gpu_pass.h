@@ -16,6 +16,7 @@ struct passed {
 	kh_tally tally;
 	uint64_t changed;
 	size_t said, counted, left;     /* fragments: seeds say something; in a census; not there */
+	size_t placed;                  /* of those, where they lie is known */
 };
 
 /* A run of it. */
@@ -33,7 +34,10 @@ static int pass_task(void *arg, kh_task *t, kh_err *e)
 		const uint32_t taxon = t->call[i].taxon;
 
 		++*(taxon == KH_NO_TAXON ? &x->p->tally.unclassified : &x->p->tally.direct[taxon]);
-		x->p->said += t->like[i].said != KH_NO_TAXON;
+		if (t->like[i].said != KH_NO_TAXON) {
+			x->p->said++;
+			x->p->placed += t->like[i].part != KH_NO_PART_LIKE;
+		}
 		x->p->counted += t->census && t->class_of[i] < KH_UNCOUNTED;
 		x->p->left += t->census && t->class_of[i] == KH_UNCOUNTED;
 	}
@@ -112,6 +116,7 @@ static void same_passed(const struct passed *want, const struct passed *is, cons
 			    want->tally.n * sizeof *want->tally.direct);
 	assert_int_equal(is->changed, want->changed);
 	assert_int_equal(is->said, want->said);
+	assert_int_equal(is->placed, want->placed);
 }
 
 /* Wherever the seeds lie: on the devices, or with the host, which then counts all that has no
@@ -147,6 +152,7 @@ static void check_pass(const struct way *cpu, const struct way *w, size_t n)
 	want = pass_by(cpu, db, &rule, job);
 	assert_int_equal(want.counted + want.left, 0);
 	assert_true(want.said > 100 && want.changed > 0);
+	assert_in_range(want.placed, 1, want.said - 1);
 	for (size_t i = 0; i < n; i++) {
 		struct passed is = pass_by(&w[i], db, &rule, job);
 
