@@ -54,8 +54,8 @@ void kh_log_failure(const char *command, const char *text);
  * command, which is borrowed; and no progress is shown. */
 void kh_log_json(const char *command);
 
-/* From now on messages call these paths by these names: copies of inputs, by the inputs'.  Borrowed;
- * n 0: none any more.  No other thread may log meanwhile. */
+/* From now on messages call these paths by these names: copies of inputs, by the inputs'.
+ * Borrowed; n 0: none any more.  No other thread may log meanwhile. */
 typedef struct kh_called {
 	const char *path, *name;
 } kh_called;

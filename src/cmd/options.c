@@ -211,8 +211,8 @@ static void find_log_json(const kh_command *c, int argc, char **argv)
 }
 
 /* --- the parser ------------------------------------------------------------------- */
-/* What getopt_long needs to know of the options of a command.  It knows only those that -h lists, as
- * any other one would make a prefix of these ambiguous. */
+/* What getopt_long needs to know of the options of a command.  It knows only those that -h lists,
+ * as any other one would make a prefix of these ambiguous. */
 struct getopt_tables {
 	struct option longs[MAX_OPTS + 3];
 	const kh_opt *of[MAX_OPTS];

@@ -11,8 +11,8 @@ typedef struct kh_lineage_node {
 	size_t name, name_len;          /* in text: the end of the path, or genus and epithet */
 	uint32_t parent;                /* the number of a node; its own number if below the root */
 	uint32_t taxid;
-	uint32_t elsewhere;             /* taxid of a species of this name that the dump has, but not
-					 * below the lineage's first part; 0: none */
+	uint32_t elsewhere;             /* taxid of a species of this name that the dump has, but
+					 * not below the lineage's first part; 0: none */
 	uint8_t rank;
 	bool by_place;                  /* the rank follows from the part's position */
 	bool deep;                      /* of a first part: a lineage has more than seven parts */
