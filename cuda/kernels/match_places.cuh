@@ -182,7 +182,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_sp
 		return;
 	const bool part = !w->j.s.only;
 
-	p->middle = (p->fit.from + p->fit.to) / 2;
+	p->stretch = kh_best_stretch_of(&p->fit);
 	if (kh_match_has_ends(m->db, &w->j.s, candidates, stretch, before)) {
 		const kh_laid l = kh_places_laid(m, &w->j.s, p);
 
@@ -328,7 +328,7 @@ __device__ kh_spot spot_of_lane(const kh_spot *p, int lane)
 {
 	const kh_spot q = { __shfl_sync(ALL, p->number, lane),
 			    __shfl_sync(ALL, p->target, lane), alignment_of_lane(&p->fit, lane),
-			    0 };
+			    { 0, 0, 0 } };
 
 	return q;
 }
@@ -342,7 +342,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 {
 	kh_found *f = &w->x.m.found[mate];
 	const uint32_t len = w->j.s.mate[mate].len;
-	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 }, 0 };
+	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 	const uint32_t n = number != UINT32_MAX
 				   ? only_place_of(w, mate, &f->region[number], &p) : 0;
 

@@ -305,7 +305,8 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 	if (!known)
 		return species;
 	const kh_laid l = kh_short_laid(db, w->r, a->len, here);
-	const kh_strain_place p = kh_strain_place_of(&l, kh_place_at(here), false);
+	const kh_alignment fit = kh_text_fit(&l, kh_place_at(here), 0, l.len);
+	const kh_strain_place p = kh_strain_place_of(&l, kh_place_at(here), fit, false);
 
 	return kh_strain_of_place(db, &p, here->target, species);
 }

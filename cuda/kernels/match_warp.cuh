@@ -163,7 +163,7 @@ __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = w->j.s.mate[mate].len;
 	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
-		      { 0, 0, 0, 0, 0 }, 0 };
+		      { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 	const kh_laid l = kh_places_laid(m, &w->j.s, &b);
 	int64_t from, to, found;
 	uint32_t differ;

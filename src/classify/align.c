@@ -308,7 +308,8 @@ static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, 
 	int rc = KH_OK;
 
 	kh_text_read(read, l->block->bases, l->block->amb, l->record->seq + x->offset, x->len);
-	const kh_chain chain = kh_chain_of(&laid, x->at, x->part);
+	const kh_alignment best = kh_text_fit(&laid, x->at, 0, x->len);
+	const kh_chain chain = kh_chain_of(&laid, x->at, &best, x->part);
 
 	for (uint32_t i = 0; i < chain.n && !rc; i++) {
 		const uint32_t in_front = chain.n - 1 - chain.behind;

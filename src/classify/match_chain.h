@@ -37,17 +37,17 @@ static KH_HD void kh_chain_add(kh_chain *p, const kh_alignment *fit, int64_t asi
 		p->v[p->n++] = x;
 }
 
-/* That of a read, or of a part of one, that lies at `at`. */
-static KH_HD kh_chain kh_chain_of(const kh_laid *l, int64_t at, bool part)
+/* That of a read, or of a part of one, that lies at `at`, by its best stretch. */
+static KH_HD kh_chain kh_chain_of(const kh_laid *l, int64_t at, const kh_alignment *best,
+				  bool part)
 {
-	const kh_alignment best = kh_text_fit(l, at, 0, l->len);
 	kh_alignment fit;
 	kh_chain p;
 
 	p.n = p.behind = 0;
-	kh_chain_add(&p, &best, 0);
+	kh_chain_add(&p, best, 0);
 	for (int i = 0; i < 2; i++) {
-		kh_text_side side = kh_text_side_of(&best, at, i == 1, part);
+		kh_text_side side = kh_text_side_of(best, at, i == 1, part);
 
 		while (kh_text_go_on(l, &side, &fit))
 			kh_chain_add(&p, &fit, side.at - at);
@@ -84,8 +84,8 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, co
 	const kh_spot *here = &m->place[c->place[0]];
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
 	const kh_laid l = kh_places_laid(m, s, here);
-	const uint32_t near =
-		kh_chain_nearest(p, turned ? l.len - 1 - here->middle : here->middle);
+	const uint32_t middle = (here->stretch.from + here->stretch.to) / 2u;
+	const uint32_t near = kh_chain_nearest(p, turned ? l.len - 1 - middle : middle);
 	kh_claim x = *c;
 
 	x.matches = 0;

@@ -29,6 +29,16 @@ static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, con
 	return l;
 }
 
+/* The best stretch of a place. */
+static KH_HD kh_alignment kh_places_stretch(const kh_laid *l, const kh_spot *p)
+{
+	const uint32_t score = p->stretch.score, columns = p->stretch.to - p->stretch.from;
+	const kh_alignment fit = { score, (columns + score) / 2, columns, p->stretch.from,
+				   p->stretch.to };
+
+	return score > 0 ? fit : kh_text_fit(l, kh_place_at(p), 0, l->len);
+}
+
 /* Is the alignment of a place extended beyond its best stretch?  Not if the stretch is shorter than
  * a quarter of the longest one of the places before; nor if a read has hardly more than one seed
  * there, as by chance. */
@@ -54,7 +64,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.target = kh_match_target(m->db, bin);
 	l = kh_places_laid(m, s, &p);
 	p.fit = kh_text_fit(&l, at, 0, l.len);
-	p.middle = (p.fit.from + p.fit.to) / 2;
+	p.stretch = kh_best_stretch_of(&p.fit);
 	const uint32_t stretch = p.fit.score;
 
 	if (kh_match_has_ends(m->db, s, r->n, stretch, f->stretch))

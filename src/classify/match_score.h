@@ -57,7 +57,7 @@ static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
 	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
-		      { 0, 0, 0, 0, 0 }, 0 };
+		      { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 	const kh_laid l = kh_places_laid(m, s, &b);
 	int64_t from, to, found;
 	uint32_t differ;
@@ -124,7 +124,8 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 	const kh_claim b = *best;
 	const kh_spot *at = &m->place[b.place[0]];
 	const kh_laid l = kh_places_laid(m, s, at);
-	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), true);
+	const kh_alignment stretch = kh_places_stretch(&l, at);
+	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), &stretch, true);
 
 	for (uint32_t i = 0; i < m->here.n; i++)
 		if (m->here.v[i].species != b.species)

@@ -87,13 +87,25 @@ typedef struct kh_found {
 					 * the greatest weight of them */
 } kh_found;
 
+/* The columns of a best stretch, and its score; 0: it is not known. */
+typedef struct kh_best_stretch {
+	uint16_t from, to, score;
+} kh_best_stretch;
+
 /* A mate laid along the text. */
 typedef struct kh_spot {
 	uint64_t number;                /* mate, strand and diagonal: places have this order */
 	uint32_t target;
 	kh_alignment fit;
-	uint32_t middle;                /* column of its best stretch */
+	kh_best_stretch stretch;
 } kh_spot;
+
+static KH_HD kh_best_stretch kh_best_stretch_of(const kh_alignment *fit)
+{
+	const kh_best_stretch s = { (uint16_t)fit->from, (uint16_t)fit->to, (uint16_t)fit->score };
+
+	return s;
+}
 
 /* The best places of a species by each mate alone: their numbers, plus 1; 0: none. */
 typedef struct kh_alone {

@@ -60,9 +60,9 @@ typedef struct kh_strain_place {
 
 /* Beside a gap, or where the mate does not fit, another strain may have been laid along the text in
  * another way, and what it has there is no allele. */
-static KH_HD kh_strain_place kh_strain_place_of(const kh_laid *l, int64_t at, bool part)
+static KH_HD kh_strain_place kh_strain_place_of(const kh_laid *l, int64_t at, kh_alignment fit,
+						bool part)
 {
-	const kh_alignment fit = kh_text_fit(l, at, 0, l->len);
 	const uint32_t edge = KH_STRAIN_EDGE;
 	const kh_strain_place p = {
 		*l, at, fit, fit.from > 0 ? fit.from + edge : 0,
@@ -192,9 +192,10 @@ static KH_HD void kh_strain_also(const kh_matching *m, const kh_mates *s, const 
 
 	if (kh_text_matches(&l, at, 0, l.len) < here->fit.score)
 		return;
-	const kh_strain_place p = kh_strain_place_of(&l, at, !s->only);
+	const kh_alignment fit = kh_text_fit(&l, at, 0, l.len);
+	const kh_strain_place p = kh_strain_place_of(&l, at, fit, !s->only);
 
-	if (p.fit.score >= here->fit.score)
+	if (fit.score >= here->fit.score)
 		*e = kh_extent_add(*e, kh_strain_of_place(m->db, &p, there->target, species));
 }
 
@@ -214,7 +215,7 @@ static KH_HD void kh_strain_look(const kh_matching *m, const kh_mates *s, const 
 			const int64_t at = (int64_t)i - f.at[strand];
 
 			const kh_spot p = { kh_place_number(mate, strand, at), target,
-					    { 0, 0, 0, 0, 0 }, 0 };
+					    { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 
 			if (at == *last || (kh_text_bases(text, i) & mask) != f.bases[strand])
 				continue;
@@ -252,7 +253,8 @@ static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_mates 
 					   const kh_spot *p, uint32_t species, kh_extent e)
 {
 	const kh_laid l = kh_places_laid(m, s, p);
-	const kh_strain_place x = kh_strain_place_of(&l, kh_place_at(p), !s->only);
+	const kh_strain_place x = kh_strain_place_of(&l, kh_place_at(p),
+						     kh_places_stretch(&l, p), !s->only);
 
 	return kh_extent_add(e, kh_strain_of_place(m->db, &x, p->target, species));
 }

@@ -73,12 +73,13 @@ static KH_HD kh_spot kh_thin_best(const kh_matching *m, const kh_mates *s, uint3
 {
 	const kh_found *f = &m->found[mate];
 	const uint32_t k = m->db->sampling.k;
-	kh_spot best = { 0, 0, { 0, 0, 0, 0, 0 }, 0 };
+	kh_spot best = { 0, 0, { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 
 	for (uint32_t i = from; i < to; i++) {
 		const uint64_t c = f->candidate[i];
 		kh_spot p = { kh_place_number(mate, strand, kh_thin_at(m, s, mate, c, strand)),
-			      kh_match_target(m->db, (uint32_t)(c >> 32)), { 0, 0, 0, 0, 0 }, 0 };
+			      kh_match_target(m->db, (uint32_t)(c >> 32)), { 0, 0, 0, 0, 0 },
+			      { 0, 0, 0 } };
 		const kh_seed_set set = kh_thin_seeds(m, s, &p, from, to);
 
 		p.fit.score = p.fit.matches = kh_thin_cover(f, k, &set);
