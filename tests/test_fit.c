@@ -121,6 +121,9 @@ static void one_trial(void)
 	want = fit_columns(&l, at, from, to);
 	got = kh_text_fit(&l, at, from, to);
 	same_fit(&want, &got);
+	l.seen = &seen;
+	got = kh_text_fit(&l, at, from, to);
+	same_fit(&want, &got);
 	if (from == to)
 		return;
 	kh_text_see_nothing(&seen);
@@ -153,6 +156,7 @@ TEST(test_fits)
 		near_text[i] = text[i] ^ (base & (test_rand() % 2 ? alleles[i]
 								  : (uint32_t)test_rand()));
 	}
+	kh_text_eights_init(seen.eights);
 	for (int i = 0; i < TRIALS; i++)
 		one_trial();
 }

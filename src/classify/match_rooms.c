@@ -40,6 +40,7 @@ int kh_matching_new(kh_matching *m, kh_err *err)
 		if (!m->place || !m->sorted || !m->seen || !f->candidate || !f->region)
 			return KH_ENOMEM;
 	}
+	kh_text_eights_init(m->seen->eights);
 	return KH_OK;
 }
 

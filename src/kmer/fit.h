@@ -38,7 +38,7 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 }
 
 #ifdef KH_TEXT_SSE2
-/* kh_text_wrong of all words that have some of these columns; 0 for others of these words. */
+/* kh_text_wrong of all words that have some of these columns; others of these do not match. */
 static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns c,
 				  uint64_t wrong[KH_TEXT_WORDS])
 {
@@ -50,8 +50,20 @@ static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns 
 	else
 		for (; w < end; w++)
 			wrong[w] = kh_text_wrong(l, at, 32 * w > c.from ? 32 * w : c.from);
-	wrong[c.from / 32] &= ~(kh_text_first(c.from % 32));
-	wrong[end - 1] &= kh_text_first(c.to - 32 * (end - 1));
+	wrong[c.from / 32] |= kh_text_first(c.from % 32) & KH_TEXT_LOW;
+	wrong[end - 1] |= ~kh_text_first(c.to - 32 * (end - 1)) & KH_TEXT_LOW;
+}
+
+/* The best stretch of these columns, if its score is above KH_TEXT_EIGHT. */
+static inline kh_alignment kh_text_fit_eights(const kh_text_eight *eights, kh_text_columns c,
+					      const uint64_t wrong[KH_TEXT_WORDS])
+{
+	const uint32_t end = (c.to + 31) / 32;
+	int32_t now = (int32_t)c.from, best = KH_TEXT_NO_MORE;
+
+	for (uint32_t w = c.from / 32; w < end; w++)
+		now = kh_text_add_eights(eights, now, (int32_t)(32 * w), wrong[w], &best);
+	return kh_text_stretch_of(best);
 }
 #endif
 
@@ -70,6 +82,13 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 	uint64_t wrong[KH_TEXT_WORDS];
 
 	kh_text_wrongs(l, at, c, wrong);
+	if (l->seen) {
+		const kh_alignment fit = kh_text_fit_eights(l->seen->eights, c, wrong);
+
+		if (fit.score > KH_TEXT_EIGHT)
+			return fit;
+	}
+	done = c.from / 32 * 32;
 	for (uint32_t w = c.from / 32; 32 * w < c.to; w++)
 		kh_text_add_word(&s, &done, 32 * w, wrong[w] | wrong[w] << 1);
 #else
@@ -99,7 +118,7 @@ static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t fro
 		return 0;
 	kh_text_wrongs(l, at, c, wrong);
 	wrong[end] = wrong[end + 1] = 0;
-	n = c.to - c.from;
+	n = 32 * (end - c.from / 32);
 	for (uint32_t w = c.from / 32; w < end; w += 3)         /* counts of two bits */
 		n -= kh_text_count(wrong[w] + wrong[w + 1] + wrong[w + 2]);
 #else

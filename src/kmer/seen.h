@@ -24,6 +24,7 @@ enum {
 /* A window, its bases, the text beside it and below it, and the alleles there, or zeros; and what
  * was found. */
 typedef struct kh_text_window_seen {
+	const kh_text_eight *eights;
 	const kh_oriented *read;
 	uint32_t from, to;
 	uint64_t base[2];
@@ -36,8 +37,9 @@ typedef struct kh_text_window_seen {
 	uint8_t next;                   /* of the same slot, plus 1 */
 } kh_text_window_seen;
 
-/* To be forgotten before it is asked. */
+/* To be begun once, and forgotten before it is asked. */
 typedef struct kh_text_seen {
+	kh_text_eight eights[256];
 	uint32_t n;
 	uint8_t slot[KH_SEEN_SLOTS];    /* number of a window, plus 1 */
 	kh_text_window_seen window[KH_SEEN_WINDOWS + 1];        /* the last one is not kept */
@@ -81,6 +83,7 @@ static inline void kh_text_see(kh_text_window_seen *w, const kh_laid *l, int64_t
 	const uint64_t first = (uint64_t)(at + from - KH_END_ASIDE);
 	uint64_t mask[KH_SEEN_WORDS];
 
+	w->eights = l->seen->eights;
 	w->read = l->read;
 	w->from = from;
 	w->to = to;
@@ -174,22 +177,19 @@ static inline uint64_t kh_text_window_wrong(const kh_text_window_seen *w, uint32
 	return (x | x >> 1) & (y | y >> 1) & KH_TEXT_LOW;
 }
 
-/* The best stretch in way i. */
+/* The best stretch in way i, if its score is above KH_TEXT_EIGHT. */
 static inline kh_alignment kh_text_window_stretch(const kh_text_window_seen *w, uint32_t i)
 {
-	kh_text_sum s = kh_text_sum_from(w->from);
-	uint32_t done = w->from;
+	int32_t now = (int32_t)w->from, best = KH_TEXT_NO_MORE;
 
 	for (uint32_t word = 0; w->from + 32 * word < w->to; word++) {
 		const uint32_t first = w->from + 32 * word, left = w->to - first;
-		const uint64_t x = kh_text_window_wrong(w, i, word) &
-				   kh_text_first(left < 32 ? left : 32);
+		const uint64_t x = kh_text_window_wrong(w, i, word) |
+				   (~kh_text_first(left < 32 ? left : 32) & KH_TEXT_LOW);
 
-		kh_text_add_word(&s, &done, first, x | x << 1);
+		now = kh_text_add_eights(w->eights, now, (int32_t)first, x, &best);
 	}
-	if (done < w->to)
-		kh_text_add_matches(&s, done, w->to);
-	return kh_text_sum_stretch(&s);
+	return kh_text_stretch_of(best);
 }
 
 /* Compares a window in way i, which may be the best one. */

@@ -2,6 +2,7 @@
 #ifndef KH_KMER_SUM_H
 #define KH_KMER_SUM_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include "kmer/text.h"
 
@@ -76,5 +77,77 @@ static KH_HD void kh_text_add_bits(kh_text_sum *s, uint32_t *done, uint32_t word
 		x &= behind;
 	}
 }
+
+/* --- eight columns at a time ------------------------------------------------------- */
+/*
+ * Where many columns do not match runs are short, and no processor foretells how long.  So a sum is
+ * one number, sum << 20 | 1023 - to << 10 | from, and of several the greatest is the first one with
+ * the greatest sum; while it may go on, 1023 - to is 0.
+ *
+ * Of eight columns, which do not match where bits are set, it is known what is to be added to a sum
+ * that goes on: over `all` of them, and up to where it is `most`, for the first time; and the sum
+ * that begins `anew` behind the last column where it is least, which is greater if it came to 0.
+ */
+typedef struct kh_text_eight {
+	int32_t all, most, anew;
+} kh_text_eight;
+
+enum { KH_TEXT_SUM = 1 << 20, KH_TEXT_TO = 1 << 10, KH_TEXT_LAST = KH_TEXT_TO - 1 };
+/* A sum that begins and ends in the same eight columns is passed over.  It is not more than eight:
+ * so if the greatest one is not above that, nothing else is known of it. */
+enum { KH_TEXT_EIGHT = 8, KH_TEXT_NO_MORE = (KH_TEXT_EIGHT + 1) * KH_TEXT_SUM - 1 };
+static_assert(KH_TEXT_SPAN <= KH_TEXT_LAST, "a number has its columns");
+
+#ifndef __CUDACC__
+static inline void kh_text_eights_init(kh_text_eight eights[256])
+{
+	for (uint32_t wrong = 0; wrong < 256; wrong++) {
+		int32_t sum = 0, most = -8, least = 8, at_most = 0, at_least = 0;
+
+		for (int32_t i = 0; i < 8; i++) {
+			sum += wrong >> i & 1 ? -1 : 1;
+			at_most = sum > most ? i + 1 : at_most;
+			most = sum > most ? sum : most;
+			at_least = sum <= least ? i + 1 : at_least;
+			least = sum < least ? sum : least;
+		}
+		eights[wrong] = (kh_text_eight) { sum * KH_TEXT_SUM,
+						  most * KH_TEXT_SUM - at_most * KH_TEXT_TO,
+						  (sum - least) * KH_TEXT_SUM + at_least };
+	}
+}
+
+/* Adds the columns of a word from `column` on to a sum that goes on, by the low bits of those that
+ * do not match; *best: the greatest sum. */
+static inline int32_t kh_text_add_eights(const kh_text_eight *eights, int32_t now, int32_t column,
+					 uint64_t x, int32_t *best)
+{
+	int32_t most = *best;
+
+	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
+	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x |= x >> 4;
+#pragma GCC unroll 4
+	for (int i = 0; i < 4; i++) {
+		const kh_text_eight *e = &eights[x >> 16 * i & 0xff];
+		const int32_t on = now + e->all, anew = e->anew + column + 8 * i;
+		const int32_t here = now + e->most + (KH_TEXT_LAST - column - 8 * i) * KH_TEXT_TO;
+
+		most = here > most ? here : most;
+		now = on > anew ? on : anew;
+	}
+	*best = most;
+	return now;
+}
+
+/* The stretch of such a number. */
+static inline kh_alignment kh_text_stretch_of(int32_t number)
+{
+	const uint32_t score = (uint32_t)number / KH_TEXT_SUM, from = (uint32_t)number % KH_TEXT_TO;
+	const uint32_t to = KH_TEXT_LAST - (uint32_t)number / KH_TEXT_TO % KH_TEXT_TO;
+
+	return (kh_alignment) { score, (to - from + score) / 2, to - from, from, to };
+}
+#endif
 
 #endif
