@@ -105,6 +105,7 @@ static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
 /* Compares number i of all. */
 static void compare(const kh_gpu_query *q, uint32_t i)
 {
+	uint8_t seed[2][KH_MATCH_CANDIDATES];
 	kh_small x;
 	kh_matching *m = &x.m;
 	kh_small_job j = kh_gpu_item(q, i);
@@ -115,6 +116,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		kh_mate *a = &j.s.mate[mate];
 
+		m->found[mate].seed = seed[mate];
 		for (uint32_t w = 0; 32 * w < a->len; w++)
 			a->seeds += kh_count_bits(kh_small_marks(j.mark, a, m->db->sampling.k, w));
 	}

@@ -300,7 +300,7 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && !known; i++)
-		known = kh_strain_is_known(db, a, here, w->r->candidate, n, i,
+		known = kh_strain_is_known(db, a, here, w->r->candidate, NULL, n, i,
 					   w->r->pos[(uint32_t)w->r->candidate[i]]);
 	if (!known)
 		return species;

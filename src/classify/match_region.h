@@ -151,6 +151,8 @@ static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uin
 {
 	const uint32_t far = kh_places_far(m, len), k = m->db->sampling.k;
 	const bool tell = kh_match_seeds_tell(m->db);
+	const uint64_t *const x = f->candidate, *const end = x + f->n_candidates;
+	uint8_t *seed = f->seed;
 	uint8_t behind[KH_MATCH_SEEDS];
 	kh_seed_set last = kh_seed_none();
 	uint32_t loss;
@@ -159,20 +161,24 @@ static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uin
 		kh_seeds_behind(f->pos, f->n, k, behind);
 	f->unseen = loss = tell ? kh_seeds_loss(f, behind, k, len, &last) : 0;
 	f->n_regions = 0;
-	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
+	for (const uint64_t *from = x, *to = x; from < end; from = to) {
 		kh_region *r = &f->region[f->n_regions++];
 		kh_seed_set found = kh_seed_none();
+		uint64_t last_bin;
 
-		j = i;
-		do
-			kh_seed_add(&found, (uint32_t)f->candidate[j++]);
-		while (j < f->n_candidates && kh_candidate_bin(f->candidate[j]) -
-						      kh_candidate_bin(f->candidate[j - 1]) <= far);
+		do {
+			const uint32_t number = (uint32_t)*to;
+
+			last_bin = *to >> 32;
+			kh_seed_add(&found, number);
+			*seed++ = (uint8_t)number;
+			to++;
+		} while (to < end && (*to >> 32) - last_bin <= far);
 		if (tell && (found.bit[0] != last.bit[0] || found.bit[1] != last.bit[1]))
 			loss = kh_seeds_loss(f, behind, k, len, &found);
 		last = found;
-		r->from = (uint16_t)i;
-		r->n = (uint16_t)(j - i);
+		r->from = (uint16_t)(from - x);
+		r->n = (uint16_t)(to - from);
 		r->loss = (uint16_t)loss;
 	}
 }

@@ -37,7 +37,8 @@ int kh_matching_new(kh_matching *m, kh_err *err)
 
 		f->candidate = kh_array(KH_MATCH_CANDIDATES, sizeof *f->candidate, err);
 		f->region = kh_array(KH_MATCH_CANDIDATES, sizeof *f->region, err);
-		if (!m->place || !m->sorted || !m->seen || !f->candidate || !f->region)
+		f->seed = kh_array(KH_MATCH_CANDIDATES, sizeof *f->seed, err);
+		if (!m->place || !m->sorted || !m->seen || !f->candidate || !f->region || !f->seed)
 			return KH_ENOMEM;
 	}
 	kh_text_eights_init(m->seen->eights);
@@ -53,5 +54,6 @@ void kh_matching_clear(kh_matching *m)
 	for (int i = 0; i < 2; i++) {
 		free(m->found[i].candidate);
 		free(m->found[i].region);
+		free(m->found[i].seed);
 	}
 }

@@ -75,6 +75,7 @@ typedef struct kh_found {
 	kh_seed_set known;              /* those whose list is whole */
 	uint64_t *candidate;            /* bin << 32 | seed, ascending */
 	uint32_t n_candidates;
+	uint8_t *seed;                  /* of each of these, once regions are made; or NULL */
 	int32_t least;                  /* on the host: the least score that regions were to have to
 					 * be compared */
 	kh_region *region;              /* as many as candidates at most */

@@ -36,6 +36,7 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db)
 	for (int i = 0; i < 2; i++) {
 		m->found[i].candidate = x->candidate[i];
 		m->found[i].region = x->region[i];
+		m->found[i].seed = NULL;
 	}
 	m->sorted = NULL;               /* a warp sorts them in place */
 	m->seen = NULL;

@@ -266,29 +266,30 @@ static KH_HD bool kh_strain_is_in(const kh_match_db *db, uint64_t candidate, uin
 }
 
 #ifdef KH_TEXT_SSE2
-/* Which of four candidates are of a seed, as bits? */
-static inline uint32_t kh_strain_of_seed(const uint64_t *candidate, uint32_t seed)
+/* Which of 16 candidates, or of n, are of a seed, as bits? */
+static inline uint32_t kh_strain_of_seed(const uint8_t *seeds, uint32_t n, uint32_t seed)
 {
-	const __m128 a = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)candidate));
-	const __m128 b = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(candidate + 2)));
-	const __m128i seeds = _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
-	const __m128i same = _mm_cmpeq_epi32(seeds, _mm_set1_epi32((int)seed));
+	const __m128i all = _mm_loadu_si128((const __m128i *)seeds);
+	const __m128i same = _mm_cmpeq_epi8(all, _mm_set1_epi8((char)seed));
 
-	return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(same));
+	return (uint32_t)_mm_movemask_epi8(same) & (n < 16 ? (1u << n) - 1 : UINT16_MAX);
 }
 #endif
 
-/* How many of n candidates are of a seed, and in a species? */
-static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *candidate, uint32_t n,
-				     uint32_t seed, uint32_t species)
+/* How many of n candidates are of a seed, and in a species?  seeds: of each, or NULL. */
+static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *candidate,
+				     const uint8_t *seeds, uint32_t n, uint32_t seed,
+				     uint32_t species)
 {
 	uint32_t bins = 0, i = 0;
 
 #ifdef KH_TEXT_SSE2
-	for (; i + 4 <= n; i += 4)
-		for (uint32_t x = kh_strain_of_seed(candidate + i, seed); x != 0; x &= x - 1)
+	for (; seeds && i < n; i += 16)
+		for (uint32_t x = kh_strain_of_seed(seeds + i, n - i, seed); x != 0; x &= x - 1)
 			bins += kh_strain_is_in(db, candidate[i + (uint32_t)__builtin_ctz(x)],
 						species);
+#else
+	(void)seeds;
 #endif
 	for (; i < n; i++)
 		bins += (uint32_t)candidate[i] == seed &&
@@ -300,15 +301,15 @@ static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *cand
  * has fewer bins in the species than its list may have, all bins are in that.  i: of the mate's n
  * candidates, one whose seed is `pos` bases behind the mate's first one. */
 static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, const kh_spot *here,
-				     const uint64_t *candidate, uint32_t n, uint32_t i,
-				     uint32_t pos)
+				     const uint64_t *candidate, const uint8_t *seeds, uint32_t n,
+				     uint32_t i, uint32_t pos)
 {
 	const uint32_t bin = kh_candidate_bin(candidate[i]);
 	const uint32_t ahead = kh_place_strand(here) ? a->len - db->sampling.k - pos : pos;
 
 	return (kh_place_at(here) + ahead) / db->sampling.stride == bin &&
 	       kh_match_in_target(db, here->target, bin) &&
-	       kh_strain_bins(db, candidate, n, (uint32_t)candidate[i],
+	       kh_strain_bins(db, candidate, seeds, n, (uint32_t)candidate[i],
 			      db->bins.species[here->target]) < KH_SPECIES_PLACES;
 }
 
@@ -330,7 +331,7 @@ static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s
 		n = before ? n - half - 1 : half;
 	}
 	for (; i < f->n_candidates && kh_candidate_bin(f->candidate[i]) <= last; i++)
-		if (kh_strain_is_known(m->db, a, here, f->candidate, f->n_candidates, i,
+		if (kh_strain_is_known(m->db, a, here, f->candidate, f->seed, f->n_candidates, i,
 				       f->pos[(uint32_t)f->candidate[i]]))
 			return true;
 	return false;
