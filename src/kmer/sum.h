@@ -124,6 +124,12 @@ static inline int32_t kh_text_add_eights(const kh_text_eight *eights, int32_t no
 {
 	int32_t most = *best;
 
+	if (x == 0) {
+		now += 32 * KH_TEXT_SUM;
+		most = now + (KH_TEXT_LAST - column - 32) * KH_TEXT_TO;
+		*best = most > *best ? most : *best;
+		return now;
+	}
 	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
 	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	x |= x >> 4;
