@@ -128,6 +128,7 @@ static inline uint32_t kh_seeds_loss(const kh_found *f, const uint8_t behind[KH_
 {
 	uint32_t loss = 0, next = 0;
 
+	KH_UNROLLED
 	for (uint32_t w = 0; w < KH_MATCH_SEEDS / 64; w++) {
 		const uint32_t first = 64 * w, end = first + 64;
 		uint64_t x = f->known.bit[w] & ~found->bit[w];

@@ -38,6 +38,9 @@
 #define KH_ROLLED
 #endif
 
+/* In front of a short loop that the CPU should have several times over. */
+#define KH_UNROLLED _Pragma("GCC unroll 8")
+
 #define KH_K_MIN 8
 #define KH_K_MAX 31
 #define KH_KEY_BITS 48

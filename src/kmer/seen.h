@@ -72,6 +72,7 @@ static inline void kh_text_see_words(const uint32_t *text, uint64_t i,
 /* The first n bases of some words. */
 static inline void kh_text_see_mask(uint32_t n, uint64_t mask[KH_SEEN_WORDS])
 {
+	KH_UNROLLED
 	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++)
 		mask[i] = n > 32 * i ? kh_text_first(n - 32 * i) : 0;
 }
@@ -100,6 +101,7 @@ static inline bool kh_text_seen_same(const kh_text_window_seen *a, const kh_text
 {
 	uint64_t differ = 0;
 
+	KH_UNROLLED
 	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++)
 		differ |= (a->text[i] ^ b->text[i]) | (a->alleles[i] ^ b->alleles[i]);
 	return differ == 0;
@@ -144,6 +146,7 @@ static inline uint32_t kh_text_seen_differ(const kh_text_window_seen *a,
 {
 	uint64_t n = 0;
 
+	KH_UNROLLED
 	for (uint32_t i = 0; i < KH_SEEN_WORDS; i++) {
 		const uint64_t text = a->text[i] ^ b->text[i];
 
@@ -160,6 +163,7 @@ static inline void kh_text_see_read(kh_text_window_seen *w)
 	const uint64_t *base = w->read->base + w->from / 32;
 	const uint32_t sh = 2 * (w->from % 32), words = (w->to - 1) / 32 - w->from / 32;
 
+	KH_UNROLLED
 	for (uint32_t i = 0; i < 2; i++)
 		w->base[i] = (i <= words ? base[i] >> sh : 0) |
 			     (i + 1 <= words ? base[i + 1] << 1 << (63 - sh) : 0);

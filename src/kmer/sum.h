@@ -133,7 +133,7 @@ static inline int32_t kh_text_add_eights(const kh_text_eight *eights, int32_t no
 	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
 	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	x |= x >> 4;
-#pragma GCC unroll 4
+	KH_UNROLLED
 	for (int i = 0; i < 4; i++) {
 		const kh_text_eight *e = &eights[x >> 16 * i & 0xff];
 		const int32_t on = now + e->all, anew = e->anew + column + 8 * i;
