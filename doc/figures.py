@@ -55,7 +55,7 @@ FOUND = [
     ("12,000 real pairs, *S. pneumoniae* isolate", "labelled/spneumoniae_illumina"),
     ("12,000 real pairs, SARS-CoV-2 amplicons", "labelled/sarscov2_illumina"),
     ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
-    ("4000 simulated pairs, lambda, many N", "labelled/lambda_bt2sim"),
+    ("4000 simulated pairs of lambda, with many N in the reads", "labelled/lambda_bt2sim"),
     ("20,000 simulated reads of 100 bases; 5 % of their bases differ from the reference", "simgen/5% 1x100"),
     ("20,000 such reads; 8 % of their bases differ", "simgen/8% 1x100"),
     ("99,000 simulated pairs, some of genomes that are not among the references", "all communities"),
