@@ -152,7 +152,7 @@ def readme_table(name, head):
 
 def gpu_table():
     lines = [[r["what"], r["shown"]] for r in rows("speed.csv") if "H200" in r["figure"]]
-    return lines_of("one NVIDIA H200, 8 Gbp of references, pairs of .fq.gz files on a RAM disk | million reads/s", lines)
+    return lines_of("one NVIDIA H200, 8 Gbp of references, pairs of .fq.gz files on a RAM disk | million reads/s (a pair is two)", lines)
 
 
 def unknown_figures():

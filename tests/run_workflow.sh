@@ -68,7 +68,10 @@ if command -v ktImportText >/dev/null; then
 else
 	skip "Krona's page has all samples" "no ktImportText"
 fi
-printf 'bracken:\n  read_length: 150\n' >local/bracken.yaml
+printf 'bracken:\n  read_length: 150\n' >local/passed.yaml
+{ cat local/passed.yaml; printf 'classify:\n  sample_pass: false\n'; } >local/bracken.yaml
+passed() { ! snake --configfile "$t/run/config/config.yaml" "$t/local/passed.yaml" -n && says 'bracken needs calls of single reads'; }
+check "Bracken beside the sample pass: said before the first job" passed
 with="--configfile $t/run/config/config.yaml $t/local/bracken.yaml"
 # shellcheck disable=SC2086
 check "tables for Bracken" snake $with -- resources/bracken/database150mers.kmer_distrib

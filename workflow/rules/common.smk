@@ -232,6 +232,8 @@ MERGED = [
 BRACKEN = config["bracken"].get("read_length", 0)
 if BRACKEN and "references" not in config:
     raise ValueError("bracken makes its tables of the references: these are to be named")
+if BRACKEN and SAMPLE_PASS:
+    raise ValueError("bracken needs calls of single reads: `sample_pass` is to be `false`")
 
 # The rest needs Python or MultiQC, which an image of kmerhash has not.
 CONTAINER = config["container"] or None
