@@ -336,14 +336,14 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	*again = true;
 	if (x->answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
-	for (uint32_t i = 0; i < 2; i++)
-		if (kh_match_has_nothing(m, s, i))
-			return KH_OK;
+	if (kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1))
+		return KH_OK;
 	if (!x->answers)
 		kh_places_regions(m, s);
 	kh_places_raise_lone(m, s);
 	kh_claims_forget(&m->here);
-	kh_text_see_nothing(m->seen);
+	if (!s->only)
+		kh_text_see_nothing(m->seen, s->mate->amb, s->mate->at, s->mate->len);
 	*again = kh_match_segment(m, s);
 	if (!*again && (s->only || !x->db.text))
 		kh_match_count_hits(m, s);

@@ -156,15 +156,22 @@ static KH_HD bool kh_text_may_score(const kh_laid *l, int64_t at, uint32_t from,
 }
 
 #ifndef __CUDACC__
-/* Are these columns on the target, and their bases known, in all ways to lie? */
+/* Are these columns on the target in all ways to lie? */
 static inline bool kh_text_is_inside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const int64_t begin = at + from - KH_END_ASIDE, end = at + to + KH_END_ASIDE;
+
+	return begin >= (int64_t)l->begin && end <= (int64_t)l->end;
+}
+
+/* Are their bases known? */
+static inline bool kh_text_is_known(const kh_laid *l, uint32_t from, uint32_t to)
+{
 	uint64_t unknown = 0;
 
 	for (uint32_t w = from / 32; 32 * w < to; w++)
 		unknown |= l->read->unknown[w];
-	return unknown == 0 && begin >= (int64_t)l->begin && end <= (int64_t)l->end;
+	return unknown == 0;
 }
 #endif
 
@@ -221,7 +228,8 @@ static KH_HD_CALLED kh_text_aside kh_text_try_asides(const kh_laid *l, int64_t a
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
 #ifdef KH_TEXT_SSE2
-	if (to - from <= KH_ASIDE_COLUMNS && kh_text_is_inside(l, at, from, to))
+	if (to - from <= KH_ASIDE_COLUMNS && kh_text_is_known(l, from, to) &&
+	    kh_text_is_inside(l, at, from, to))
 		return kh_text_fit_by_halves(l, at, here, from, to);
 #endif
 	for (uint32_t i = first; i < KH_ASIDES; i++) {
@@ -284,7 +292,8 @@ static KH_HD kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool 
 					     uint32_t to)
 {
 #ifndef __CUDACC__
-	if (here && l->seen && to - from <= KH_END_WINDOW && kh_text_is_inside(l, at, from, to))
+	if (here && l->seen && l->seen->known && to - from <= KH_END_WINDOW &&
+	    kh_text_is_inside(l, at, from, to))
 		return kh_text_fit_window(l, at, from, to);
 #endif
 	return kh_text_try_asides(l, at, here, from, to);

@@ -16,7 +16,7 @@
 
 enum {
 	KH_SEEN_WINDOWS = 96,           /* the first ones are kept */
-	KH_SEEN_SLOTS = 64,
+	KH_SEEN_SLOTS = 256,
 	KH_SEEN_NEAR = 6,               /* bases that differ, at most */
 	KH_SEEN_WORDS = (KH_END_WINDOW + 2 * KH_END_ASIDE + 31) / 32
 };
@@ -40,14 +40,27 @@ typedef struct kh_text_window_seen {
 /* To be begun once, and forgotten before it is asked. */
 typedef struct kh_text_seen {
 	kh_text_eight eights[256];
+	bool known;                     /* all bases of the part are */
 	uint32_t n;
 	uint8_t slot[KH_SEEN_SLOTS];    /* number of a window, plus 1 */
 	kh_text_window_seen window[KH_SEEN_WINDOWS + 1];        /* the last one is not kept */
 } kh_text_seen;
 
 #ifndef __CUDACC__
-static inline void kh_text_see_nothing(kh_text_seen *s)
+/* Forgets windows for those of a part of so many bases from base `at` on. */
+static inline void kh_text_see_nothing(kh_text_seen *s, const uint32_t *amb, uint64_t at,
+				       uint32_t len)
 {
+	const uint64_t first = at / 32, end = at + len;
+	uint32_t any = 0;
+
+	for (uint64_t w = first; 32 * w < end; w++) {
+		const uint32_t in_front = w == first ? (UINT32_C(1) << at % 32) - 1 : 0;
+		const uint32_t in = end - 32 * w < 32 ? (UINT32_C(1) << end % 32) - 1 : UINT32_MAX;
+
+		any |= amb[w] & in & ~in_front;
+	}
+	s->known = any == 0;
 	s->n = 0;
 	memset(s->slot, 0, sizeof s->slot);
 }
