@@ -452,13 +452,13 @@ class Fragment:
             return best, 3, 3 * (self.s.genera[best][1] > 0)
         firm = points >= second + 20 + sum(n for n in (len(mate[0]) for mate in self.mates) if n >= 75) // 8
         genus, near, far = self.nearest()
-        of_family = 0
+        of_family = 1
         if near > far and self.s.genera[genus][1]:
             kinship = self.kinship(genus)
-            of_family = 3 if kinship >= KINSHIP else bisect.bisect_right((0, 20), kinship)
+            of_family = 3 if kinship >= KINSHIP else 1 + (kinship >= 20)
         kin = genus == best or self.s.kin(genus, best)
         if firm and (kin or of_family < 3):
-            return best, 2, of_family if kin else 0
+            return best, 2, of_family if kin else 1
         return genus, 1, of_family
 
     def taxon(self):
@@ -591,7 +591,7 @@ class Sample:
         return said
 
     def agrees(self, taxon, below):
-        share = 70 if taxon in self.family else 55
+        share = 68 if taxon in self.family else 55
         hit = sum(len(set(self.at[species])) for species in below if species in self.at)
         expected = sum(256 * 64 * len(x) // (64 + len(x)) for x in map(self.at.get, below) if x)
         return (taxon != 0 and self.firm[taxon] >= 20 and 100 * self.firm[taxon] >= share * self.weak[taxon] and
@@ -605,7 +605,7 @@ class Sample:
 
     def called_from(self, family):
         """the least grade that is called the family if the sample agrees on it"""
-        weakly = 100 * self.firm[family] >= 82 * self.weak[family]
+        weakly = 100 * self.firm[family] >= 80 * self.weak[family]
         return 1 if self.family[family] > 1 and weakly else 2
 
     def end(self, said):

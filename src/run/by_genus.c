@@ -235,7 +235,7 @@ static uint32_t call_of(const kh_by_genus *g, const struct said *s, uint32_t now
 static void move_waiting(kh_by_genus *g, kh_moves *moves)
 {
 	for (uint32_t i = 0; i < g->db->translated.head->genera; i++)
-		for (uint32_t f = KH_GRADE_NONE; f <= KH_GRADE_CALLED; f++) {
+		for (uint32_t f = KH_GRADE_WEAK; f <= KH_GRADE_CALLED; f++) {
 			const uint32_t x = kh_graded(i, KH_GRADE_WEAK, f);
 			const struct said s = said_of(g, x);
 			const uint32_t now = f == KH_GRADE_CALLED ? s.family : KH_NO_TAXON;

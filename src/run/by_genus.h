@@ -7,7 +7,7 @@
  * there is an unknown species of the genus, or an unknown genus of the family; and fragments whose
  * own score was not enough are called that as well, however little they are like it.  For example,
  * of the pairs of a made-up new species 82 are like its genus, and 75 firmly so: the sample agrees.
- * Of those of a new genus 160 are like one of the others, and 30 firmly so: it does not; but 487
+ * Of those of a new genus 160 are like one of the others, and 30 firmly so: it does not; but 491
  * are like the family, and 414 firmly, so that those which are weakly of the family are called it,
  * too.
  *
@@ -28,8 +28,8 @@ enum {
 	KH_BY_GENUS_LEAST = 10,         /* calls, if no species of the genus is there */
 	KH_AGREE_LEAST = 20,            /* firm fragments on which a sample may agree, */
 	KH_AGREE_GENUS = 55,            /* and so many of 100 that are at least weak: of a genus, */
-	KH_AGREE_FAMILY = 70,           /*   of a family, */
-	KH_AGREE_WEAKLY = 82,           /*   of one whose weak fragments are called, too; */
+	KH_AGREE_FAMILY = 68,           /*   of a family, */
+	KH_AGREE_WEAKLY = 80,           /*   of one whose weak fragments are called, too; */
 	KH_AGREE_SPREAD = 50,           /* and of 100 windows in which so many would lie */
 	KH_GENOME_WINDOWS = 64          /* of what the database has of a species */
 };

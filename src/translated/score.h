@@ -366,12 +366,11 @@ static KH_HD uint32_t kh_translated_family_grade(const kh_translated *t,
 	*nearest = kh_translated_nearest(t, claim, n, &far);
 	if (kh_translated_family(t, claim[*nearest].genus) == 0 ||
 	    kh_translated_nearness(&claim[*nearest]) <= far)
-		return KH_GRADE_NONE;
+		return KH_GRADE_WEAK;
 	kinship = kh_translated_kinship(t, claim, n, *nearest, len, false);
 	return kinship >= (int32_t)t->level.kinship ? KH_GRADE_CALLED
-	     : kinship >= KH_TRANSLATED_FIRM ? KH_GRADE_FIRM
-	     : kinship >= 0		       ? KH_GRADE_WEAK
-					       : KH_GRADE_NONE;
+	     : kinship >= KH_TRANSLATED_FIRM	       ? KH_GRADE_FIRM
+						       : KH_GRADE_WEAK;
 }
 
 /* What n claims say of a fragment (graded.h): the best of them, if that is enough; or it is of the
@@ -390,8 +389,11 @@ static KH_HD uint32_t kh_translated_call_of(const kh_translated *t,
 	family = kh_translated_family_grade(t, claim, n, len, &nearest);
 	same = kh_translated_same_family(t, c->genus, claim[nearest].genus);
 	if (kh_translated_is_firm(c, second, len[0] + len[1]) &&
-	    (same || family < KH_GRADE_CALLED))
-		return kh_graded(c->genus, KH_GRADE_FIRM, same ? family : KH_GRADE_NONE);
+	    (same || family < KH_GRADE_CALLED)) {
+		if (!same)
+			family = KH_GRADE_WEAK;
+		return kh_graded(c->genus, KH_GRADE_FIRM, family);
+	}
 	return kh_graded(claim[nearest].genus, KH_GRADE_WEAK, family);
 }
 
