@@ -95,7 +95,7 @@ def wrong_cells(folder):
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "a species call: reads whose species has no reference, in nine simulated samples of 30,000 reads or pairs", \
+                yield "any species: reads whose species has no reference, in nine simulated samples of 30,000 reads or pairs", \
                     column, shown, name, r
 
 
@@ -115,11 +115,6 @@ def text_cells(folder):
         for r in rows(name + ".csv", folder):
             if (r["set"], r["rank"]) == ("labelled/zymo_ont", "species") and r[tool + "_R"] != "-":
                 yield "500 nanopore reads", "", words.format(round(int(r["reads"]) * float(r[tool + "_R"]))), name, r
-    uneven = [r for r in rows("sisters.csv", folder) if r["kind"] == "uneven"]
-    near = sorted((r for r in uneven if int(r["identity"]) >= 92), key=lambda r: int(r["kept"]))
-    for words, of in ("at most {} of {}", near[:1]), ("{} of {}", [r for r in uneven if int(r["identity"]) < 92]):
-        for r in of:
-            yield "uneven strains lost", "", words.format(int(r["species"]) - int(r["kept"]), r["species"]), "sisters", r
     foreign = {(r["half"], r["program"]): r for r in rows("foreign.csv", folder)}
     for half in "01" if foreign else "":
         first, last = (foreign[half, program] for program in ("first pass", "--sample-pass"))
