@@ -89,13 +89,13 @@ def wrong_cells(folder):
             if (r["set"], r["rank"]) == ("repeats/Homo 2x150", "called") and r[tool + "_F1"] != "-":
                 n = int(r["reads"])
                 many, low, high = (round(n * float(x)) for x in [r[tool + "_F1"]] + r[tool + "_95"].split("-"))
-                yield "any call: 10,000 human pairs, no human genome among the references", column, \
+                yield "10,000 human pairs, no human genome among the references: any call is wrong", column, \
                     f"{many} ({low} to {high})", name, r
     for column, name, program in ABSENT:
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "any species: reads whose species has no reference, in nine simulated samples of 30,000 reads or pairs", \
+                yield "reads without a reference of their species, in nine simulated samples of 30,000 reads or pairs each: any call of a species is wrong", \
                     column, shown, name, r
 
 
