@@ -58,7 +58,7 @@ FOUND = [
     ("4000 simulated pairs of lambda, with many N in the reads", "labelled/lambda_bt2sim"),
     ("20,000 simulated reads of 100 bases; 5 % of their bases differ from the reference", "simgen/5% 1x100"),
     ("20,000 such reads; 8 % of their bases differ", "simgen/8% 1x100"),
-    ("99,000 simulated pairs, some of genomes that are not among the references", "all communities"),
+    ("99,000 simulated pairs; some come from genomes that are not among the references", "all communities"),
 ]
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
             ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
@@ -89,13 +89,13 @@ def wrong_cells(folder):
             if (r["set"], r["rank"]) == ("repeats/Homo 2x150", "called") and r[tool + "_F1"] != "-":
                 n = int(r["reads"])
                 many, low, high = (round(n * float(x)) for x in [r[tool + "_F1"]] + r[tool + "_95"].split("-"))
-                yield "10,000 human pairs, no human genome among the references: any call is wrong", column, \
+                yield "calls of human reads, without a human genome among the references; of 10,000 pairs", column, \
                     f"{many} ({low} to {high})", name, r
     for column, name, program in ABSENT:
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "reads without a reference of their species, in nine simulated samples of 30,000 reads or pairs each: any call of a species is wrong", \
+                yield "species calls of reads whose species has no reference; sum of nine simulated samples, each with some such reads among its 30,000", \
                     column, shown, name, r
 
 
