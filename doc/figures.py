@@ -89,13 +89,13 @@ def wrong_cells(folder):
             if (r["set"], r["rank"]) == ("repeats/Homo 2x150", "called") and r[tool + "_F1"] != "-":
                 n = int(r["reads"])
                 many, low, high = (round(n * float(x)) for x in [r[tool + "_F1"]] + r[tool + "_95"].split("-"))
-                yield "calls of human reads, without a human genome among the references; of 10,000 pairs", column, \
+                yield "human pairs that get a taxon although the database has no human genome (of 10,000)", column, \
                     f"{many} ({low} to {high})", name, r
     for column, name, program in ABSENT:
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "species calls of reads whose species has no reference; sum of nine simulated samples, each with some such reads among its 30,000", \
+                yield "reads that get a species although their own has no reference (nine simulated samples together)", \
                     column, shown, name, r
 
 
