@@ -2,10 +2,12 @@
 references, and the column of identity beside alignments
 
 An independent reader of PAF: columns are compared with what the bases say, by the list of gaps in
-cg.  Prints what is wrong, and sums; exit status 1 if anything is.
+cg, and their number of edits with the least one between the same ends.  Prints what is wrong, and
+sums; exit status 1 if anything is.
 
 check_paf.py make READS REFERENCE...: reads with substitutions, insertions and deletions, whose names
-say where they come from; their alignments are to lie there
+say where they come from, and how many edits they have; their alignments are to lie there, and have
+this identity
 """
 import random
 import sys
@@ -49,17 +51,33 @@ def compare(read, back, target, at, cigar):
     return i, j - at, matches, columns, gaps, gap_columns
 
 
+def distance(read, bases):
+    """The fewest edits between two sequences (Myers 1999; from end to end: Hyyrö 2003)."""
+    top, ones = 1 << len(read) - 1, (1 << len(read)) - 1
+    where = {c: sum(1 << i for i, x in enumerate(read) if x == c) for c in "ACGT"}
+    more, less, edits = ones, 0, len(read)
+    for c in bases:
+        same = where[c if c in "CGT" else "A"]      # N of a reference is A in the text
+        x = same | less
+        same |= ((same & more) + more) ^ more
+        up, down = less | ~(same | more) & ones, more & same
+        edits += (up & top != 0) - (down & top != 0)
+        up, down = up << 1 | 1, down << 1
+        more, less = (down | ~(x | up)) & ones, up & x & ones
+    return edits
+
+
 def is_there(name, back, target, at, to):
     """Is the alignment in the stretch that the read comes from, as its name says?"""
     if not name.startswith("from:"):
         return True
-    _, place, begin, end, strand = name.split("/")[0].split(":")
+    _, place, begin, end, strand, _ = name.split("/")[0].split(":")
     return (place == target and (strand == "-") == back and at >= int(begin) - 8 and
             to <= int(end) + 8)
 
 
 def make(path, references):
-    """Reads of 60 to 3000 bases, up to 3 % off."""
+    """Reads of 60 to 3000 bases: up to 3 % substitutions, and half as many gaps in long ones."""
     rng = random.Random(5)
     targets = [x for p in references for x in records(p)]
     with open(path, "w") as f:
@@ -67,16 +85,29 @@ def make(path, references):
             name, bases = rng.choice(targets)
             n = rng.choice((60, 100, 150, 250, 700, 3000))
             at, off, read = rng.randrange(len(bases) - n), rng.uniform(0, .03), []
+            gaps, edits = off * (1 / 2 if n > 1000 else 1 / 8), 0
             for base in bases[at:at + n]:
                 x = rng.random()
-                if x < off / 8:
+                if x < gaps:
+                    edits += 1
                     continue
-                read.append(rng.choice("ACGT") if x < off else base)
-                if x > 1 - off / 8:
-                    read.append(rng.choice("ACGT") * rng.randrange(1, 4))
+                read.append(rng.choice("ACGT") if x < off + gaps else base)
+                edits += read[-1] != base
+                if x > 1 - gaps:
+                    read.append(rng.choice("ACGT") * rng.choice((1, 1, 1, 2, 3)))
+                    edits += len(read[-1])
             read, strand = "".join(read), rng.choice("+-")
             read = reverse_complement(read) if strand == "-" else read
-            print(f">from:{name}:{at}:{at + n}:{strand}\n{read}", file=f)
+            print(f">from:{name}:{at}:{at + n}:{strand}:{edits}\n{read}", file=f)
+
+
+def check_identity(sums):
+    """Is the identity of reads with known edits what these say?"""
+    known = [(m / c, 1 - int(name.split(":")[-1]) / c) for name, (m, c) in sums.items()
+             if name.startswith("from:") and c > 1000]
+    off = [seen - true for seen, true in known]
+    return not off or (len(off) > 20 and abs(sum(off)) / len(off) < .001 and
+                       max(map(abs, off)) < .005)
 
 
 def check(line, reads, targets):
@@ -104,6 +135,9 @@ def check(line, reads, targets):
     all_columns = columns - seen[5] + seen[4]
     if abs(float(tags["de:f"]) - (all_columns - matches) / all_columns) > 0.000051:
         return "de"
+    if columns - matches != distance(reverse_complement(read[start:end]) if strand == "-"
+                                     else read[start:end], bases[at:to]):
+        return "more edits than needed"
     return ""
 
 
@@ -150,7 +184,7 @@ def main():
             bad, back = bad + bool(wrong), back + (x[4] == "-")
             gaps += sum(c in "ID" for c in x[16])
     together, heads = check_order(names, pairs)
-    bad += check_lines(sys.argv[-1], sums, heads) + (not together)
+    bad += check_lines(sys.argv[-1], sums, heads) + (not together) + (not check_identity(sums))
     print(f"{len(names)} alignments, {back} back, {gaps} gaps, {bad} wrong")
     return bad > 0 or not names
 

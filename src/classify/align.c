@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "classify/match_score.h"
+#include "kmer/refine.h"
 
 enum {
 	APART = 2048,           /* bases between beginnings of parts that are joined, at most; */
@@ -25,11 +26,6 @@ struct place {
 	bool part;                      /* of a long record */
 };
 
-/* Columns of a record as it lies in the text, from .. to - 1, and where its first base would be. */
-struct stretch {
-	int64_t from, to, at;
-};
-
 struct kh_aligner {
 	const kh_db *db;
 	const kh_job *job;
@@ -37,8 +33,8 @@ struct kh_aligner {
 	struct place *place;            /* of the fragment under way */
 	size_t n_places, cap_places;
 	uint32_t species;               /* that its call rests on */
-	struct stretch *stretch;        /* of the alignment under way */
-	size_t n_stretches, cap_stretches;
+	kh_ungapped_list joined;            /* of the alignment under way */
+	kh_refiner refiner;
 };
 
 void kh_alignments_clear(kh_alignments *a)
@@ -63,7 +59,8 @@ void kh_aligner_free(kh_aligner *a)
 	if (!a)
 		return;
 	free(a->place);
-	free(a->stretch);
+	free(a->joined.v);
+	kh_refiner_clear(&a->refiner);
 	free(a);
 }
 
@@ -194,17 +191,8 @@ void kh_aligner_choose(kh_aligner *a, uint32_t species)
 	a->species = species;
 }
 
-/* --- bases ------------------------------------------------------------------------------- */
-/* A record as it lies in a stretch of a target. */
-struct laid {
-	const kh_block *block;
-	const kh_record *record;
-	bool back;
-	const uint32_t *text, *alleles; /* as those of kh_laid */
-	uint64_t begin, end;            /* bases of the stretch in the text */
-};
-
-static struct laid laid_of(const kh_aligner *a, size_t number, const struct place *x)
+/* A record of this fragment as it lies in a stretch of a target. */
+static kh_along along_of(const kh_aligner *a, size_t number, const struct place *x)
 {
 	const kh_db_kept *k = &a->db->kept[x->kept];
 	const uint64_t begin = k->first_bin * (uint64_t)a->db->h->sampling.stride;
@@ -215,31 +203,8 @@ static struct laid laid_of(const kh_aligner *a, size_t number, const struct plac
 	const kh_record *r[2];
 
 	kh_job_records(a->job, number, b, r);
-	return (struct laid) { b[x->mate], r[x->mate], x->back, a->db->text, alleles, begin,
-			       s->end };
-}
-
-static unsigned base_of(const uint32_t *words, uint64_t i)
-{
-	return words[i / KH_TEXT_WORD] >> 2 * (i % KH_TEXT_WORD) & 3;
-}
-
-static uint64_t matches_of(const struct laid *l, int64_t from, int64_t to, int64_t at)
-{
-	const kh_block *b = l->block;
-	uint64_t n = 0;
-
-	for (int64_t i = from; i < to; i++) {
-		const uint64_t in = l->record->seq +
-				    (uint64_t)(l->back ? (int64_t)l->record->len - 1 - i : i);
-		const unsigned base = kh_packed_base(b->bases, in) ^ (l->back ? 3 : 0);
-		const uint64_t t = (uint64_t)(at + i);
-		const unsigned differs = base ^ base_of(l->text, t);
-
-		n += !kh_packed_amb(b->amb, in) &&
-		     (differs == 0 || (l->alleles && differs == base_of(l->alleles, t)));
-	}
-	return n;
+	return (kh_along) { b[x->mate]->bases, b[x->mate]->amb, r[x->mate]->seq, r[x->mate]->len,
+			    x->back, a->db->text, alleles, begin, s->end };
 }
 
 /* --- an alignment --------------------------------------------------------------------------- */
@@ -255,7 +220,7 @@ static int64_t most(int64_t x, int64_t y)
 
 /* Joins two stretches by a gap: the first one ends, and the second begins, where most of the
  * columns between match.  False: there is no room. */
-static bool join(const struct laid *l, struct stretch *p, struct stretch *q)
+static bool join(const kh_along *l, kh_ungapped *p, kh_ungapped *q)
 {
 	const int64_t lacks = most(0, p->at - q->at);   /* bases of the record in the gap */
 	const int64_t low = most(least(p->to, q->from - lacks), p->from + 1);
@@ -266,8 +231,7 @@ static bool join(const struct laid *l, struct stretch *p, struct stretch *q)
 		return false;
 	/* by one column more in front of the gap, and one less behind it */
 	for (int64_t i = low; i < high; i++) {
-		sum += (int64_t)matches_of(l, i, i + 1, p->at);
-		sum -= (int64_t)matches_of(l, i + lacks, i + lacks + 1, q->at);
+		sum += kh_along_match(l, i, p->at) - kh_along_match(l, i + lacks, q->at);
 		if (sum > best) {
 			best = sum;
 			where = i + 1;
@@ -278,36 +242,28 @@ static bool join(const struct laid *l, struct stretch *p, struct stretch *q)
 	return true;
 }
 
-/* Adds a stretch behind the others. */
-static int add_stretch(kh_aligner *a, const struct laid *l, struct stretch x, kh_err *err)
+/* Adds a stretch behind the others, with a gap between them. */
+static int add_stretch(kh_aligner *a, const kh_along *l, kh_ungapped x, kh_err *err)
 {
-	struct stretch *last = a->n_stretches > 0 ? &a->stretch[a->n_stretches - 1] : NULL;
-	int rc;
+	kh_ungapped_list *s = &a->joined;
+	kh_ungapped *last = s->n > 0 ? &s->v[s->n - 1] : NULL;
 
-	if (last && last->at == x.at) {
-		last->to = most(last->to, x.to);
+	if (last && last->at != x.at && !join(l, last, &x))
 		return KH_OK;
-	}
-	if (last && !join(l, last, &x))
-		return KH_OK;
-	rc = kh_grow((void **)&a->stretch, &a->cap_stretches, a->n_stretches + 1,
-		     sizeof *a->stretch, err);
-	if (!rc)
-		a->stretch[a->n_stretches++] = x;
-	return rc;
+	return kh_ungapped_put(s, x, err);
 }
 
 /* Adds the stretches of a part. */
-static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, kh_err *err)
+static int add_part(kh_aligner *a, const kh_along *l, const struct place *x, kh_err *err)
 {
-	const int64_t front = l->back ? (int64_t)(l->record->len - x->offset - x->len)
+	const int64_t front = l->back ? (int64_t)(l->len - x->offset - x->len)
 				      : (int64_t)x->offset;
 	kh_oriented read[2];
 	const kh_laid laid = { &read[x->back], x->len, l->text, l->alleles, l->begin,
 			       l->end, NULL };
 	int rc = KH_OK;
 
-	kh_text_read(read, l->block->bases, l->block->amb, l->record->seq + x->offset, x->len);
+	kh_text_read(read, l->bases, l->amb, l->seq + x->offset, x->len);
 	const kh_alignment best = kh_text_fit(&laid, x->at, 0, x->len);
 	const kh_chain chain = kh_chain_of(&laid, x->at, &best, x->part);
 
@@ -316,8 +272,8 @@ static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, 
 		const kh_chain_stretch *of =
 			&chain.v[i < in_front ? chain.n - 1 - i : i - in_front];
 
-		rc = add_stretch(a, l, (struct stretch) { of->from + front, of->to + front,
-							  x->at + of->aside - front }, err);
+		rc = add_stretch(a, l, (kh_ungapped) { of->from + front, of->to + front,
+						      x->at + of->aside - front }, err);
 	}
 	return rc;
 }
@@ -330,34 +286,35 @@ static uint32_t quality_of(int64_t margin)
 }
 
 /* The stretches become an alignment. */
-static int add_aligned(kh_aligner *a, const struct laid *l, kh_aligned *x, kh_err *err)
+static int add_aligned(kh_aligner *a, const kh_along *l, kh_aligned *x, uint64_t edits,
+		       kh_err *err)
 {
-	const struct stretch *s = a->stretch, *last = s + a->n_stretches - 1;
+	const kh_ungapped *s = a->joined.v, *last = s + a->joined.n - 1;
 	const int64_t first = s->from;
 	kh_alignments *to = a->to;
 	int rc = kh_grow((void **)&to->v, &to->cap, to->n + 1, sizeof *to->v, err);
 
 	if (!rc)
-		rc = kh_grow((void **)&to->run, &to->cap_runs, to->n_runs + a->n_stretches,
+		rc = kh_grow((void **)&to->run, &to->cap_runs, to->n_runs + a->joined.n,
 			     sizeof *to->run, err);
 	if (rc)
 		return rc;
-	x->from = (uint64_t)(l->back ? (int64_t)l->record->len - last->to : first);
-	x->to = (uint64_t)(l->back ? (int64_t)l->record->len - first : last->to);
+	x->from = (uint64_t)(l->back ? (int64_t)l->len - last->to : first);
+	x->to = (uint64_t)(l->back ? (int64_t)l->len - first : last->to);
 	x->end = x->at + (uint64_t)(last->at + last->to) - l->begin;
 	x->at += (uint64_t)(s->at + first) - l->begin;
 	x->first_run = to->n_runs;
-	x->n_runs = (uint32_t)a->n_stretches;
+	x->n_runs = (uint32_t)a->joined.n;
 	for (; s <= last; s++) {
 		const int64_t gap = s < last ? s[1].at - s->at : 0;
 		const uint32_t columns = (uint32_t)(s->to - s->from);
 
 		to->run[to->n_runs++] = (kh_align_run) { columns, (int32_t)gap };
-		x->matches += matches_of(l, s->from, s->to, s->at);
 		x->columns += columns + (uint64_t)(gap < 0 ? -gap : gap);
 		x->gaps += gap != 0;
 		x->gap_columns += (uint32_t)(gap < 0 ? -gap : gap);
 	}
+	x->matches = x->columns - edits;
 	to->v[to->n++] = *x;
 	return KH_OK;
 }
@@ -381,14 +338,15 @@ static bool follows(const struct place *x, const struct place *before, uint64_t 
 /* Makes an alignment of places that follow one another. */
 static int align(kh_aligner *a, size_t number, const struct place *x, size_t n, kh_err *err)
 {
-	const struct laid l = laid_of(a, number, x);
+	const kh_along l = along_of(a, number, x);
 	const kh_db_kept *k = &a->db->kept[x->kept];
 	kh_aligned to = { .mate = x->mate, .target = k->target, .back = x->back,
 			  .at = k->at * (uint64_t)a->db->h->sampling.stride };
 	int64_t margin = 0;
+	uint64_t edits;
 	int rc = KH_OK;
 
-	a->n_stretches = 0;
+	a->joined.n = 0;
 	for (size_t i = 0; i < n && !rc; i++) {
 		/* in the order of the target */
 		const struct place *part = &x[x->back ? n - 1 - i : i];
@@ -398,7 +356,9 @@ static int align(kh_aligner *a, size_t number, const struct place *x, size_t n, 
 		rc = add_part(a, &l, part, err);
 	}
 	to.quality = quality_of(margin);
-	return rc ? rc : add_aligned(a, &l, &to, err);
+	if (!rc)
+		rc = kh_refine(&a->refiner, &l, &a->joined, &edits, err);
+	return rc ? rc : add_aligned(a, &l, &to, edits, err);
 }
 
 /* By the order of its bases in the fragment. */

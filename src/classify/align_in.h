@@ -5,7 +5,7 @@
  * counts.  Those of the species that a call rests on are looked at once more: a place is stretches
  * of the read on diagonals of the text, as the rule scored them (kmer/fit.h).  Neighbours are
  * joined by one gap, where most bases match, and so are the parts of a long record that follow one
- * another in the text.
+ * another in the text.  Then the alignment gets as few edits as can be (kmer/refine.h).
  *
  * Each of the last three functions does nothing if alignments are not wanted.
  */
