@@ -9,8 +9,10 @@
 enum { EDIT = 1 << 16, OPEN = EDIT + 1, FIRST_ASIDE = 4 };
 #define NEVER (UINT32_C(1) << 31)
 
-/* How the best alignment from a cell on goes on, and gaps that have begun in front of it. */
-enum { BESIDE, LACKS, HAS, KIND = 3, LACKS_ON = 4, HAS_ON = 8 };
+/* The best alignment from a cell on may begin with a base that the read lacks, or that only it has;
+ * if so it does, and gaps lie in front.  If a gap had better go on than end before a cell, one is
+ * the best from there on, too, as to begin one costs least of all. */
+enum { LACKS = 1, HAS = 2 };
 
 void kh_edits_clear(kh_edits *e)
 {
@@ -40,25 +42,24 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 /* Row i: what it costs to align the bases of the read from i on with those of the text from j on,
  * where j is on diagonal low + k.  best[k], and has[k] if the first base is one that only the read
  * has, are of the row behind it, and become those of this one. */
-static void fill_row(const kh_edits *e, int64_t i, uint32_t *best, uint32_t *has)
+static void fill_row(const kh_edits *e, int64_t i, uint32_t *restrict best,
+		     uint32_t *restrict has)
 {
 	const int64_t width = (int64_t)e->width, m = (int64_t)e->m, at = i + e->low;
 	const int64_t first = at < 0 ? -at : 0, last = m - at < width - 1 ? m - at : width - 1;
 	const uint8_t *text = e->text, read = e->read[i];
-	uint8_t *step = e->step + (size_t)(i * width);
+	uint8_t *restrict step = e->step + (size_t)(i * width);
 	uint32_t right = NEVER, lacks = NEVER;          /* of j + 1 */
 
 	for (int64_t k = last; k >= first; k--) {
-		const uint32_t on_lacks = lacks + EDIT, on_has = has[k - 1] + EDIT;
 		const uint32_t beside = best[k] + (read & text[at + k] ? 0 : EDIT);
+		const uint32_t down = lesser(has[k - 1] + EDIT, best[k - 1] + OPEN);
 
-		lacks = lesser(on_lacks, right + OPEN);
-		has[k] = lesser(on_has, best[k - 1] + OPEN);
-		right = best[k] = lesser(beside, lesser(lacks, has[k]));
-		/* of equal ones a gap, or a longer one, so that gaps lie in front */
-		step[k] = (uint8_t)((right == lacks ? LACKS : right == has[k] ? HAS : BESIDE) |
-				    (lacks == on_lacks ? LACKS_ON : 0) |
-				    (has[k] == on_has ? HAS_ON : 0));
+		lacks = lesser(lacks + EDIT, right + OPEN);
+		right = lesser(beside, lesser(lacks, down));
+		has[k] = down;
+		best[k] = right;
+		step[k] = (uint8_t)((right == lacks) * LACKS | (right == down) * HAS);
 	}
 }
 
@@ -94,11 +95,10 @@ int kh_edits_align(kh_edits *e, int64_t low, int64_t high, uint32_t most, uint32
 	int rc;
 
 	e->i = e->j = 0;
-	e->in = BESIDE;
 	*edits = most;
 	if (most <= all)
 		return KH_OK;
-	/* an alignment that leaves the band has two edits more for each diagonal aside */
+	/* one that leaves the band has two edits more for each diagonal aside */
 	top = lesser((most - 1 - all) / 2, KH_EDITS_ASIDE);
 	for (uint32_t aside = lesser(FIRST_ASIDE, top);; aside = lesser(2 * aside, top)) {
 		e->low = low - aside;
@@ -107,7 +107,8 @@ int kh_edits_align(kh_edits *e, int64_t low, int64_t high, uint32_t most, uint32
 		if (rc)
 			return rc;
 		*edits = cost / EDIT;
-		if (aside == top || *edits < all + 2 * (aside + 1))
+		top = lesser(top, (*edits - all) / 2);
+		if (aside >= top)
 			return KH_OK;
 	}
 }
@@ -122,22 +123,18 @@ bool kh_edits_next(kh_edits *e, size_t *columns, int64_t *gap)
 		const int64_t k = (int64_t)e->j - (int64_t)e->i - e->low;
 		const uint8_t s = e->step[e->i * e->width + (size_t)k];
 
-		if (e->in == BESIDE)
-			e->in = s & KIND;
-		if (e->in == BESIDE) {
-			if (*gap)
-				return true;
+		if (s & LACKS) {
+			++*gap;
+			e->j++;
+		} else if (s & HAS) {
+			--*gap;
+			e->i++;
+		} else if (*gap) {
+			return true;
+		} else {
 			++*columns;
 			e->i++;
 			e->j++;
-		} else if (e->in == LACKS) {
-			++*gap;
-			e->j++;
-			e->in = s & LACKS_ON ? LACKS : BESIDE;
-		} else {
-			--*gap;
-			e->i++;
-			e->in = s & HAS_ON ? HAS : BESIDE;
 		}
 	}
 	return e->i + e->j > first;

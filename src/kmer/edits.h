@@ -26,7 +26,6 @@ typedef struct kh_edits {
 	int64_t low;                    /* the first diagonal of the band, and how many it has */
 	size_t width;
 	size_t i, j;                    /* kh_edits_next has come as far */
-	unsigned in;
 } kh_edits;
 
 void kh_edits_clear(kh_edits *e);
