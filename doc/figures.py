@@ -95,7 +95,7 @@ def wrong_cells(folder):
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "reads that get a species although their own species has no reference (nine simulated samples together)", \
+                yield "reads that get a species although their own species has no reference (sum of nine simulated samples, which were resampled)", \
                     column, shown, name, r
 
 
