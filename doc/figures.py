@@ -89,13 +89,13 @@ def wrong_cells(folder):
             if (r["set"], r["rank"]) == ("repeats/Homo 2x150", "called") and r[tool + "_F1"] != "-":
                 n = int(r["reads"])
                 many, low, high = (round(n * float(x)) for x in [r[tool + "_F1"]] + r[tool + "_95"].split("-"))
-                yield "human pairs that get a taxon although the database has no human genome (of 10,000; Wilson intervals)", column, \
+                yield "human pairs that get a taxon although the database has no human genome (of 10,000; in this row Wilson intervals)", column, \
                     f"{many} ({low} to {high})", name, r
     for column, name, program in ABSENT:
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "reads that get a species although their own species has no reference (sum of nine simulated samples, which were resampled)", \
+                yield "reads that get a species although their own species has no reference (nine simulated samples together)", \
                     column, shown, name, r
 
 
