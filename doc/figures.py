@@ -58,7 +58,7 @@ FOUND = [
     ("4000 simulated pairs of lambda, with many N in the reads", "labelled/lambda_bt2sim"),
     ("20,000 simulated reads of 100 bases; 5 % of their bases differ from the reference", "simgen/5% 1x100"),
     ("20,000 such reads; 8 % of their bases differ", "simgen/8% 1x100"),
-    ("99,000 simulated pairs; the strain, the species or the genus of some is not among the references", "all communities"),
+    ("99,000 simulated pairs, some of which lack a reference of their strain, species or genus", "all communities"),
 ]
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
             ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
