@@ -1,6 +1,7 @@
 /* test_by_genus.c - on what genera and families a sample agrees by translated seeds;
  * run_translated.sh has which calls are dropped */
 #define TEST_MAIN
+#include "translated/score.h"
 #include "test.h"
 #include "made_tree.h"
 #include "run/by_genus.h"
@@ -115,6 +116,31 @@ TEST(test_agree)
 {
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
 		check_sample(&samples[i]);
+}
+
+/* A mate fits the first genus in 110 columns, all of which match, and one of another family in 250,
+ * 205 of which match: the first is ahead by 35, and the second is nearer by 10, with a kinship of
+ * 115.  Neither genus is called. */
+static uint32_t said_of_two(uint32_t kinship)
+{
+	static const kh_translated_genus genus[] = { { 1, { 8 }, 1000, 1 }, { 2, { 9 }, 1000, 2 } };
+	static const kh_translated_claim claim[] = {
+		{ 0, { { .to = 110, .matches = 110 } } },
+		{ 1, { { .to = 250, .matches = 205 } } },
+	};
+	const kh_translated t = { .genus = genus, .level = { kinship, 100 } };
+	const uint32_t len[2] = { 80, 0 };
+	uint32_t second;
+	const uint32_t best = kh_translated_best(claim, 2, &second);
+
+	return kh_translated_call_of(&t, claim, 2, best, second, len);
+}
+
+TEST(test_genus_beside_family)
+{
+	/* the family is called, so the genus is its nearest one */
+	assert_int_equal(said_of_two(115), kh_graded(1, KH_GRADE_WEAK, KH_GRADE_CALLED));
+	assert_int_equal(said_of_two(116), kh_graded(0, KH_GRADE_FIRM, KH_GRADE_WEAK));
 }
 
 int main(void) { return test_run(make_tree, free_tree); }
