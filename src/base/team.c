@@ -21,7 +21,7 @@ struct kh_team {
 	_Atomic uint64_t pieces;        /* ... and which one it is */
 	atomic_uint busy;               /* threads, without the caller's, that are at it */
 	atomic_bool over;
-	/* for who sleeps; who finds what it waits for when it looks takes no lock */
+	/* a thread takes the lock only to sleep, or to wake one that sleeps */
 	pthread_mutex_t mu;
 	pthread_cond_t begin, done;
 };

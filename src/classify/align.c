@@ -33,7 +33,7 @@ struct kh_aligner {
 	struct place *place;            /* of the fragment under way */
 	size_t n_places, cap_places;
 	uint32_t species;               /* that its call rests on */
-	kh_ungapped_list joined;            /* of the alignment under way */
+	kh_ungapped_list joined;        /* of the alignment under way */
 	kh_refiner refiner;
 };
 

@@ -11,7 +11,8 @@ static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
 	return db->bins.taxon[db->bins.n_targets + species];
 }
 
-/* May the mate of one place lie here if the other one lies there? */
+/* Do two places lie as the mates of a pair: in one target, on opposite strands, and beside each
+ * other? */
 static KH_HD bool kh_places_beside(const kh_spot *a, const kh_spot *b)
 {
 	const int64_t apart = kh_place_at(b) - kh_place_at(a);

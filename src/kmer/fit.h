@@ -38,7 +38,8 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 }
 
 #ifdef KH_TEXT_SSE2
-/* kh_text_wrong of all words that have some of these columns; others of these do not match. */
+/* kh_text_wrong of all words that have some of these columns; the words' other columns count as
+ * ones that do not match. */
 static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns c,
 				  uint64_t wrong[KH_TEXT_WORDS])
 {

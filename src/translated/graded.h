@@ -45,7 +45,7 @@ static KH_HD bool kh_is_graded(uint32_t x)
 	return x >> 31 && kh_graded_genus(x) != KH_GRADE_CALLED;
 }
 
-/* Is a fragment, of which this is said, only weakly of anything? */
+/* Is the fragment only weakly of the genus, and of the family? */
 static KH_HD bool kh_is_weak(uint32_t x)
 {
 	return kh_is_graded(x) && kh_graded_genus(x) < KH_GRADE_FIRM &&
