@@ -4,7 +4,7 @@
 # BUILD is a build folder configured with CUDA (and --with-tables, for gpu_tables.sh).  The archive
 # has the programs, their libraries but those of CUDA and NCCL, and a file `env`.  On the other machine, where the archive was unpacked:
 #
-#	. ./env; sh .../tests/bench/gpu.sh unit equal-S; sh ./rates data gz table
+#	. ./env; sh .../tests/bench/gpu.sh unit equal-S; ./rates data gz table
 #
 # SIMGEN names the generator of references and reads.
 [ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }

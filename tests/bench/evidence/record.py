@@ -51,7 +51,7 @@ def run(words, names):
     def known(word):
         name, _, rest = word.partition("/")
         return names.get(name, name) + ("/" + rest if rest else "")
-    argv = [sys.executable, str(BENCH / words[0]), *map(known, words[1:])]
+    argv = [str(BENCH / words[0]), *map(known, words[1:])]
     return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines(True)
 
 

@@ -1,13 +1,13 @@
 /*
- * draw.c - reads drawn from references, for measurements: plain, in one gzip stream, and as BGZF
+ * draw.c - reads drawn from references, for measurements: plain, in one gzip stream, or as BGZF
  *
  *	draw OUT READS LENGTH INSERT ERROR ALIEN SEED PACK THREADS FILE.fa...
  *
- * INSERT 0: single reads, to OUT.fq; else pairs, to OUT_1.fq and OUT_2.fq.  PACK 1: of each file
- * FILE.gz as well, one member of zlib's level 6, and FILE.bgz.  Places are drawn from all of the
- * plain FASTA files, so that neighbours in the output have nothing in common; a fraction ERROR of
- * bases is another one, a fraction ALIEN of reads is random.  Qualities have four levels, each
- * mostly as the one before.
+ * INSERT 0: single reads, to OUT.fq; else pairs, to OUT_1.fq and OUT_2.fq.  PACK, a sum: 1, of
+ * each file FILE.gz as well, one member of zlib's level 6; 2, FILE.bgz.  Places are drawn from all
+ * of the plain FASTA files, so that neighbours in the output have nothing in common; a fraction
+ * ERROR of bases is another one, a fraction ALIEN of reads is random.  Qualities have four levels,
+ * each mostly as the one before.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -133,6 +133,12 @@ static size_t put(uint64_t *x, uint64_t number, const char *fragment, size_t n, 
 	return at;
 }
 
+static void put_bytes(FILE *to, const void *p, size_t n)
+{
+	if (fwrite(p, 1, n, to) != n)
+		die(out);
+}
+
 /* A part of a stream of deflate. */
 static size_t deflated(const char *p, size_t n, char *to, size_t room)
 {
@@ -158,6 +164,7 @@ static void *work(void *arg)
 		/* mixed, as else one chunk's numbers were those of another one, moved along */
 		uint64_t first = seed * 1000003 + c, x = random_of(&first);
 		size_t n[2] = { 0, 0 }, gz[2] = { 0, 0 };
+		uLong crc[2] = { 0, 0 };
 		struct bytes bgz[2] = { { NULL, 0 }, { NULL, 0 } };
 
 		for (uint64_t i = c * CHUNK; i < reads && i < (c + 1) * CHUNK; i++) {
@@ -168,11 +175,15 @@ static void *work(void *arg)
 				n[k] += put(&x, i, fragment, all, k,
 					    text + (size_t)k * room + n[k]);
 		}
-		for (int k = 0; k < mates && pack; k++) {
+		for (int k = 0; k < mates; k++) {
 			const char *from = text + (size_t)k * room;
 
-			gz[k] = deflated(from, n[k], packed + (size_t)k * room, room);
-			add_bgzf(&bgz[k], from, n[k], MEMBER);
+			if (pack & 1) {
+				gz[k] = deflated(from, n[k], packed + (size_t)k * room, room);
+				crc[k] = crc32(0, (const Bytef *)from, (uInt)n[k]);
+			}
+			if (pack & 2)
+				add_bgzf(&bgz[k], from, n[k], MEMBER);
 		}
 		pthread_mutex_lock(&mu);
 		while (turn != c)
@@ -181,16 +192,14 @@ static void *work(void *arg)
 			struct mate *m = &mate[k];
 			const char *t = text + (size_t)k * room, *p = packed + (size_t)k * room;
 
-			if (fwrite(t, 1, n[k], m->to[0]) != n[k])
-				die(out);
-			if (!pack)
-				continue;
-			m->crc = crc32_combine(m->crc, crc32(0, (const Bytef *)t, (uInt)n[k]),
-					       (z_off_t)n[k]);
-			m->n += n[k];
-			if (fwrite(p, 1, gz[k], m->to[1]) != gz[k] ||
-			    fwrite(bgz[k].p, 1, bgz[k].n, m->to[2]) != bgz[k].n)
-				die(out);
+			put_bytes(m->to[0], t, n[k]);
+			if (pack & 1) {
+				m->crc = crc32_combine(m->crc, crc[k], (z_off_t)n[k]);
+				m->n += n[k];
+				put_bytes(m->to[1], p, gz[k]);
+			}
+			if (pack & 2)
+				put_bytes(m->to[2], bgz[k].p, bgz[k].n);
 			free(bgz[k].p);
 		}
 		turn++;
@@ -206,9 +215,11 @@ static void open_outputs(int k)
 {
 	static const char *const suffix[3] = { "", ".gz", ".bgz" };
 
-	for (int i = 0; i < (pack ? 3 : 1); i++) {
+	for (int i = 0; i < 3; i++) {
 		char name[4096];
 
+		if (i && !(pack & i))
+			continue;
 		snprintf(name, sizeof name, insert ? "%s_%d.fq%s" : "%s%.0d.fq%s", out,
 			 insert ? k + 1 : 0, suffix[i]);
 		mate[k].to[i] = fopen(name, "wb");
@@ -216,7 +227,7 @@ static void open_outputs(int k)
 			die(name);
 		setvbuf(mate[k].to[i], NULL, _IONBF, 0);
 	}
-	if (pack)
+	if (pack & 1)
 		fwrite("\x1f\x8b\x08\0\0\0\0\0\0\xff", 1, 10, mate[k].to[1]);
 }
 
@@ -224,16 +235,19 @@ static void end_outputs(int k)
 {
 	const uint32_t tail[2] = { (uint32_t)mate[k].crc, (uint32_t)mate[k].n };
 
-	if (pack) {
+	if (pack & 1) {
 		fwrite("\3\0", 1, 2, mate[k].to[1]);
 		fwrite(tail, 1, 8, mate[k].to[1]);
+	}
+	if (pack & 2) {
 		struct bytes eof = { NULL, 0 };
+
 		add_bgzf_eof(&eof);
-		fwrite(eof.p, 1, eof.n, mate[k].to[2]);
+		put_bytes(mate[k].to[2], eof.p, eof.n);
 		free(eof.p);
 	}
-	for (int i = 0; i < (pack ? 3 : 1); i++)
-		if (fclose(mate[k].to[i]))
+	for (int i = 0; i < 3; i++)
+		if (mate[k].to[i] && fclose(mate[k].to[i]))
 			die(out);
 }
 

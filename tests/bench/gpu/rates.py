@@ -1,54 +1,58 @@
 #!/usr/bin/env python3
-"""The table of rates.csv: medians of this version and of the one before, and what is wanted."""
+"""The table of rates.csv: of each row the median of its runs, the least and the most, of this version and of the one before."""
 import collections
+import csv
 import statistics
 import sys
 
-# row: what it is, unit, what is wanted
-WANTED = {
-    "gz": ("report, a pair of .fq.gz", "M reads/s", 80),
-    "bgzf": ("report, a pair of BGZF", "M reads/s", 90),
-    "eight": ("reports, eight samples of .fq.gz", "M reads/s", 90),
-    "reads": ("report, plain reads of 100", "M reads/s", 140),
-    "pairs": ("report, plain pairs", "M reads/s", 130),
-    "off": ("report, plain pairs, 5 % off", "M reads/s", 110),
-    "host": ("report, index on the host", "M reads/s", 25),
-    "kraken.gz": ("Kraken 2's database, .fq.gz", "M reads/s", 60),
+ROWS = {
+    "gz": "report of pairs, .fq.gz",
+    "pass.gz": "report with --sample-pass, .fq.gz",
+    "profile.gz": "report with --profile, .fq.gz",
+    "lines": "report and lines, .fq.gz",
+    "lines.gz": "report and lines as .gz, .fq.gz",
+    "bgzf": "report of pairs, BGZF",
+    "eight": "reports of eight samples of pairs, .fq.gz",
+    "pairs": "report of pairs, plain",
+    "pass": "report with --sample-pass, plain",
+    "profile": "report with --profile, plain",
+    "off": "report of pairs with 5 % of other bases, plain",
+    "reads": "report of single reads of 100 bases, plain",
+    "host": "report of these, index in the host's memory",
+    "kraken.gz": "report by Kraken 2's database, .fq.gz",
+    "kraken": "report by Kraken 2's database, plain",
+    "build.refs": "build from 16 plain files",
+    "build.refs.gz": "build from 16 files of .fa.gz",
+    "build.small.gz": "build from a .fa.gz a genome",
 }
-# row: what it is, beside which row, what is wanted of the ratio
-RATIOS = {
-    "pass.gz": ("with --sample-pass, .fq.gz", "gz", .9),
-    "profile.gz": ("with --profile, .fq.gz", "gz", .85),
-    "pass": ("with --sample-pass, plain", "pairs", .9),
-    "profile": ("with --profile, plain", "pairs", .85),
-    "build.refs.gz": ("build from .fa.gz, seconds", "build.refs", 1.2),
-    "build.small.gz": ("build from a .fa.gz a genome, seconds", "build.refs", 1.2),
-}
+
+
+def unit(row):
+    return "s" if row.startswith("build") else "million reads/s"
 
 
 def main():
     values = collections.defaultdict(list)
-    for line in open(sys.argv[1]):
-        row, version, value = line.strip().split(",")
-        values[row, version].append(float(value))
-    middle = {x: statistics.median(v) for x, v in values.items()}
-    spread = {x: f"{min(v):g} to {max(v):g}" for x, v in values.items()}
-    print("| what | before | now | runs | must |\n| --- | --- | --- | --- | --- |")
-    for row, (what, unit, must) in WANTED.items():
-        if (row, "now") in middle:
-            print(f"| {what}, {unit} | {middle.get((row, 'before'), '')} | {middle[row, 'now']} | "
-                  f"{spread[row, 'now']} | {must} |")
-    for row, (what, other, must) in RATIOS.items():
-        if (row, "now") in middle and (other, "now") in middle:
-            before = middle.get((row, "before"), 0) / middle.get((other, "before"), 1) or ""
-            print(f"| {what}, of {other} | {before and f'{before:.2f}'} | {middle[row, 'now'] / middle[other, 'now']:.2f} | "
-                  f"{spread[row, 'now']} | {must} |")
-    for row in "lines", "lines.gz":
-        if (row, "now") in middle and (f"{row}.dd", "now") in middle:
-            rate = middle[row, "now"] * middle[f"{row}.bytes", "now"] * 1e-3
-            for one, name in ("one", "one thread that writes the same"), ("dd", "dd"):
-                print(f"| {row}: {middle[row, 'now']} M reads/s, {rate:.2f} GB/s, of {name} | | "
-                      f"{rate / middle[f'{row}.{one}', 'now']:.2f} | {spread[row, 'now']} | 0.9 |")
+    with open(sys.argv[1], newline="") as lines:
+        for row, version, value in csv.reader(lines):
+            values[row, version].append(float(value))
+    for row in ("lines", "lines.gz"):    # of the bytes that one thread writes
+        for one in ("one", "dd"):
+            if (f"{row}.{one}", "now") in values:
+                rate = statistics.median(values[row, "now"]) * values[f"{row}.bytes", "now"][0] * 1e-3
+                values[f"{row} of {one}", "now"] = [rate / x for x in values[f"{row}.{one}", "now"]]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow("row what unit version median least most runs".split())
+    for row, what in ROWS.items():
+        for version in ("before", "now"):
+            of = values.get((row, version))
+            if of:
+                out.writerow([row, what, unit(row), version] + [f"{x:g}" for x in (statistics.median(of), min(of), max(of), len(of))])
+        for one, what_one in (("one", "a thread that writes the same bytes"), ("dd", "dd")):
+            of = values.get((f"{row} of {one}", "now"))
+            if of:
+                out.writerow([f"{row} of {one}", f"{what}, of the bytes of {what_one}", "ratio", "now"] +
+                             [f"{x:.2f}" for x in (statistics.median(of), min(of), max(of))] + [len(of)])
 
 
 if __name__ == "__main__":
