@@ -41,7 +41,7 @@ static bool check(const kh_parse_batch *b, uint32_t i)
 
 int kh_gpu_parse(const kh_parse_batch *b, void *stream)
 {
-	uint32_t whole, sum = 0;
+	uint32_t whole, sum = 0, names = 0;
 
 	(void)stream;
 	b->result->odd = UINT32_MAX;
@@ -49,15 +49,21 @@ int kh_gpu_parse(const kh_parse_batch *b, void *stream)
 		find_lines(b, t);
 	whole = kh_parse_whole(b);
 	for (uint32_t i = 0; i <= b->cap; i++) {
-		b->words[i] = 0;
+		kh_parse_skip(b, i);
 		if (i < whole && !check(b, i) && b->result->odd == UINT32_MAX)
 			b->result->odd = i;
 		b->word[i] = sum;
 		sum += b->words[i];
+		if (b->fragment) {
+			b->name[i] = names;
+			names += b->n_name[i];
+		}
 	}
 	kh_parse_settle(b);
 	for (uint32_t i = 0; i < b->result->n; i++)
 		for (uint32_t t = 0; t < b->texts; t++)
 			kh_parse_pack(b, i, t, 0, 1);
+	for (uint32_t i = 0; i < b->result->n && b->fragment; i++)
+		kh_parse_name(b, i, 0, 1);
 	return 0;
 }

@@ -10,7 +10,10 @@
 #include "cuda/kernels/engine.h"
 #include "feed_harness.h"
 
-/* What a feed gives: the bases of each job, a line a record; mates behind one another. */
+static bool names_wanted;
+
+/* What a feed gives: the bases of each job, a line a record; mates behind one another, and then, if
+ * that is wanted, the name of the fragment, its lengths, and its ambiguous k-mers. */
 struct parsed_run {
 	pthread_mutex_t lock;
 	kh_feed *f;
@@ -46,6 +49,39 @@ static void *from_device(const void *p, size_t n)
 	return to;
 }
 
+enum { NAMES_K = 5 };
+
+static void add_name(struct bytes *to, const char *id, size_t n, const uint64_t len[2],
+		     uint32_t ambiguous)
+{
+	char s[100];
+	const int more = snprintf(s, sizeof s, "\t%u|%u\t%u\n", (unsigned)len[0],
+				  (unsigned)len[1], ambiguous);
+
+	bytes_add(to, id, n);
+	bytes_add(to, s, (size_t)more);
+}
+
+static void add_name_there(struct bytes *to, const kh_parsed_there *t, uint32_t i)
+{
+	const kh_parsed_fragment *f = &t->fragment[i];
+
+	add_name(to, t->names + f->name, f->n_name, (uint64_t[]) { f->len[0], f->len[1] },
+		 f->ambiguous);
+}
+
+static void add_name_here(struct bytes *to, const kh_block *b[2], const kh_record *r[2])
+{
+	uint64_t len[2] = { 0, 0 };
+	uint32_t ambiguous = 0;
+
+	for (int k = 0; k < 2 && r[k]; k++) {
+		len[k] = r[k]->len;
+		ambiguous += kh_ambiguous_kmers(b[k]->amb + r[k]->seq / 32, len[k], NAMES_K);
+	}
+	add_name(to, b[0]->text + r[0]->name, r[0]->id_len, len, ambiguous);
+}
+
 static void add_there(struct bytes *to, const kh_parsed_there *t)
 {
 	const uint32_t each = t->mates ? 2 : 1;
@@ -64,6 +100,8 @@ static void add_there(struct bytes *to, const kh_parsed_there *t)
 		if (i % each == 0)
 			assert_int_equal(t->len[i / each],
 					 r[i].len + (each > 1 ? r[i + 1].len : 0));
+		if (names_wanted && i % each == each - 1)
+			add_name_there(to, t, i / each);
 	}
 	assert_int_equal(words, t->n_words);
 	free(bases);
@@ -84,6 +122,8 @@ static void add_job(struct parsed_run *x, const kh_job *j)
 		kh_job_records(j, i, bl, r);
 		for (int k = 0; k < 2 && r[k]; k++)
 			add_words(&b, bl[k]->bases, bl[k]->amb, r[k]->seq, r[k]->len);
+		if (names_wanted)
+			add_name_here(&b, bl, r);
 	}
 	pthread_mutex_lock(&x->lock);
 	if (j->ticket >= x->n) {
@@ -106,7 +146,7 @@ static int parsed_worker(void *arg, unsigned worker, kh_err *err)
 	kh_job j;
 	int rc;
 
-	while ((rc = kh_feed_parsed(x->f, worker > 0, &j, err)) > 0)
+	while ((rc = kh_feed_parsed(x->f, NAMES_K, worker > 0, &j, err)) > 0)
 		if (rc == 1)
 			add_job(x, &j);
 	while (!rc && (rc = kh_feed_next(x->f, &b, err)) > 0) {
@@ -161,8 +201,9 @@ static struct parsed_got parsed_by(const struct bytes file[2], unsigned threads,
 	const int n = 1 + (file[1].n > 0);
 	int fd[2];
 	kh_feed_options o = { .path = { &name[0], &name[1] }, .n_path = { 1, file[1].n > 0 },
-			      .text = KH_FEED_BASES, .workers = threads, .block_size = 9000,
-			      .mask.u = ambiguous_u, .parse = true };
+			      .text = names_wanted ? KH_FEED_NAMES : KH_FEED_BASES,
+			      .workers = threads, .block_size = 9000, .mask.u = ambiguous_u,
+			      .parse = true };
 
 	for (int i = 0; i < n; i++)
 		fd[i] = bytes_file(path[i], file[i].p, file[i].n);
@@ -254,6 +295,7 @@ TEST(odd_records)
 
 			ambiguous_u = which == (int)(i % 2);
 			two_devices = i / 2 % 2 && kh_gpu_count(NULL) > 1;
+			names_wanted = (i + (size_t)which) % 3 > 0;
 			add_gz(&file[0], text[0].p, text[0].n);
 			if (which < 2)
 				add_gz(&file[1], text[1].p, text[1].n);
@@ -261,7 +303,7 @@ TEST(odd_records)
 			const size_t n = compare_parsed(file, 1 + i % 3);
 			kh_cuda_inflater_close(inflater);
 			/* single, names may be any */
-			ambiguous_u = two_devices = false;
+			ambiguous_u = two_devices = names_wanted = false;
 			const bool name = strncmp(odd_record[i].text, "@A00123:700 1", 13) != 0;
 			if (which == 1 || (which == 2 && !name))
 				assert_int_equal(n, odd_record[i].plain ? PARSED_READS : 700);
@@ -296,13 +338,14 @@ TEST(parsed_ends)
 		if (how != 7)
 			add_bgzf_eof(&file[1]);
 		two_devices = kind >= 8 && kh_gpu_count(NULL) > 1;
+		names_wanted = kind % 3 == 1;
 		open_inflater(30000);
 		assert_true(compare_parsed(file, 3) > PARSED_READS / 4);
 		kh_cuda_inflater_close(inflater);
 		free(file[0].p);
 		free(file[1].p);
 	}
-	two_devices = false;
+	two_devices = names_wanted = false;
 	memset(large, 'x', 200000);
 	memcpy(large, "@A00123:700 ", 12);
 	strcpy(large + 199980, "\nACGT\n+\nIIII\n");
@@ -334,6 +377,29 @@ TEST(parsed_many)
 	free(file[0].p);
 	free(text.p);
 	free(once.p);
+}
+
+/* Names that a buffer has no room for, and one that is too long. */
+TEST(parsed_names)
+{
+	enum { SHORT_READS = 200000 };
+	struct bytes text = { NULL, 0 }, file[2] = { { NULL, 0 }, { NULL, 0 } };
+	char line[2 * KH_PARSER_NAME];
+
+	names_wanted = true;
+	for (unsigned i = 0; i < SHORT_READS; i++) {
+		const int n = snprintf(line, sizeof line, "@%0*u/1 x\nACGNACG\n+\nIIIIIII\n",
+				       i == SHORT_READS - 5 ? KH_PARSER_NAME : 90, i);
+
+		bytes_add(&text, line, (size_t)n);
+	}
+	add_gz(&file[0], text.p, text.n);
+	open_inflater(16 << 20);
+	assert_int_equal(compare_parsed(file, 2), SHORT_READS - 5);
+	kh_cuda_inflater_close(inflater);
+	names_wanted = false;
+	free(file[0].p);
+	free(text.p);
 }
 
 #endif

@@ -74,6 +74,7 @@ TEST(parsed_faults)
 
 	for (int i = 0; i < 2; i++)
 		add_pieces(&file[i], &text[i], 50000);
+	names_wanted = true;
 	struct parsed_got want = parsed_by(file, 1, false);
 	for (long n = 0; n <= calls; n++) {
 		two_devices = n / 2 % 2;
@@ -84,7 +85,7 @@ TEST(parsed_faults)
 		there += got.n_there > 0 && got.n_there < 700;
 		gone += check_failing(got.rc, got.text, &want.text);
 	}
-	two_devices = false;
+	two_devices = names_wanted = false;
 	assert_true(calls > 100 && gone > 0 && there > 0);
 	fake_reset(UINT64_C(8) << 30);
 	free(want.text.p);

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(THREADS) check_kernel(const __grid_constant__ 
 	if (lane != 0 || i > b.cap)
 		return;
 	if (i >= whole)
-		b.words[i] = 0;
+		kh_parse_skip(&b, i);
 	else if (!kh_parse_note(&b, i, good))
 		atomicMin(&b.result->odd, i);
 }
@@ -145,13 +145,33 @@ __global__ void __launch_bounds__(THREADS) pack_kernel(const __grid_constant__ k
 		kh_parse_pack(&b, i, blockIdx.y, threadIdx.x % LANES, LANES);
 }
 
+__global__ void __launch_bounds__(THREADS) name_kernel(const __grid_constant__ kh_parse_batch b)
+{
+	const uint32_t i = (uint32_t)(thread_number() / LANES);
+
+	if (i < b.result->n)
+		kh_parse_name(&b, i, threadIdx.x % LANES, LANES);
+}
+
+/* Sums of cap + 1 numbers. */
+cudaError_t add_up(const kh_parse_batch *b, const uint32_t *of, uint32_t *to, cudaStream_t stream)
+{
+	size_t bytes = b->n_scratch;
+
+	return caught([&] {
+		return cub::DeviceScan::ExclusiveSum(b->scratch, bytes, of, to, (int)b->cap + 1,
+						     stream);
+	});
+}
+
 } /* namespace */
 
 extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
 {
 	size_t bytes = 0;
 	const cudaError_t alike = share_alike(count_kernel, sum_kernel, lines_kernel, check_kernel,
-					      mates_kernel, settle_kernel, pack_kernel);
+					      mates_kernel, settle_kernel, pack_kernel,
+					      name_kernel);
 	const cudaError_t e = caught([&] {
 		return cub::DeviceScan::ExclusiveSum(nullptr, bytes, (uint32_t *)nullptr,
 						     (uint32_t *)nullptr,
@@ -170,7 +190,6 @@ extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)
 	const dim3 tiles(most, b->texts);
 	/* one more, so that the last sum of words is known, too */
 	const uint32_t records = blocks_for((uint64_t)LANES * (b->cap + 1));
-	size_t bytes = b->n_scratch;
 	cudaError_t e = cudaMemsetAsync(b->result, 0, sizeof *b->result, stream);
 
 	if (e != cudaSuccess)
@@ -183,14 +202,14 @@ extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)
 		mates_kernel<<<blocks_for(b->cap), THREADS, 0, stream>>>(*b);
 	e = cudaPeekAtLastError();
 	if (e == cudaSuccess)
-		e = caught([&] {
-			return cub::DeviceScan::ExclusiveSum(b->scratch, bytes,
-							     (const uint32_t *)b->words, b->word,
-							     (int)b->cap + 1, stream);
-		});
+		e = add_up(b, b->words, b->word, stream);
+	if (e == cudaSuccess && b->fragment)
+		e = add_up(b, b->n_name, b->name, stream);
 	if (e != cudaSuccess)
 		return e;
 	settle_kernel<<<1, 1, 0, stream>>>(*b);
 	pack_kernel<<<dim3(records, b->texts), THREADS, 0, stream>>>(*b);
+	if (b->fragment)
+		name_kernel<<<records, THREADS, 0, stream>>>(*b);
 	return cudaGetLastError();
 }

@@ -11,6 +11,7 @@
  *	mates	a thread a fragment: do its mates have one name?
  *	settle	sums of words say where each fragment's are; where the texts go on
  *	pack	eight lanes a record: bases to words, and records, as kernels/engine.h has them
+ *	name	eight lanes a fragment: names, lengths and ambiguous k-mers, if they are wanted
  */
 #ifndef KH_CUDA_INFLATE_PARSE_H
 #define KH_CUDA_INFLATE_PARSE_H
@@ -42,6 +43,7 @@ typedef struct kh_parse_result {
 	uint32_t odd;                   /* the first fragment that is not plain, or UINT32_MAX */
 	uint32_t n;                     /* fragments */
 	uint32_t used[2];               /* where they end */
+	uint32_t names;                 /* bytes of their names */
 	uint32_t word[KH_PARSER_TASKS + 1];     /* the first one of each task */
 } kh_parse_result;
 
@@ -59,6 +61,11 @@ typedef struct kh_parse_batch {
 	uint64_t *bases;
 	uint32_t *amb;
 	kh_gpu_record *record;
+	/* NULL, or names are wanted: cap of these; room for the names, of which no more fragments
+	 * are taken; cap + 1: bytes of each name, and in front; k of ambiguous k-mers */
+	kh_parsed_fragment *fragment;
+	char *names;
+	uint32_t names_room, *n_name, *name, k;
 	void *scratch;
 	uint64_t n_scratch;
 } kh_parse_batch;
@@ -96,31 +103,62 @@ static KH_HD uint32_t kh_parse_whole(const kh_parse_batch *b)
 	return n;
 }
 
+/* Fragment i is not whole. */
+static KH_HD void kh_parse_skip(const kh_parse_batch *b, uint32_t i)
+{
+	b->words[i] = 0;
+	if (b->fragment)
+		b->n_name[i] = 0;
+}
+
 /* Fragment i, whose records are plain if `good`: notes its words and bases; false: it is odd, also
- * if it is too long for the kernels that compare without parts. */
+ * if it is too long for the kernels that compare without parts, or its name is too long. */
 static KH_HD bool kh_parse_note(const kh_parse_batch *b, uint32_t i, bool good)
 {
-	uint32_t len[2] = { 0, 0 };
+	uint32_t len[2] = { 0, 0 }, name = 0;
 
 	for (uint32_t t = 0; t < b->texts && good; t++) {
 		const kh_four_lines r = kh_parse_lines(&b->in[t], i);
 
 		len[t] = kh_four_bases(&r);
+		if (b->fragment && t == 0)
+			name = kh_four_name(b->in[0].p, &r);
 	}
-	good = good && kh_small_fits(len[0], len[1]);
+	good = good && kh_small_fits(len[0], len[1]) && name <= KH_PARSER_NAME;
+	if (b->fragment)
+		b->n_name[i] = good ? name : 0;
 	b->words[i] = good ? (len[0] + 31) / 32 + (len[1] + 31) / 32 : 0;
 	b->len[i] = len[0] + len[1];
 	return good;
 }
 
-/* Sums of words are known, and odd fragments. */
+/* Of n fragments, those whose names there is room for. */
+static KH_HD uint32_t kh_parse_named(const kh_parse_batch *b, uint32_t n)
+{
+	uint32_t least = 0, most = n;   /* there is room for `least`, and for `most` at most */
+
+	while (least < most) {
+		const uint32_t i = least + (most - least + 1) / 2;
+
+		if (b->name[i] <= b->names_room)
+			least = i;
+		else
+			most = i - 1;
+	}
+	return least;
+}
+
+/* Sums of words and of names are known, and odd fragments. */
 static KH_HD void kh_parse_settle(const kh_parse_batch *b)
 {
 	kh_parse_result *r = b->result;
 	const uint32_t whole = kh_parse_whole(b);
 	uint32_t n = r->odd < whole ? r->odd : whole;
 
+	if (b->fragment)
+		n = kh_parse_named(b, n);
 	r->n = n;
+	r->names = b->fragment ? b->name[n] : 0;
 	for (uint32_t t = 0; t < b->texts; t++)
 		r->used[t] = n ? b->in[t].line[4 * n - 1] + 1 : b->in[t].from;
 	for (uint32_t k = 0; k <= KH_PARSER_TASKS; k++)
@@ -148,6 +186,30 @@ static KH_HD void kh_parse_pack(const kh_parse_batch *b, uint32_t i, uint32_t t,
 	}
 	if (lane == 0)
 		b->record[b->texts * i + t] = rec;
+}
+
+/* What lines have of fragment i, which is packed: this lane's bytes of the name. */
+static KH_HD void kh_parse_name(const kh_parse_batch *b, uint32_t i, uint32_t lane,
+				uint32_t lanes)
+{
+	const char *name = b->in[0].p + kh_parse_lines(&b->in[0], i).at + 1;
+	kh_parsed_fragment f = { b->name[i], (uint16_t)b->n_name[i], { 0, 0 }, 0 };
+	uint32_t word = b->word[i], ambiguous = 0;
+
+	for (uint32_t k = lane; k < f.n_name; k += lanes)
+		b->names[f.name + k] = name[k];
+	if (lane != 0)
+		return;
+	for (uint32_t t = 0; t < b->texts; t++) {
+		const kh_four_lines r = kh_parse_lines(&b->in[t], i);
+		const uint32_t len = kh_four_bases(&r);
+
+		f.len[t] = (uint16_t)len;
+		ambiguous += kh_ambiguous_kmers(b->amb + word, len, b->k);
+		word += (len + 31) / 32;
+	}
+	f.ambiguous = (uint16_t)ambiguous;
+	b->fragment[i] = f;
 }
 
 #endif

@@ -11,6 +11,7 @@ enum {
 	BUFFERS = KH_PARSER_BUFFERS,
 	EACH = 8,               /* for each device, so that its queues do not wait for tasks */
 	LEAST = 4,
+	NAMES = KH_PARSER_WINDOW / 8,   /* bytes of a buffer's */
 	READ = 16               /* bytes that kernels read at once, from a multiple of it on */
 };
 
@@ -21,15 +22,17 @@ struct kh_inflater_parser {
 	cudaStream_t stream;
 	uint32_t window;        /* bytes of a text, at most */
 	bool several;           /* devices */
+	bool names;             /* are wanted */
 	unsigned buffers;
 	uint32_t cap;           /* fragments of a buffer */
 	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
 	/* far: a window of a text on another device */
-	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, far, host);
+	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, far, host,
+		    n_name, name, fragment, letters);
 	/* of each buffer */
 	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
-	kh_gpu_buf lens[BUFFERS];       /* on the host */
+	kh_gpu_buf lens[BUFFERS], fragments[BUFFERS], names_of[BUFFERS];        /* on the host */
 };
 
 static void parser_free(kh_inflater_parser *p)
@@ -42,6 +45,8 @@ static void parser_free(kh_inflater_parser *p)
 	KH_GPU_DROP(p->amb);
 	KH_GPU_DROP(p->record);
 	KH_GPU_DROP(p->lens);
+	KH_GPU_DROP(p->fragments);
+	KH_GPU_DROP(p->names_of);
 	free(p);
 }
 
@@ -54,12 +59,12 @@ void kh_inflate_parser_close(kh_inflater_parser *p)
 	pthread_mutex_unlock(&p->z->mu);
 }
 
-static kh_inflater_parser *take_spare(kh_inflater *z, int device)
+static kh_inflater_parser *take_spare(kh_inflater *z, int device, bool names)
 {
 	kh_inflater_parser **at = &z->parser, *p;
 
 	pthread_mutex_lock(&z->mu);
-	while ((p = *at) && p->device != device)
+	while ((p = *at) && (p->device != device || p->names != names))
 		at = &p->next;
 	if (p)
 		*at = p->next;
@@ -97,6 +102,10 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 		{ &p->len, cap * 4 },
 		{ &p->sort, p->scratch },
 		{ &p->far, far_bytes(p) },
+		{ &p->n_name, p->names ? (cap + 1) * 4 : 0 },
+		{ &p->name, p->names ? (cap + 1) * 4 : 0 },
+		{ &p->fragment, p->names ? cap * sizeof(kh_parsed_fragment) : 0 },
+		{ &p->letters, p->names ? NAMES : 0 },
 	};
 	int rc = kh_gpu_host_room(&p->host, sizeof(kh_parse_result), err);
 
@@ -110,6 +119,11 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 			rc = kh_gpu_room_exact(&p->record[i], 2 * cap * sizeof(kh_gpu_record), err);
 		if (!rc)
 			rc = kh_gpu_host_room(&p->lens[i], cap * 4, err);
+		if (!rc && p->names)
+			rc = kh_gpu_host_room(&p->fragments[i], cap * sizeof(kh_parsed_fragment),
+					      err);
+		if (!rc && p->names)
+			rc = kh_gpu_host_room(&p->names_of[i], NAMES, err);
 	}
 	return rc;
 }
@@ -119,7 +133,9 @@ static uint64_t needed(const kh_inflater_parser *p)
 {
 	const uint64_t buffer = 2 * (p->words * 12ul + p->cap * sizeof(kh_gpu_record));
 
-	return p->buffers * buffer + p->cap * 48ul + far_bytes(p) + ((uint64_t)8 << 20);
+	const uint64_t names = p->names ? p->cap * (8 + sizeof(kh_parsed_fragment)) + NAMES : 0;
+
+	return p->buffers * buffer + p->cap * 48ul + far_bytes(p) + names + ((uint64_t)8 << 20);
 }
 
 static int make(kh_inflater_parser *p, kh_err *err)
@@ -131,7 +147,7 @@ static int make(kh_inflater_parser *p, kh_err *err)
 	return rc ? rc : rooms(p, err);
 }
 
-static int parser_new(const kh_inflater_file *f, kh_inflater_parser **out, kh_err *err)
+static int parser_new(const kh_inflater_file *f, bool names, kh_inflater_parser **out, kh_err *err)
 {
 	const uint32_t text = CARRY + kh_inflate_cap_text(f->d->slot);
 	const uint32_t window = text < KH_PARSER_WINDOW ? text : KH_PARSER_WINDOW;
@@ -145,6 +161,7 @@ static int parser_new(const kh_inflater_file *f, kh_inflater_parser **out, kh_er
 	p->device = f->d->number;
 	p->window = window;
 	p->several = f->z->n > 1;
+	p->names = names;
 	p->buffers = EACH * f->z->n < BUFFERS ? EACH * (unsigned)f->z->n : BUFFERS;
 	p->cap = window / 128;
 	p->words = kh_parse_words(window, p->cap);
@@ -160,10 +177,10 @@ static int parser_new(const kh_inflater_file *f, kh_inflater_parser **out, kh_er
 	return rc;
 }
 
-int kh_inflate_parser_open(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err)
+int kh_inflate_parser_open(kh_inflater_file *f, bool names, kh_inflater_parser **p, kh_err *err)
 {
-	*p = take_spare(f->z, f->d->number);
-	return *p ? KH_OK : parser_new(f, p, err);
+	*p = take_spare(f->z, f->d->number, names);
+	return *p ? KH_OK : parser_new(f, names, p, err);
 }
 
 unsigned kh_inflate_parser_buffers(const kh_inflater_parser *p)
@@ -186,6 +203,12 @@ static kh_parse_batch batch_of(kh_inflater_parser *p, const kh_inflater_parse *x
 		.bases = p->bases[x->buffer].p,
 		.amb = p->amb[x->buffer].p,
 		.record = p->record[x->buffer].p,
+		.fragment = p->names ? p->fragment.p : NULL,
+		.names = p->letters.p,
+		.names_room = NAMES,
+		.n_name = p->n_name.p,
+		.name = p->name.p,
+		.k = x->k,
 		.scratch = p->sort.p,
 		.n_scratch = p->scratch,
 	};
@@ -215,20 +238,28 @@ static int bring(kh_inflater_parser *p, const kh_inflater_file *f, kh_parse_text
 	return KH_GPU(cudaMemcpyPeerAsync(here, p->device, there, f->d->number, n, p->stream), err);
 }
 
-/* Launches it, and waits for the result and the lengths. */
-static int launch(kh_inflater_parser *p, const kh_parse_batch *b, uint32_t *lens, kh_err *err)
+static int fetch(kh_inflater_parser *p, void *to, const void *from, size_t bytes, kh_err *err)
+{
+	return KH_GPU(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, p->stream), err);
+}
+
+/* Launches it, and waits for the result, the lengths, and what lines have. */
+static int launch(kh_inflater_parser *p, const kh_parse_batch *b, unsigned buffer, kh_err *err)
 {
 	const kh_parse_result *r = p->host.p;
 	int rc = KH_GPU(kh_gpu_parse(b, p->stream), err);
 
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(p->host.p, b->result, sizeof *r,
-					    cudaMemcpyDeviceToHost, p->stream), err);
+		rc = fetch(p, p->host.p, b->result, sizeof *r, err);
 	if (!rc)
 		rc = KH_GPU(cudaStreamSynchronize(p->stream), err);
 	if (!rc && r->n > 0)
-		rc = KH_GPU(cudaMemcpyAsync(lens, b->len, r->n * sizeof *lens,
-					    cudaMemcpyDeviceToHost, p->stream), err);
+		rc = fetch(p, p->lens[buffer].p, b->len, r->n * sizeof *b->len, err);
+	if (!rc && r->n > 0 && p->names)
+		rc = fetch(p, p->fragments[buffer].p, b->fragment, r->n * sizeof *b->fragment,
+			   err);
+	if (!rc && r->n > 0 && p->names)
+		rc = fetch(p, p->names_of[buffer].p, b->names, r->names, err);
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(p->stream), err);
 }
 
@@ -237,13 +268,14 @@ int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 	kh_parse_batch b = batch_of(p, x);
 	const kh_parse_result *r = p->host.p;
 	const uint32_t *lens = p->lens[x->buffer].p;
+	const kh_parsed_fragment *fragments = p->fragments[x->buffer].p;
 	uint32_t base[2] = { 0, 0 };
 	int rc = kh_gpu_use(p->device, err);
 
 	if (!rc && b.texts > 1)
 		rc = bring(p, x->file[1], &b.in[1], &base[1], err);
 	if (!rc)
-		rc = launch(p, &b, p->lens[x->buffer].p, err);
+		rc = launch(p, &b, x->buffer, err);
 	if (rc)
 		return rc;
 	x->n_tasks = (r->n + KH_PARSER_TASK - 1) / KH_PARSER_TASK;
@@ -261,6 +293,8 @@ int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 			.mates = b.texts > 1,
 			.device = p->device,
 			.len = lens + from,
+			.fragment = fragments ? fragments + from : NULL,
+			.names = p->names_of[x->buffer].p,
 			.bases = b.bases + r->word[k],
 			.amb = b.amb + r->word[k],
 			.record = b.record + (size_t)b.texts * from,

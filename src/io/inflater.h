@@ -74,17 +74,28 @@ typedef struct kh_inflater_parser kh_inflater_parser;
 enum {
 	KH_PARSER_WINDOW = 1 << 26,     /* bytes of a text, at most */
 	KH_PARSER_BUFFERS = 32,         /* at most */
+	KH_PARSER_NAME = 1000,          /* bytes of a name, at most, where names are wanted */
 	/* fragments of a task, and tasks of a buffer, at most */
 	KH_PARSER_TASK = 1 << 14,
 	KH_PARSER_TASKS = KH_PARSER_WINDOW / 128 / KH_PARSER_TASK
 };
 
 /* The fragments of a task.  Data on the device have the form that its kernels read. */
+/* What a line of the output has of a fragment. */
+typedef struct kh_parsed_fragment {
+	uint32_t name;                  /* of its first record, in kh_parsed_there.names */
+	uint16_t n_name;
+	uint16_t len[2];                /* bases of its records */
+	uint16_t ambiguous;             /* k-mers with a base that is not known */
+} kh_parsed_fragment;
+
 typedef struct kh_parsed_there {
 	uint32_t n, n_words;
 	bool mates;                     /* a fragment has two records, side by side */
 	int device;
 	const uint32_t *len;            /* bases of each fragment, on the host */
+	const kh_parsed_fragment *fragment;     /* on the host, too; NULL: not wanted */
+	const char *names;
 	const uint64_t *bases;          /* on the device, and so are the next two */
 	const uint32_t *amb;
 	const void *record;
@@ -96,6 +107,7 @@ typedef struct kh_inflater_parse {
 	unsigned text[2];               /* slots */
 	size_t from[2], to[2];          /* a record begins at `from`; counted as for `get` */
 	bool any_names;                 /* the names of mates need not agree */
+	uint32_t k;                     /* of ambiguous k-mers, where names are wanted */
 	unsigned buffer;
 	/* result: whole fragments, up to the end of a text or of the buffer, or up to a fragment
 	 * that is not plain (seqio/four_lines.h), or too long for a task */
@@ -123,9 +135,9 @@ typedef struct kh_inflater_functions {
 		   kh_err *err);
 	/* Copies such text in front of the text of the other slot. */
 	int (*carry)(kh_inflater_file *f, unsigned text, size_t from, size_t n, kh_err *err);
-	/* A parser on the device of f, the file of the first mates.  *p becomes NULL if there is no
-	 * room. */
-	int (*parser_open)(kh_inflater_file *f, kh_inflater_parser **p, kh_err *err);
+	/* A parser on the device of f, the file of the first mates; names: for lines of the output.
+	 * *p becomes NULL if there is no room. */
+	int (*parser_open)(kh_inflater_file *f, bool names, kh_inflater_parser **p, kh_err *err);
 	unsigned (*parser_buffers)(const kh_inflater_parser *p);
 	/* When no task reads its fragments any more. */
 	void (*parser_close)(kh_inflater_parser *p);

@@ -61,6 +61,22 @@ static KH_HD unsigned kh_packed_amb(const uint32_t *amb, uint64_t i)
 	return (amb[i >> 5] >> (i & 31)) & 1u;
 }
 
+/* How many k-mers of n bases have one that is not known; their masks begin at `amb`. */
+static KH_HD uint32_t kh_ambiguous_kmers(const uint32_t *amb, uint64_t n, uint32_t k)
+{
+	uint32_t any = 0, count = 0, run = 0;
+
+	for (uint64_t w = 0; w < n / 32; w++)
+		any |= amb[w];
+	if (n % 32)
+		any |= amb[n / 32] & ((UINT32_C(1) << n % 32) - 1);
+	for (uint64_t i = 0; any && i < n; i++) {
+		run = kh_packed_amb(amb, i) ? k : run > 0 ? run - 1 : 0;
+		count += i + 1 >= k && run > 0;
+	}
+	return count;
+}
+
 static KH_HD uint64_t kh_kmer_mask(unsigned k)
 {
 	return (UINT64_C(1) << 2 * k) - 1;

@@ -168,15 +168,17 @@ static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block **block, kh_err 
 	return rc;
 }
 
-/* Are calls all that is wanted of reads that a device has parsed, and can it do them? */
+/* Are calls, and lines by these, all that is wanted of reads that a device has parsed, and can it
+ * do them?  What Kraken 2 calls each k-mer needs too much memory for a task of so many reads. */
 static bool wants_parsed(const kh_flow *f)
 {
 	const kh_compute *c = f->compute;
-	bool texts = f->style->identity || f->style->second;
+	bool more = f->style->identity || f->style->second ||
+		    (f->style->column5 != KH_COLUMN5_FEATURES && f->results->out[KH_RESULT_LINES]);
 
 	for (int k = 0; k < KH_N_TEXTS; k++)
-		texts = texts || f->results->out[k];
-	return !texts && !c->translator && c->be->takes_parsed && c->be->takes_parsed(c->engine);
+		more = more || (k != KH_RESULT_LINES && f->results->out[k]);
+	return !more && !c->translator && c->be->takes_parsed && c->be->takes_parsed(c->engine);
 }
 
 /* Takes jobs that a device has parsed until there are none. */
@@ -186,7 +188,8 @@ static int take_parsed(kh_flow *f, kh_flow_worker *self, kh_err *err)
 	int more = wants_parsed(f), rc = KH_OK;
 
 	while (!rc && more > 0) {
-		more = kh_feed_parsed(f->feed, self->tasks.under_way == 0, &job, err);
+		more = kh_feed_parsed(f->feed, f->style->k, self->tasks.under_way == 0, &job,
+				      err);
 		kh_timer_mark(&self->timer, READ);
 		if (more == KH_FEED_LATER)
 			rc = kh_tasks_finish(&self->tasks, err);

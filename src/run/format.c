@@ -51,27 +51,6 @@ static char *put_named(char *at, char name, uint64_t count)
 	return put_number(at, count);
 }
 
-/* k-mers of a record that hold a base other than ACGTU. */
-static uint64_t ambiguous_kmers(const kh_block *b, const kh_record *r, uint32_t k)
-{
-	uint64_t words = r->len / 32, n = 0, run = 0;
-	uint32_t any = 0;
-
-	if (r->len < k)
-		return 0;
-	for (uint64_t w = 0; w < words; w++)
-		any |= b->amb[(r->seq >> 5) + w];
-	if (r->len % 32)
-		any |= b->amb[(r->seq >> 5) + words] & ((UINT32_C(1) << r->len % 32) - 1);
-	if (!any)
-		return 0;
-	for (uint64_t i = 0; i < r->len; i++) {
-		run = kh_packed_amb(b->amb, r->seq + i) ? k : run > 0 ? run - 1 : 0;
-		n += i + 1 >= k && run > 0;
-	}
-	return n;
-}
-
 /* Pairs with a blank between. */
 static char *put_features(char *at, const kh_call *c, bool called, number taxid, uint64_t ambiguous)
 {
@@ -192,7 +171,16 @@ static char *put_identity(char *at, const kh_line_parts *l)
 	return put_three(at, (uint32_t)(share % 1000));
 }
 
-void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
+/* Of a fragment that a device has parsed. */
+static void line_of_parsed(kh_line_parts *l, const kh_parsed_there *t, size_t i)
+{
+	const kh_parsed_fragment *f = &t->fragment[i];
+
+	*l = (kh_line_parts) { .id = t->names + f->name, .id_len = f->n_name, .mates = t->mates,
+			       .len = { f->len[0], f->len[1] }, .ambiguous = f->ambiguous };
+}
+
+static void line_of_records(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
 {
 	const kh_block *blk[2];
 	const kh_record *r[2];
@@ -200,13 +188,22 @@ void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i
 	kh_job_records(job, i, blk, r);
 	*l = (kh_line_parts) { .id = blk[0]->text + r[0]->name, .id_len = r[0]->id_len,
 			 .mates = r[1] != NULL, .len = { r[0]->len, r[1] ? r[1]->len : 0 } };
-	if (r[1] && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
-	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
-		l->id_len -= 2;
 	if (!s || s->column5 != KH_COLUMN5_FEATURES)
 		return;
 	for (int mate = 0; mate < 2 && r[mate]; mate++)
-		l->ambiguous += ambiguous_kmers(blk[mate], r[mate], s->k);
+		l->ambiguous += kh_ambiguous_kmers(&blk[mate]->amb[r[mate]->seq >> 5],
+						   r[mate]->len, s->k);
+}
+
+void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
+{
+	if (job->there)
+		line_of_parsed(l, job->there, i);
+	else
+		line_of_records(l, s, job, i);
+	if (l->mates && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
+	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
+		l->id_len -= 2;
 }
 
 void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call)
@@ -269,6 +266,10 @@ static void prefetch(const kh_job *job, size_t i)
 	const kh_block *blk[2];
 	const kh_record *r[2];
 
+	if (job->there) {
+		__builtin_prefetch(job->there->names + job->there->fragment[i].name);
+		return;
+	}
 	kh_job_records(job, i, blk, r);
 	__builtin_prefetch(blk[0]->text + r[0]->name);
 	for (int mate = 0; mate < 2 && r[mate]; mate++)

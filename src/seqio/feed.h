@@ -208,9 +208,10 @@ void kh_feed_close(kh_feed *f);
 /* Jobs that a device has parsed from files that it inflates; their records stay there.  Each worker
  * calls this before kh_feed_next, until it returns 0; or none does.  1: *job, to be released;
  * KH_FEED_LATER: none at present, and `wait` is false; 0: the rest comes as blocks; < 0.  A worker
- * may wait only if it holds no such job. */
+ * may wait only if it holds no such job.  If names are wanted, k is that of the k-mers counted in
+ * kh_parsed_fragment. */
 #define KH_FEED_LATER 2
-int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err);
+int kh_feed_parsed(kh_feed *f, uint32_t k, bool wait, kh_job *job, kh_err *err);
 int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
 /* The same, but 0 also if all blocks are in use.  A caller that holds a block that is put, but not
  * committed, must not wait in kh_feed_next: that may wait for this very block. */

@@ -163,8 +163,8 @@ static bool begin(kh_feed *f)
 		if (rc < 0 || !device_of(f, s))
 			return false;
 	}
-	const int rc = f->o.inflate.f->parser_open(kh_gzdev_file(device_of(f, 0)), &p->parser,
-						   &err);
+	const int rc = f->o.inflate.f->parser_open(kh_gzdev_file(device_of(f, 0)),
+						   f->o.text != KH_FEED_BASES, &p->parser, &err);
 	if (rc || !p->parser)
 		kh_log(KH_DEBUG, "the host parses: %s", rc ? err.msg : "the device has no room");
 	if (!rc && p->parser)
@@ -230,13 +230,13 @@ static void take(kh_feed *f, const kh_inflater_parse *x)
 }
 
 /* Parses a window of the text that is there, outside the lock. */
-static void parse(kh_feed *f, const kh_gzdev_part part[2])
+static void parse(kh_feed *f, uint32_t k, const kh_gzdev_part part[2])
 {
 	struct feed_parsed *p = f->parsed;
 	kh_inflater_parse *x = &p->buffer[p->n_parsed % p->n_buffers].x;
 	kh_err err = { 0, "" };
 
-	*x = (kh_inflater_parse) { .any_names = f->o.no_mate_check,
+	*x = (kh_inflater_parse) { .any_names = f->o.no_mate_check, .k = k,
 				   .buffer = (unsigned)(p->n_parsed % p->n_buffers) };
 	for (unsigned s = 0; s < f->n_streams; s++) {
 		const size_t n = part[s].n < KH_PARSER_WINDOW ? part[s].n : KH_PARSER_WINDOW;
@@ -261,7 +261,7 @@ static void parse(kh_feed *f, const kh_gzdev_part part[2])
 }
 
 /* Joins texts, or parses, if that is possible. */
-static bool go_on(kh_feed *f)
+static bool go_on(kh_feed *f, uint32_t k)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_gzdev_part part[2];
@@ -285,7 +285,7 @@ static bool go_on(kh_feed *f)
 		all = has_text(f, s, &part[s]) && all;
 	}
 	if (all)
-		parse(f, part);
+		parse(f, k, part);
 	return some || all;
 }
 
@@ -314,7 +314,7 @@ static int serve_sources(kh_feed *f)
 	return 0;
 }
 
-int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err)
+int kh_feed_parsed(kh_feed *f, uint32_t k, bool wait, kh_job *job, kh_err *err)
 {
 	struct feed_parsed *p = f->parsed;
 	int rc = -1, done;
@@ -333,11 +333,11 @@ int kh_feed_parsed(kh_feed *f, bool wait, kh_job *job, kh_err *err)
 			rc = 1;
 		else if (p->state == OFF)
 			rc = 0;
-		else if (go_on(f) || (done = serve_sources(f)) > 0)
+		else if (go_on(f, k) || (done = serve_sources(f)) > 0)
 			continue;
 		else if (done < 0 && !p->parsing)
 			end(f);
-		else if (go_on(f))
+		else if (go_on(f, k))
 			continue;
 		else if (!wait)
 			rc = KH_FEED_LATER;

@@ -7,6 +7,7 @@
 #	unit            the unit tests of the backend
 #	library         libkmerhash beside the command, callers side by side; the page of a sample
 #	bracken         tables for Bracken, CPU beside CUDA
+#	packed          reads that the GPU inflates and parses: lines and reports, CPU beside CUDA
 #	golden          the scripts of tests/ on the device
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
@@ -36,7 +37,7 @@ same() { cmp -s "$1" "$2" && say "same: $3" || fail "$3 differs ($(cmp "$1" "$2"
 has() { [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -ge "$1" ]; }
 
 # at_work WORD...: the words, files of reads with the folder in front
-at_work() { for w; do case $w in *.fq) echo "$WORK/$w" ;; *) echo "$w" ;; esac; done; }
+at_work() { for w; do case $w in *.fq | *.fq.gz) echo "$WORK/$w" ;; *) echo "$w" ;; esac; done; }
 
 # gpus N: a list of the first N; of the first one N times, where there are not so many
 gpus() {
@@ -194,6 +195,25 @@ bracken() {
 	done
 }
 
+packed() {
+	library_db
+	for f in small small.p_1 small.p_2; do
+		awk 'NR % 12 == 2 { $0 = substr($0, 1, NR % 90) "NNN" substr($0, NR % 90 + 4) } 1' "$WORK/$f.fq" | gzip >"$WORK/$f.fq.gz"
+	done
+	pairs="--paired small.p_1.fq.gz small.p_2.fq.gz"
+	for in in small.fq.gz "$pairs" "--use-names $pairs" "--sample-pass $pairs" "--sample-pass small.fq.gz"; do
+		# shellcheck disable=SC2046,SC2086  # several words
+		set -- $(at_work $in)
+		for d in cpu "${DEVICE:-cuda}"; do
+			KH_GZ_TOGETHER=1 "$KMERHASH" classify -v --device "$d" --db "$WORK/library.khdb" --report "$WORK/$d.rep" \
+				--output "$WORK/$d.out" "$@" 2>"$OUT/packed.log" || fail "$in on $d: $(tail -1 "$OUT/packed.log")"
+		done
+		grep -Eq ' [0-9]{4,} records were parsed on the device' "$OUT/packed.log" || fail "$in: the host has parsed"
+		same "$WORK/cpu.out" "$WORK/${DEVICE:-cuda}.out" "lines of $in"
+		same "$WORK/cpu.rep" "$WORK/${DEVICE:-cuda}.rep" "report of $in"
+	done
+}
+
 sanitize() {
 	small_data
 	# the first 20 kb of genomes, three strains of each species and then the fourth: lists that are cut, of targets in a row and not
@@ -202,7 +222,7 @@ sanitize() {
 	done >"$WORK/tiny.fa"
 	head -n 4000 "$WORK/small.fq" >"$WORK/tiny.fq"
 	head -n 400 "$WORK/small.long.fq" >"$WORK/tiny.long.fq"
-	for i in 1 2; do head -n 4000 "$WORK/small.p_$i.fq" >"$WORK/tiny.p_$i.fq"; done
+	for i in 1 2; do head -n 4000 "$WORK/small.p_$i.fq" | tee "$WORK/tiny.p_$i.fq" | gzip >"$WORK/tiny.p_$i.fq.gz"; done
 	"$KMERHASH" build -q --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
 		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa"
 	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
@@ -213,9 +233,10 @@ sanitize() {
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
 				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
 		done
-		for in in "tiny.fq tiny.long.fq" "--paired tiny.p_1.fq tiny.p_2.fq" "--sample-pass --paired tiny.p_1.fq tiny.p_2.fq"; do
+		for in in "tiny.fq tiny.long.fq" "--paired tiny.p_1.fq tiny.p_2.fq" "--sample-pass --paired tiny.p_1.fq tiny.p_2.fq" \
+			"--paired tiny.p_1.fq.gz tiny.p_2.fq.gz"; do
 			set -- $(at_work $in)
-			timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 3 --set block-size=64K --db "$WORK/tiny.khdb" \
+			KH_GZ_TOGETHER=1 timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 3 --set block-size=64K --db "$WORK/tiny.khdb" \
 				--output "$WORK/tiny.out" "$@" >"$OUT/$tool.match.log" 2>&1 \
 				&& say "clean: $tool classify, $in" || { fail "$tool classify, $in"; tail -25 "$OUT/$tool.match.log"; }
 		done
