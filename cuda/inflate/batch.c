@@ -84,6 +84,22 @@ static int carry(const kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(f->room->stream), err);
 }
 
+/* The text of a plain file is there already. */
+static int take_plain(const kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
+{
+	cudaStream_t stream = f->room->stream;
+	int rc;
+
+	r->n_text = r->end - FRONT;
+	r->head = r->last_n = KH_INFLATER_NONE;
+	r->place = (kh_inflater_place) { .bit = 8 * FRONT, .head = KH_INFLATER_NONE };
+	r->stop = r->last ? KH_INFLATER_ODD : KH_INFLATER_MORE;
+	rc = KH_GPU(cudaMemcpyAsync(kh_inflate_text_of(f, r->text) + CARRY,
+				    kh_inflate_in_of(f, r->in) + FRONT, r->n_text,
+				    cudaMemcpyDeviceToDevice, stream), err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(stream), err);
+}
+
 int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
 {
 	static const enum kh_inflater_stop stop[] = { [KH_INF_MORE] = KH_INFLATER_MORE,
@@ -97,8 +113,8 @@ int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err)
 
 	pthread_mutex_lock(&x->run);
 	if (!rc)
-		rc = launch(x, &b, err);
-	if (!rc) {
+		rc = r->plain ? take_plain(f, r, err) : launch(x, &b, err);
+	if (!rc && !r->plain) {
 		r->n_text = c->n_text;
 		r->stop = stop[c->stop & 3];
 		r->last_n = c->last_n;

@@ -339,11 +339,20 @@ static int put(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n, kh_inf
 	int rc = piece_take(f, &p, err);
 
 	assert(n <= PIECE && to + n <= f->d->slot + FRONT);
-	if (!rc)
-		rc = fill(arg, p->host, at, n, err);
-	if (!rc)
-		rc = copy(p, kh_inflate_in_of(f, slot) + to, p->host, n, cudaMemcpyHostToDevice,
-			  err);
+	/* a part is read while the one in front goes to the device */
+	for (size_t i = 0, m; i < n && !rc; i += m) {
+		m = n - i < PART ? n - i : PART;
+		rc = fill(arg, p->host + i, at + i, m, err);
+		if (!rc)
+			rc = KH_GPU(cudaMemcpyAsync(kh_inflate_in_of(f, slot) + to + i,
+						    p->host + i, m, cudaMemcpyHostToDevice,
+						    p->stream), err);
+	}
+	if (p) {
+		const int end = KH_GPU(cudaStreamSynchronize(p->stream), rc ? NULL : err);
+
+		rc = rc ? rc : end;
+	}
 	piece_give_back(f, p);
 	return rc;
 }

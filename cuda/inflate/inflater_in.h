@@ -10,6 +10,7 @@
 enum {
 	SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY,
 	PIECE = 4 << 20,
+	PART = 1 << 20,         /* of a piece: what is copied to a device at a time */
 	ROOMS = KH_TUNE_ROOMS,
 	/* text of a compressed byte, in a slot: more than gzip -9 makes of FASTQ */
 	RATIO = 7

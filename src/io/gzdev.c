@@ -236,6 +236,7 @@ static void do_run(kh_gzdev *g)
 	kh_inflater_run r = { .in = (unsigned)(g->batch % SLOTS),
 			      .text = (unsigned)(g->n_runs % SLOTS),
 			      .end = FRONT + (uint32_t)in->n,
+			      .plain = g->o.plain,
 			      .members = g->members,
 			      .last = in->at + in->n == g->o.size,
 			      .place = g->place };

@@ -1,5 +1,6 @@
 /*
- * gzdev.h - one gzip file, inflated by a device, as pgzip.h has it inflated by threads
+ * gzdev.h - one gzip file, inflated by a device, as pgzip.h has it inflated by threads; or a plain
+ * file, whose text is only brought there
  *
  *	kh_gzdev_work	 in order	names the next job: to read a piece of a batch, or to run
  *					(inflate) a batch
@@ -28,6 +29,7 @@ typedef struct kh_gzdev_options {
 	int fd;                 /* of the file */
 	uint64_t size;
 	size_t part;            /* bytes of text given out at once, at most */
+	bool plain;             /* the file is not compressed: its text is only to be parsed */
 } kh_gzdev_options;
 
 /* *g becomes NULL if the device has no room. */

@@ -50,6 +50,7 @@ enum kh_inflater_stop {
 typedef struct kh_inflater_run {
 	unsigned in, text;      /* slots */
 	uint32_t end;           /* of the bytes in the slot */
+	bool plain;             /* the bytes are the text */
 	bool members;           /* BGZF: begins and ends at headers of members */
 	bool last;              /* no bytes follow in the file */
 	/* In: where the run begins; out: where it stopped. With MORE, counted from the beginning of

@@ -27,6 +27,9 @@ enum { CHUNK_MIN = 4 << 10, CHUNK_MAX = 512 << 10, AHEAD_MIN = 64 << 10, AHEAD_M
  * batch has gone there and back. */
 #define LEAST ((size_t)8 << 20)
 
+/* As many times more of a plain file. */
+enum { PLAIN = 8 };
+
 void kh_source_together(kh_source *s, const kh_together *t)
 {
 	const size_t n = t->part / 2;
@@ -117,6 +120,33 @@ static int begin_device(kh_source *s, bool *began, kh_err *err)
 	kh_gzdev_start(s->device.g, s->member_at, data, members);
 	*began = true;
 	return KH_OK;
+}
+
+int kh_source_lend(kh_source *s, kh_err *err)
+{
+	const kh_gzdev_options o = { .by = s->with.by, .name = s->name, .fd = s->fd,
+				     .size = s->size, .part = s->with.part, .plain = true };
+	const uint64_t least = s->with.least * PLAIN;
+
+	if (s->kind != KH_SOURCE_RANGES || !s->with.by.f || s->size <= least)
+		return KH_OK;
+	int rc = kh_gzdev_new(&s->device.g, &o, err);
+
+	if (!rc && s->device.g) {
+		kh_gzdev_start(s->device.g, 0, 0, false);
+		s->together = KH_GZ_BY_DEVICE;
+	}
+	return rc;
+}
+
+void kh_source_take_back(kh_source *s)
+{
+	kh_gzdev_rest r;
+
+	if (s->kind != KH_SOURCE_RANGES || s->together != KH_GZ_BY_DEVICE)
+		return;
+	kh_gzdev_leave(s->device.g, &r);
+	s->together = KH_GZ_ALONE;
 }
 
 static int end_device(kh_source *s, kh_err *err)
@@ -253,7 +283,8 @@ int kh_source_work(kh_source *s, kh_gz_job *job, kh_err *err)
 	if (s->together == KH_GZ_ALONE)
 		return 0;
 	rc = kh_gzdev_work(s->device.g, &job->by_device);
-	s->taken = kh_gzdev_taken(s->device.g);
+	if (s->gz)
+		s->taken = kh_gzdev_taken(s->device.g);
 	return rc;
 }
 

@@ -17,6 +17,10 @@ typedef struct kh_gz_job {
 
 /* The device that inflates the source at present, or NULL. */
 kh_gzdev *kh_source_gzdev(const kh_source *s);
+/* Lets the device read a plain file, whose text is parsed there, if that is worth while.  Until the
+ * file is taken back, when no text is used any more, nothing else reads it. */
+int kh_source_lend(kh_source *s, kh_err *err);
+void kh_source_take_back(kh_source *s);
 /* Any thread, outside the lock. */
 void kh_gz_do(const kh_gz_job *job);
 

@@ -124,9 +124,14 @@ static void end(kh_feed *f)
 	struct feed_parsed *p = f->parsed;
 
 	p->state = OFF;
-	for (unsigned s = 0; s < f->n_streams && p->n_rec > 0; s++) {
+	for (unsigned s = 0; s < f->n_streams; s++) {
 		struct feed_stream *st = &f->st[s];
 
+		if (st->read.in)
+			kh_source_take_back(st->read.in->src);
+		if (p->n_rec == 0)
+			continue;
+		st->read.at = p->byte[s];       /* of a plain file */
 		st->read.fresh = false;
 		st->place = (kh_place) { .name = feed_file_name(st, 0),
 					 .line = 1 + 4 * p->n_rec, .byte = p->byte[s],
@@ -160,7 +165,7 @@ static bool begin(kh_feed *f)
 		const int rc = feed_ask(f, st, &job, &err);
 		if (rc > 0)
 			kh_gz_do(&job);
-		if (rc < 0 || !device_of(f, s))
+		if (rc < 0 || kh_source_lend(st->read.in->src, &err) || !device_of(f, s))
 			return false;
 	}
 	const int rc = f->o.inflate.f->parser_open(kh_gzdev_file(device_of(f, 0)),
@@ -219,6 +224,8 @@ static void take(kh_feed *f, const kh_inflater_parse *x)
 		kh_gzdev_part left;
 
 		p->byte[s] += used;
+		if (kh_source_kind(f->st[s].read.in->src) == KH_SOURCE_RANGES)
+			feed_count_read(f, used);
 		kh_gzdev_look(device_of(f, s), &left);
 		p->rest[s] = x->all[s] && used < left.n && x->to[s] == left.from + left.n;
 		/* a record longer than a window */

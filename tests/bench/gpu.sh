@@ -7,7 +7,7 @@
 #	unit            the unit tests of the backend
 #	library         libkmerhash beside the command, callers side by side; the page of a sample
 #	bracken         tables for Bracken, CPU beside CUDA
-#	packed          reads that the GPU inflates and parses: lines and reports, CPU beside CUDA
+#	parsed          reads that the GPU parses, some of which it inflates: lines and reports, CPU beside CUDA
 #	golden          the scripts of tests/ on the device
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
@@ -195,20 +195,20 @@ bracken() {
 	done
 }
 
-packed() {
+parsed() {
 	library_db
 	for f in small small.p_1 small.p_2; do
-		awk 'NR % 12 == 2 { $0 = substr($0, 1, NR % 90) "NNN" substr($0, NR % 90 + 4) } 1' "$WORK/$f.fq" | gzip >"$WORK/$f.fq.gz"
+		awk 'NR % 12 == 2 { $0 = substr($0, 1, NR % 90) "NNN" substr($0, NR % 90 + 4) } 1' "$WORK/$f.fq" | tee "$WORK/${f}n.fq" | gzip >"$WORK/$f.fq.gz"
 	done
 	pairs="--paired small.p_1.fq.gz small.p_2.fq.gz"
-	for in in small.fq.gz "$pairs" "--use-names $pairs" "--sample-pass $pairs" "--sample-pass small.fq.gz"; do
+	for in in small.fq.gz smalln.fq "$pairs" "--paired small.p_1n.fq small.p_2n.fq" "--use-names $pairs" "--sample-pass $pairs" "--sample-pass small.fq.gz"; do
 		# shellcheck disable=SC2046,SC2086  # several words
 		set -- $(at_work $in)
 		for d in cpu "${DEVICE:-cuda}"; do
 			KH_GZ_TOGETHER=1 "$KMERHASH" classify -v --device "$d" --db "$WORK/library.khdb" --report "$WORK/$d.rep" \
-				--output "$WORK/$d.out" "$@" 2>"$OUT/packed.log" || fail "$in on $d: $(tail -1 "$OUT/packed.log")"
+				--output "$WORK/$d.out" "$@" 2>"$OUT/parsed.log" || fail "$in on $d: $(tail -1 "$OUT/parsed.log")"
 		done
-		grep -Eq ' [0-9]{4,} records were parsed on the device' "$OUT/packed.log" || fail "$in: the host has parsed"
+		grep -Eq ' [0-9]{4,} records were parsed on the device' "$OUT/parsed.log" || fail "$in: the host has parsed"
 		same "$WORK/cpu.out" "$WORK/${DEVICE:-cuda}.out" "lines of $in"
 		same "$WORK/cpu.rep" "$WORK/${DEVICE:-cuda}.rep" "report of $in"
 	done
