@@ -32,8 +32,34 @@ struct kh_inflater_parser {
 		    n_name, name, fragment, letters);
 	/* of each buffer */
 	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
-	kh_gpu_buf lens[BUFFERS], fragments[BUFFERS], names_of[BUFFERS];        /* on the host */
+	/* of all buffers, on the host, in large pages: they are pinned sooner */
+	char *shown;
+	bool pinned;
 };
+
+/* What the host is shown of a buffer. */
+struct shown {
+	uint32_t *len;
+	kh_parsed_fragment *fragment;
+	char *names;
+};
+
+static size_t shown_bytes(const kh_inflater_parser *p)
+{
+	const size_t names = p->cap * sizeof(kh_parsed_fragment) + NAMES;
+
+	return p->cap * sizeof(uint32_t) + (p->names ? names : 0);
+}
+
+static struct shown shown(const kh_inflater_parser *p, unsigned buffer)
+{
+	uint32_t *const len = (uint32_t *)(void *)(p->shown + buffer * shown_bytes(p));
+	kh_parsed_fragment *const fragment = (kh_parsed_fragment *)(len + p->cap);
+
+	if (!p->names)
+		return (struct shown) { len, NULL, NULL };
+	return (struct shown) { len, fragment, (char *)(fragment + p->cap) };
+}
 
 static void parser_free(kh_inflater_parser *p)
 {
@@ -44,9 +70,10 @@ static void parser_free(kh_inflater_parser *p)
 	KH_GPU_DROP(p->bases);
 	KH_GPU_DROP(p->amb);
 	KH_GPU_DROP(p->record);
-	KH_GPU_DROP(p->lens);
-	KH_GPU_DROP(p->fragments);
-	KH_GPU_DROP(p->names_of);
+	if (p->pinned)
+		cudaHostUnregister(p->shown);
+	if (p->shown)
+		kh_pages_free(p->shown, p->buffers * shown_bytes(p));
 	free(p);
 }
 
@@ -117,14 +144,20 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 			rc = kh_gpu_room_exact(&p->amb[i], words * 4, err);
 		if (!rc)
 			rc = kh_gpu_room_exact(&p->record[i], 2 * cap * sizeof(kh_gpu_record), err);
-		if (!rc)
-			rc = kh_gpu_host_room(&p->lens[i], cap * 4, err);
-		if (!rc && p->names)
-			rc = kh_gpu_host_room(&p->fragments[i], cap * sizeof(kh_parsed_fragment),
-					      err);
-		if (!rc && p->names)
-			rc = kh_gpu_host_room(&p->names_of[i], NAMES, err);
 	}
+	return rc;
+}
+
+static int pin(kh_inflater_parser *p, kh_err *err)
+{
+	const size_t n = p->buffers * shown_bytes(p);
+	int rc;
+
+	p->shown = kh_pages(n, err);
+	if (!p->shown)
+		return KH_ENOMEM;
+	rc = KH_GPU(cudaHostRegister(p->shown, n, cudaHostRegisterPortable), err);
+	p->pinned = rc == KH_OK;
 	return rc;
 }
 
@@ -144,6 +177,8 @@ static int make(kh_inflater_parser *p, kh_err *err)
 
 	if (!rc)
 		rc = kh_gpu_first_stream(&p->stream, err);
+	if (!rc)
+		rc = pin(p, err);
 	return rc ? rc : rooms(p, err);
 }
 
@@ -244,7 +279,7 @@ static int fetch(kh_inflater_parser *p, void *to, const void *from, size_t bytes
 }
 
 /* Launches it, and waits for the result, the lengths, and what lines have. */
-static int launch(kh_inflater_parser *p, const kh_parse_batch *b, unsigned buffer, kh_err *err)
+static int launch(kh_inflater_parser *p, const kh_parse_batch *b, const struct shown *to, kh_err *err)
 {
 	const kh_parse_result *r = p->host.p;
 	int rc = KH_GPU(kh_gpu_parse(b, p->stream), err);
@@ -254,12 +289,11 @@ static int launch(kh_inflater_parser *p, const kh_parse_batch *b, unsigned buffe
 	if (!rc)
 		rc = KH_GPU(cudaStreamSynchronize(p->stream), err);
 	if (!rc && r->n > 0)
-		rc = fetch(p, p->lens[buffer].p, b->len, r->n * sizeof *b->len, err);
+		rc = fetch(p, to->len, b->len, r->n * sizeof *b->len, err);
 	if (!rc && r->n > 0 && p->names)
-		rc = fetch(p, p->fragments[buffer].p, b->fragment, r->n * sizeof *b->fragment,
-			   err);
+		rc = fetch(p, to->fragment, b->fragment, r->n * sizeof *b->fragment, err);
 	if (!rc && r->n > 0 && p->names)
-		rc = fetch(p, p->names_of[buffer].p, b->names, r->names, err);
+		rc = fetch(p, to->names, b->names, r->names, err);
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(p->stream), err);
 }
 
@@ -267,15 +301,14 @@ int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 {
 	kh_parse_batch b = batch_of(p, x);
 	const kh_parse_result *r = p->host.p;
-	const uint32_t *lens = p->lens[x->buffer].p;
-	const kh_parsed_fragment *fragments = p->fragments[x->buffer].p;
+	const struct shown to = shown(p, x->buffer);
 	uint32_t base[2] = { 0, 0 };
 	int rc = kh_gpu_use(p->device, err);
 
 	if (!rc && b.texts > 1)
 		rc = bring(p, x->file[1], &b.in[1], &base[1], err);
 	if (!rc)
-		rc = launch(p, &b, x->buffer, err);
+		rc = launch(p, &b, &to, err);
 	if (rc)
 		return rc;
 	x->n_tasks = (r->n + KH_PARSER_TASK - 1) / KH_PARSER_TASK;
@@ -292,9 +325,9 @@ int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 			.n_words = r->word[k + 1] - r->word[k],
 			.mates = b.texts > 1,
 			.device = p->device,
-			.len = lens + from,
-			.fragment = fragments ? fragments + from : NULL,
-			.names = p->names_of[x->buffer].p,
+			.len = to.len + from,
+			.fragment = p->names ? to.fragment + from : NULL,
+			.names = to.names,
 			.bases = b.bases + r->word[k],
 			.amb = b.amb + r->word[k],
 			.record = b.record + (size_t)b.texts * from,
