@@ -203,7 +203,7 @@ static struct parsed_got parsed_by(const struct bytes file[2], unsigned threads,
 	kh_feed_options o = { .path = { &name[0], &name[1] }, .n_path = { 1, file[1].n > 0 },
 			      .text = names_wanted ? KH_FEED_NAMES : KH_FEED_BASES,
 			      .workers = threads, .block_size = 9000, .mask.u = ambiguous_u,
-			      .parse = true };
+			      .parse = true, .parse_plain = true };
 
 	for (int i = 0; i < n; i++)
 		fd[i] = bytes_file(path[i], file[i].p, file[i].n);

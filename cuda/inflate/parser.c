@@ -279,7 +279,8 @@ static int fetch(kh_inflater_parser *p, void *to, const void *from, size_t bytes
 }
 
 /* Launches it, and waits for the result, the lengths, and what lines have. */
-static int launch(kh_inflater_parser *p, const kh_parse_batch *b, const struct shown *to, kh_err *err)
+static int launch(kh_inflater_parser *p, const kh_parse_batch *b, const struct shown *to,
+		  kh_err *err)
 {
 	const kh_parse_result *r = p->host.p;
 	int rc = KH_GPU(kh_gpu_parse(b, p->stream), err);

@@ -110,7 +110,7 @@ const kh_opt kh_classify_settings[] = {
 	KH_TEXT("inflate", 0, AT(inflate), "WHO",
 		"who inflates large gzip files: device, where it can, or host [device]"),
 	KH_TEXT("parse", 0, AT(parse), "WHO",
-		"who parses what a device inflates, for a report: the same [device]"),
+		"who parses reads, for reports and lines: the same [device, plain files host]"),
 	KH_SIZE("block-size", 0, AT(reads.block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_UINT("minimum-hit-groups", 0, AT(kraken.min_groups), 0, INT32_MAX, "N",
@@ -323,6 +323,16 @@ static double mate_timeout(void)
 	return seconds;
 }
 
+/* Who parses, the device or the host?  So many threads of the host parse plain files as fast. */
+static void choose_parser(const struct classify *j, kh_feed_options *f)
+{
+	enum { AS_FAST = 12 };
+	const char *who = j->v.parse;
+
+	f->parse = !who || strcmp(who, "host") != 0;
+	f->parse_plain = who ? f->parse : j->on.threads < AS_FAST * j->on.choice.n;
+}
+
 void kh_classify_feed_options(struct classify *j)
 {
 	const kh_backend *be = j->on.choice.backend;
@@ -341,6 +351,6 @@ void kh_classify_feed_options(struct classify *j)
 				      .held = be->depth,
 				      .threads = j->on.threads,
 				      .inflate = j->inflater ? by : (kh_inflate_by) { NULL, NULL },
-				      .parse = !j->v.parse || strcmp(j->v.parse, "host") != 0,
 				      .digests = j->v.many.samples != NULL };
+	choose_parser(j, &j->feed);
 }

@@ -181,7 +181,8 @@ typedef struct kh_feed_options {
 	/* threads that may inflate gzip streams together; fewer than 3 a stream: one at a time */
 	unsigned threads;
 	kh_inflate_by inflate;          /* a device that inflates large gzip files */
-	bool parse;                     /* the device may parse them, too: kh_feed_parsed */
+	bool parse;                     /* the device may parse them, too: kh_feed_parsed; */
+	bool parse_plain;               /*   and large plain files */
 	bool digests;                   /* kh_feed_digest will be called */
 	/* pieces, plain files: the first file is read from byte `from` on, where a record must
 	 * begin, the last one up to byte `to` (0: its end) */

@@ -165,7 +165,8 @@ static bool begin(kh_feed *f)
 		const int rc = feed_ask(f, st, &job, &err);
 		if (rc > 0)
 			kh_gz_do(&job);
-		if (rc < 0 || kh_source_lend(st->read.in->src, &err) || !device_of(f, s))
+		if (rc < 0 || (f->o.parse_plain && kh_source_lend(st->read.in->src, &err)) ||
+		    !device_of(f, s))
 			return false;
 	}
 	const int rc = f->o.inflate.f->parser_open(kh_gzdev_file(device_of(f, 0)),
