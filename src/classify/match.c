@@ -11,13 +11,6 @@
 #include "classify/match_strain.h"
 #include "db/join.h"
 
-/* A part of the fragment that no species fits better than this one. */
-struct credit {
-	uint32_t part, sum;             /* their numbers */
-	uint32_t score;
-	uint32_t strain;                /* what taxon the species has here */
-};
-
 /* Seeds that are looked up together, or a few more: so many that the memory has always something
  * to do, and so few that what they find is still in the cache when it is compared. */
 enum { TOGETHER = 768 };
@@ -32,10 +25,8 @@ struct kh_matcher {
 	/* of a long fragment: sums of its parts by species, and the scores that they are made of */
 	kh_sums sums;
 	size_t cap_sum;
-	struct credit *credit;
-	size_t n_credits, cap_credit;
+	kh_later later;
 	uint32_t n_parts;
-	kh_lain_all lain;
 	/* the fragment */
 	kh_call call;
 	uint64_t bases;
@@ -87,8 +78,7 @@ void kh_matcher_free(kh_matcher *m)
 	kh_matching_clear(&m->m);
 	kh_claims_clear(&m->sums.claims);
 	free(m->sums.sum);
-	free(m->credit);
-	free(m->lain.v);
+	kh_later_clear(&m->later);
 	kh_aligner_free(m->aligner);
 	free(m->found);
 	free(m);
@@ -106,7 +96,8 @@ static void begin(kh_matcher *m)
 	m->call = (kh_call) { .taxon = KH_NO_TAXON };
 	m->n_found = 0;
 	m->bases = 0;
-	m->n_credits = m->lain.n = m->n_parts = 0;
+	m->n_parts = 0;
+	kh_later_forget(&m->later);
 	m->sure = false;
 	kh_aligner_forget(m->aligner);
 }
@@ -186,14 +177,15 @@ static void share_parts(kh_matcher *x, uint32_t best)
 {
 	const kh_claim *claim = x->sums.claims.v;
 	const uint32_t genus = kh_species_genus(&x->db, claim[best].species);
-	const struct credit *c = x->credit;
+	const kh_credit *c = x->later.credit;
+	const size_t n = x->later.n_credit;
 	kh_sum *sum = x->sums.sum;
 	size_t end;
 
-	for (size_t i = 0; i < x->n_credits; i = end) {
+	for (size_t i = 0; i < n; i = end) {
 		bool own = false, kin = false;
 
-		for (end = i; end < x->n_credits && c[end].part == c[i].part; end++) {
+		for (end = i; end < n && c[end].part == c[i].part; end++) {
 			own |= c[end].sum == best;
 			kin |= kh_species_genus(&x->db, claim[c[end].sum].species) == genus;
 		}
@@ -204,26 +196,13 @@ static void share_parts(kh_matcher *x, uint32_t best)
 }
 
 /* The strain of sum `best`, by its parts. */
-static kh_strain_poll poll_parts(const kh_matcher *x, uint32_t best)
+static kh_strain_poll poll_parts(kh_matcher *x, uint32_t best)
 {
-	const uint32_t species = x->sums.claims.v[best].species;
-	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(&x->db, species), 0);
-
-	if (!kh_species_has_strains(&x->db, species))
-		return p;
-	do {
-		for (size_t i = 0; i < x->n_credits; i++)
-			if (x->credit[i].sum == best)
-				kh_strain_poll_see(&x->db.tree, &p, x->credit[i].strain);
-		for (size_t i = 0; i < x->n_credits; i++)
-			if (x->credit[i].sum == best)
-				kh_strain_poll_count(&x->db.tree, &p, x->credit[i].strain);
-	} while (kh_strain_poll_next(&p));
-	return p;
+	return kh_later_poll(&x->later, &x->m, best, x->sums.claims.v[best].species);
 }
 
 /* Do the parts that were compared first tell enough? */
-static bool is_sure(const kh_matcher *x)
+static bool is_sure(kh_matcher *x)
 {
 	if (!kh_match_long_sure(&x->db, &x->sums, x->bases, x->call.features))
 		return false;
@@ -238,7 +217,7 @@ static void count_hits(kh_matcher *x, uint32_t best)
 
 	for (uint32_t i = 0; i < c->n && x->db.text; i++)
 		if (i == best || x->db.candidates == KH_WANT_SECOND)
-			c->v[i].hits = kh_lain_hits(&x->lain, &x->db, i);
+			c->v[i].hits = kh_later_hits(&x->later, &x->db, i);
 }
 
 static void call_long(kh_matcher *x, size_t number)
@@ -270,33 +249,41 @@ static int sums_room(kh_matcher *x, uint32_t more, kh_err *err)
 	const uint32_t n = x->sums.claims.n + more;
 	int rc = kh_claims_room(&x->sums.claims, n, err);
 
-	if (!rc)
-		rc = kh_grow((void **)&x->sums.sum, &x->cap_sum, n, sizeof *x->sums.sum, err);
-	return rc ? rc : kh_grow((void **)&x->credit, &x->cap_credit, x->n_credits + more,
-				 sizeof *x->credit, err);
+	return rc ? rc : kh_grow((void **)&x->sums.sum, &x->cap_sum, n, sizeof *x->sums.sum, err);
+}
+
+/* Adds a claim to the sum of its species. */
+static int add_claim(kh_matcher *x, const kh_mates *s, const kh_claim *c,
+		     const kh_part_best *best, kh_err *err)
+{
+	kh_credit credit = { .part = x->n_parts, .score = (uint32_t)c->score,
+			     .strain = KH_NO_TAXON };
+	int rc = KH_OK;
+
+	kh_sums_add(&x->db, &x->sums, best, c, &credit.sum);
+	if (x->db.text)
+		rc = kh_later_claims(&x->later, c, credit.sum, err);
+	return rc || c->score < best->score
+		       ? rc : kh_later_credit(&x->later, &x->m, s, c, &credit, err);
 }
 
 static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 {
 	const kh_claims *here = &x->m.here;
 	kh_part_best best = kh_part_best_none();
+	bool strains = false;
 	int rc = sums_room(x, here->n, err);
 
 	for (uint32_t i = 0; i < here->n; i++)
 		kh_part_see(&x->db, &best, here->v[i].species, here->v[i].score);
-	for (uint32_t i = 0; i < here->n && !rc; i++) {
-		struct credit c = { .part = x->n_parts, .score = (uint32_t)here->v[i].score };
-
-		if (here->v[i].score < KH_MATCH_PART)
-			continue;
-		kh_sums_add(&x->db, &x->sums, &best, &here->v[i], &c.sum);
-		if (x->db.text)
-			rc = kh_lain_add(&x->lain, &x->m, s, &here->v[i], c.sum, err);
-		if (here->v[i].score < best.score)
-			continue;
-		c.strain = kh_strain_of_claim(&x->m, s, &here->v[i]);
-		x->credit[x->n_credits++] = c;
-	}
+	for (uint32_t i = 0; i < here->n; i++)
+		strains |= here->v[i].score == best.score &&
+			   kh_species_has_strains(&x->db, here->v[i].species);
+	if (!rc && x->db.text && best.score > 0)
+		rc = kh_later_keep(&x->later, &x->m, s, strains, err);
+	for (uint32_t i = 0; i < here->n && !rc; i++)
+		if (here->v[i].score >= KH_MATCH_PART)
+			rc = add_claim(x, s, &here->v[i], &best, err);
 	x->n_parts++;
 	return rc;
 }

@@ -8,7 +8,7 @@
 #define KH_CLASSIFY_MATCH_IN_H
 
 #include "classify/answer.h"
-#include "classify/match_segment.h"
+#include "classify/match_strain.h"
 #include "index/joint.h"
 
 /* Seeds: their keys, and where their k-mers begin in their mates. */
@@ -76,26 +76,56 @@ void kh_asking_bounds_again(kh_asking *x, kh_matching *m);
 /* fills in the answer of a segment that is settled; later: all its seeds were looked up. */
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
 
-/* Where a species lies in a part of a fragment. */
-typedef struct kh_lain {
-	kh_mate part;
+/* A part of a fragment as it was compared: its places, and perhaps what its seeds have found. */
+typedef struct kh_later_part {
+	kh_mates s;
+	size_t place, word;             /* where these begin, of those of all parts */
+	uint32_t n_place;
+	bool found;                     /* it has the latter */
+	kh_found of;                    /* but for its arrays */
+} kh_later_part;
+
+/* Where a species lies in a part. */
+typedef struct kh_later_claim {
+	uint32_t part, place;           /* one of the places of this part */
 	uint32_t sum;                   /* number of the species' sum */
-	uint32_t target, strand, n;
-	int64_t at[KH_MATCH_DIAGONALS];
-} kh_lain;
+} kh_later_claim;
 
-/* The same of all species and parts, by which hits are counted when the best species are known; to
- * be cleared. */
-typedef struct kh_lain_all {
-	kh_lain *v;
-	size_t n, cap;
-} kh_lain_all;
+/* A part of the fragment that no species fits better than this one. */
+typedef struct kh_credit {
+	uint32_t part, sum;             /* their numbers */
+	uint32_t score;
+	uint32_t strain;                /* what taxon the species has here; KH_NO_TAXON: ask claim */
+	size_t claim;
+} kh_credit;
 
-/* match_later.c: notes where a claim of a part lies; */
-int kh_lain_add(kh_lain_all *a, const kh_matching *m, const kh_mates *s, const kh_claim *c,
-		uint32_t sum, kh_err *err);
-/* the hits of a sum. */
-uint32_t kh_lain_hits(const kh_lain_all *a, const kh_match_db *db, uint32_t sum);
+/* What the parts of a fragment say, to be asked for when the best species is known; to be
+ * cleared. */
+typedef struct kh_later {
+	kh_later_part *part;
+	kh_spot *place;
+	uint64_t *word;
+	kh_later_claim *claim;
+	kh_credit *credit;
+	size_t n_part, n_place, n_word, n_claim, n_credit;
+	size_t cap_part, cap_place, cap_word, cap_claim, cap_credit;
+} kh_later;
+
+/* match_later.c */
+void kh_later_clear(kh_later *l);
+void kh_later_forget(kh_later *l);
+/* Keeps the part that is compared, for strains if `strains` says so and there are not too many. */
+int kh_later_keep(kh_later *l, const kh_matching *m, const kh_mates *s, bool strains,
+		  kh_err *err);
+/* Adds a claim of the part that was kept last, */
+int kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum, kh_err *err);
+/* and that it is as good as any; its strain is found now, or later. */
+int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const kh_claim *c,
+		    const kh_credit *credit, kh_err *err);
+/* The hits of a sum. */
+uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum);
+/* The strain of a sum of this species, by its parts; m: what parts were compared in. */
+kh_strain_poll kh_later_poll(kh_later *l, const kh_matching *m, uint32_t sum, uint32_t species);
 
 /* match_rooms.c: room for so many claims; */
 int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err);
