@@ -172,6 +172,28 @@ struct bins {
 	size_t from;                    /* the number of the mate's first seed among all */
 };
 
+/* The first bin from number i on that is not of a seed in front of `seed`. */
+static size_t first_of(const kh_seeds_found *f, size_t i, size_t seed)
+{
+	size_t step = 1, end = i;
+
+	while (end < f->n && (uint32_t)f->bin[end] < seed) {
+		i = end + 1;
+		end += step;
+		step *= 2;
+	}
+	end = end < f->n ? end : f->n;
+	while (i < end) {
+		const size_t half = i + (end - i) / 2;
+
+		if ((uint32_t)f->bin[half] < seed)
+			i = half + 1;
+		else
+			end = half;
+	}
+	return i;
+}
+
 /* A bin as a candidate: with the number of its seed in the mate. */
 static inline uint64_t candidate(const struct bins *b, size_t i)
 {
@@ -184,15 +206,17 @@ static inline uint64_t candidate(const struct bins *b, size_t i)
  * than are compared. */
 static bool add_all(kh_found *f, const struct bins *b)
 {
-	bool good = true;
+	uint64_t *to = f->candidate + f->n_candidates;
+	bool many = false;
 
+	for (size_t i = 0; i < b->n && b->number; i++)
+		to[i] = candidate(b, i);
 	for (size_t i = 0; i < b->n; i++) {
-		const uint64_t x = candidate(b, i);
-
-		good &= x >> 32 != KH_SEED_MANY && (uint32_t)x < f->n;
-		f->candidate[f->n_candidates++] = x;
+		to[i] = b->number ? to[i] : b->bin[i] - b->from;
+		many |= b->bin[i] >= (uint64_t)KH_SEED_MANY << 32;
 	}
-	return good;
+	f->n_candidates += (uint32_t)b->n;
+	return !many && (b->n == 0 || (uint32_t)to[b->n - 1] < f->n);
 }
 
 /* The bins of one seed, which stand together. */
@@ -280,8 +304,7 @@ bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	struct bins b[2] = { { .from = a->seed }, { .n = 0 } };
 
 	a->bin = w->next;
-	while (w->next < found->n && (uint32_t)found->bin[w->next] < end)
-		w->next++;
+	w->next = first_of(found, w->next, end);
 	a->bins = (uint32_t)(w->next - a->bin);
 	b[0].bin = from_bin(found, a->bin);
 	b[0].n = a->bins;

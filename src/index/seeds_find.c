@@ -15,7 +15,9 @@
 
 enum {
 	BLOCK = 64,             /* seeds whose lines are prefetched at a time */
-	ROOM = KH_SEED_LEVELS * 16 * KH_LIST_MAX        /* bins that one seed may give */
+	TOGETHER = 8,           /* bins of a list that are written at a time */
+	/* bins that one seed may give, and what is written behind them */
+	ROOM = KH_SEED_LEVELS * 16 * KH_LIST_MAX + TOGETHER
 };
 
 /* A bit for each slot with this tag; free ones have tag 0. */
@@ -123,23 +125,65 @@ static void match_tags(const kh_seed_index *x, const uint64_t *key, size_t n, st
 	}
 }
 
+#ifdef __SSE2__
+/* Writes eight words of a list as bins, and returns where it goes on: how many of them are of the
+ * list no processor foretells one by one. */
+static inline uint64_t *take_together(const uint32_t *w, uint64_t seed, uint64_t *to, bool *more)
+{
+	const __m128i all = _mm_set1_epi32((int)seed);
+	const __m128i bins = _mm_set1_epi32((int)~KH_SEED_MORE);
+	const __m128i a = _mm_loadu_si128((const __m128i *)w);
+	const __m128i b = _mm_loadu_si128((const __m128i *)w + 1);
+	const __m128i x = _mm_and_si128(a, bins), y = _mm_and_si128(b, bins);
+	const uint32_t on = (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(a)) |
+			    (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(b)) << 4;
+
+	_mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi32(all, x));
+	_mm_storeu_si128((__m128i *)to + 1, _mm_unpackhi_epi32(all, x));
+	_mm_storeu_si128((__m128i *)to + 2, _mm_unpacklo_epi32(all, y));
+	_mm_storeu_si128((__m128i *)to + 3, _mm_unpackhi_epi32(all, y));
+	*more = on == 0xff;
+	return *more ? to + TOGETHER : to + __builtin_ctz(~on) + 1;
+}
+#endif
+
+/* The same of a list, behind whose beginning the range has so many words of lists. */
+static uint64_t *take_list(const uint32_t *w, uint64_t left, uint64_t seed, uint64_t *to)
+{
+#ifdef __SSE2__
+	for (bool more = true; left >= TOGETHER; w += TOGETHER, left -= TOGETHER) {
+		to = take_together(w, seed, to, &more);
+		if (!more)
+			return to;
+	}
+#else
+	(void)left;
+#endif
+	for (; *w & KH_SEED_MORE; w++)
+		*to++ = (uint64_t)(*w & ~KH_SEED_MORE) << 32 | seed;
+	*to++ = (uint64_t)*w << 32 | seed;
+	return to;
+}
+
 /* Writes the bins of a value; returns where the next ones go. */
 static inline uint64_t *take(const kh_seed_index *x, uint64_t key, uint32_t value, uint64_t seed,
 			     uint64_t *to)
 {
-	const uint32_t *w;
+	const kh_seed_range *r = x->dir + kh_key_range(key);
+	const uint32_t bins = UINT32_C(1) << x->bits;
 	uint32_t one;
 
 	if (value == 0)
 		return to;
-	if (value <= UINT32_C(1) << x->bits) {  /* as nearly always */
+	if (value <= bins) {            /* as nearly always */
 		*to++ = (uint64_t)(value - 1) << 32 | seed;
 		return to;
 	}
-	for (w = bins_of(x, key, value, &one); *w & KH_SEED_MORE; w++)
-		*to++ = (uint64_t)(*w & ~KH_SEED_MORE) << 32 | seed;
-	*to++ = (uint64_t)*w << 32 | seed;
-	return to;
+	if (value == kh_seed_over(x->bits)) {
+		*to++ = (uint64_t)KH_SEED_MANY << 32 | seed;
+		return to;
+	}
+	return take_list(bins_of(x, key, value, &one), r->words - (value - bins - 1), seed, to);
 }
 
 /* Writes the bins of the slots `with` of a line. */
