@@ -52,6 +52,23 @@ static KH_HD uint64_t kh_text_differs(const kh_laid *l, int64_t at, uint32_t i)
 	return end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
 }
 
+/* The same of all words of a mate; behind them is a word of zeros. */
+static KH_HD void kh_text_all_differ(const kh_laid *l, int64_t at, uint64_t *wrong)
+{
+	const uint32_t words = (l->len + 31) / 32;
+
+#ifdef KH_TEXT_SSE2
+	if (words > 0 && kh_text_is_inside(l, at, 0, l->len)) {
+		kh_text_wrongs(l, at, kh_text_on_target(l, at, 0, l->len), wrong);
+		wrong[words] = 0;
+		return;
+	}
+#endif
+	for (uint32_t i = 0; i < words; i++)
+		wrong[i] = kh_text_differs(l, at, 32 * i);
+	wrong[words] = 0;
+}
+
 /* The k-mers of a mate that a call counts: those without N at every KH_TEXT_STEP bases. */
 static KH_HD uint32_t kh_places_kmers(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
@@ -103,28 +120,71 @@ static KH_HD uint32_t kh_text_kmers(const uint64_t *wrong, uint32_t len, bool ba
 	return n + kh_text_kmers_between(from, len, rest);
 }
 
+#ifndef __CUDACC__
+static_assert(KH_TEXT_KMER == 12 && KH_TEXT_STEP == 5, "kh_text_kmers_in and kh_text_counted");
+
+/* The low bits of those of 32 columns from which on a k-mer matches, by those that do not match here
+ * and behind. */
+static inline uint64_t kh_text_kmers_in(uint64_t here, uint64_t behind)
+{
+	const uint64_t a = ~here & KH_TEXT_LOW, b = ~behind & KH_TEXT_LOW;
+	const uint64_t a2 = a & (a >> 2 | b << 62), b2 = b & b >> 2;
+	const uint64_t a4 = a2 & (a2 >> 4 | b2 << 60), b4 = b2 & b2 >> 4;
+	const uint64_t a8 = a4 & (a4 >> 8 | b4 << 56);
+
+	return a8 & (a4 >> 16 | b4 << 48);
+}
+
+/* The low bits of those of 32 columns whose k-mers are counted, if those of the first k-mer are
+ * `rest` more than a multiple of KH_TEXT_STEP. */
+static inline uint64_t kh_text_counted(uint32_t word, uint32_t rest)
+{
+	return UINT64_C(0x1004010040100401) << 2 * ((rest + 3 * word) % KH_TEXT_STEP);
+}
+
+/* The k-mers that are counted and match in one of n ways. */
+static inline uint32_t kh_text_kmers_any(uint64_t wrong[][KH_TEXT_WORDS + 1], uint32_t n,
+					 uint32_t len, bool back)
+{
+	const uint32_t starts = len < KH_TEXT_KMER ? 0 : len - KH_TEXT_KMER + 1;
+	const uint32_t rest = back && starts > 0 ? (starts - 1) % KH_TEXT_STEP : 0;
+	uint32_t hits = 0;
+
+	for (uint32_t w = 0; 32 * w < starts; w++) {
+		const uint32_t left = starts - 32 * w;
+		uint64_t any = 0;
+
+		for (uint32_t d = 0; d < n; d++)
+			any |= kh_text_kmers_in(wrong[d][w], wrong[d][w + 1]);
+		hits += kh_text_count(any & kh_text_counted(w, rest) & kh_text_first(left));
+	}
+	return hits;
+}
+#endif
+
 /* Those of a mate that the text has where the mate lies in one of n ways; `back`: it is turned. */
 static KH_HD uint32_t kh_text_hits(const kh_laid *l, const int64_t *at, uint32_t n, bool back)
 {
-	const uint32_t len = l->len, k = KH_TEXT_KMER;
+	const uint32_t len = l->len;
 	uint64_t wrong[KH_MATCH_DIAGONALS][KH_TEXT_WORDS + 1];
 	uint32_t hits = 0;
 
-	for (uint32_t d = 0; d < n; d++) {
-		for (uint32_t i = 0; i < len; i += 32)
-			wrong[d][i / 32] = kh_text_differs(l, at[d], i);
-		wrong[d][(len + 31) / 32] = 0;
-	}
+	for (uint32_t d = 0; d < n; d++)
+		kh_text_all_differ(l, at[d], wrong[d]);
 	if (n == 1)                     /* as nearly always */
 		return kh_text_kmers(wrong[0], len, back);
-	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
-		const uint32_t from = back ? len - k - i : i;
+#ifndef __CUDACC__
+	hits = kh_text_kmers_any(wrong, n, len, back);
+#else
+	for (uint32_t i = 0; i + KH_TEXT_KMER <= len; i += KH_TEXT_STEP) {
+		const uint32_t from = back ? len - KH_TEXT_KMER - i : i;
 		uint32_t d = 0;
 
-		while (d < n && kh_packed_bits(wrong[d], from, k) != 0)
+		while (d < n && kh_packed_bits(wrong[d], from, KH_TEXT_KMER) != 0)
 			d++;
 		hits += d < n;
 	}
+#endif
 	return hits;
 }
 

@@ -2,7 +2,8 @@
  * match_sort.h - the candidates of a mate, in order   [HD]
  *
  * They come list by list, each ascending.  Kernels have few of them, which are inserted one after
- * another; the CPU takes eight bits at a time, without a branch that depends on them.
+ * another; the CPU takes eight bits at a time, without a branch that depends on them, and inserts
+ * what is left.
  */
 #ifndef KH_CLASSIFY_MATCH_SORT_H
 #define KH_CLASSIFY_MATCH_SORT_H
@@ -10,21 +11,29 @@
 #include <string.h>
 #include "classify/match_segment.h"
 
-/* Sorts candidates, 32 or so, or such as are nearly in order: by insertion. */
+/* Puts candidate i in order, where those in front of it are. */
+static KH_HD void kh_sort_insert(uint64_t *a, uint32_t i)
+{
+	const uint64_t x = a[i];
+
+	for (; i > 0 && a[i - 1] > x; i--)
+		a[i] = a[i - 1];
+	a[i] = x;
+}
+
+/* Sorts candidates, 32 or so: by insertion. */
 static KH_HD void kh_sort_few(uint64_t *a, uint32_t n)
 {
-	for (uint32_t i = 1; i < n; i++) {
-		const uint64_t x = a[i];
-		uint32_t j = i;
-
-		for (; j > 0 && a[j - 1] > x; j--)
-			a[j] = a[j - 1];
-		a[j] = x;
-	}
+	for (uint32_t i = 1; i < n; i++)
+		kh_sort_insert(a, i);
 }
 
 #ifndef __CUDACC__
-enum { KH_SORT_BITS = 8 };
+enum {
+	KH_SORT_BITS = 8,
+	KH_SORT_TWICE = 22      /* bits of bins: with more, regions that differ only in bits between
+				 * these twice eight are too many for insertion */
+};
 
 /* Of some numbers, becomes how many there are in front of each. */
 static inline void kh_sort_places(uint16_t at[1 << KH_SORT_BITS])
@@ -44,12 +53,42 @@ static inline void kh_sort_places(uint16_t at[1 << KH_SORT_BITS])
 	}
 }
 
+/* Eight bits of what a candidate is above `least`, from bit `shift` on. */
+static inline uint8_t kh_sort_digit(uint64_t candidate, uint64_t least, uint32_t shift)
+{
+	return (uint8_t)((candidate - least) >> shift);
+}
+
+static_assert(KH_SORT_BITS == 8, "a byte");
+
+/* Puts candidates in the order of such bits, of each of which `at` has the first place; equal ones
+ * stay in their order. */
+static inline void kh_sort_by(const uint64_t *from, uint64_t *to, uint32_t n, uint64_t least,
+			      uint32_t shift, uint16_t at[1 << KH_SORT_BITS])
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[at[kh_sort_digit(from[i], least, shift)]++] = from[i];
+}
+
+/* The same by bits that are not counted yet. */
+static inline void kh_sort_between(uint64_t *a, uint64_t *other, uint32_t n, uint64_t least,
+				   uint32_t shift)
+{
+	uint16_t at[1 << KH_SORT_BITS] = { 0 };
+
+	for (uint32_t i = 0; i < n; i++)
+		at[kh_sort_digit(a[i], least, shift)]++;
+	kh_sort_places(at);
+	kh_sort_by(a, other, n, least, shift, at);
+	memcpy(a, other, n * sizeof *a);
+}
+
 /* Sorts many candidates, by way of `other`: first by the lowest bits of their bins, by which those of
  * a region differ, then by the highest ones, by which regions differ.  Hardly any is not in order
  * then, which is by insertion. */
 static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 {
-	uint16_t low[1 << KH_SORT_BITS] = { 0 }, high[1 << KH_SORT_BITS] = { 0 };
+	uint16_t low_at[1 << KH_SORT_BITS] = { 0 }, high_at[1 << KH_SORT_BITS] = { 0 };
 	uint64_t least = a[0], most = a[0];
 
 	for (uint32_t i = 1; i < n; i++) {
@@ -59,22 +98,22 @@ static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 	least = least >> 32 << 32;
 	const uint32_t span = (uint32_t)((most - least) >> 32);
 	const uint32_t bits = span > 0 ? kh_log2(span) + 1 : 1;
-	const uint32_t shift = 32 + (bits > KH_SORT_BITS ? bits - KH_SORT_BITS : 0);
+	const uint32_t high = 32 + (bits > KH_SORT_BITS ? bits - KH_SORT_BITS : 0);
 
 	for (uint32_t i = 0; i < n; i++) {
-		low[(uint8_t)((a[i] - least) >> 32)]++;
-		high[(a[i] - least) >> shift]++;
+		low_at[kh_sort_digit(a[i], least, 32)]++;
+		high_at[kh_sort_digit(a[i], least, high)]++;
 	}
-	kh_sort_places(low);
-	kh_sort_places(high);
-	for (uint32_t i = 0; i < n; i++)
-		other[low[(uint8_t)((a[i] - least) >> 32)]++] = a[i];
-	for (uint32_t i = 0; i < n; i++)
-		a[high[(other[i] - least) >> shift]++] = other[i];
-	kh_sort_few(a, n);
+	kh_sort_places(low_at);
+	kh_sort_places(high_at);
+	kh_sort_by(a, other, n, least, 32, low_at);
+	if (bits > KH_SORT_TWICE)
+		kh_sort_between(other, a, n, least, high - KH_SORT_BITS);
+	kh_sort_by(other, a, n, least, high, high_at);
+	for (uint32_t i = 1; i < n; i++)
+		if (a[i] < a[i - 1])
+			kh_sort_insert(a, i);
 }
-
-static_assert(KH_SORT_BITS == 8, "a byte of a bin");
 #endif
 
 #endif
