@@ -103,10 +103,29 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, co
 	return x;
 }
 
+#ifndef __CUDACC__
+/* Is the chain one stretch, in which the part lies by claim c, too?  So it does at most places of
+ * reads with few errors. */
+static inline bool kh_chain_is_own(const kh_matching *m, const kh_mates *s, const kh_chain *p,
+				   const kh_claim *best, const kh_claim *c)
+{
+	const kh_spot *here = &m->place[c->place[0]];
+	const uint32_t len = s->mate[0].len, from = here->stretch.from, to = here->stretch.to;
+	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
+
+	return p->n == 1 && c->columns == to - from && best->columns == c->columns &&
+	       p->v[0].from == (turned ? len - to : from);
+}
+#endif
+
 /* Raises claim i, which is not the best one, by that. */
 static KH_HD void kh_chain_raise(kh_matching *m, const kh_mates *s, const kh_chain *p,
 				const kh_claim *best, uint32_t i)
 {
+#ifndef __CUDACC__
+	if (kh_chain_is_own(m, s, p, best, &m->here.v[i]))
+		return;                 /* there it has the same score */
+#endif
 	const kh_claim x = kh_chain_claim(m, s, p, best, &m->here.v[i]);
 
 	if (kh_claim_better(&x, &m->here.v[i]))

@@ -302,8 +302,58 @@ static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mat
 	return n > 0;
 }
 
+#ifndef __CUDACC__
+/* The regions with the least loss, of those that were not compared, in order; their number. */
+static inline uint32_t kh_places_likeliest(const kh_found *f, uint16_t which[KH_MATCH_CANDIDATES],
+					   uint32_t *loss)
+{
+	uint32_t n = 0, least = KH_REGION_COMPARED;
+
+	for (uint32_t i = 0; i < f->n_regions; i++) {
+		const uint32_t here = f->region[i].loss;
+
+		n = here < least ? 0 : n;
+		least = here < least ? here : least;
+		which[n] = (uint16_t)i;
+		n += here == least;
+	}
+	*loss = least;
+	return n;
+}
+
+/* As kh_places_from, of these regions. */
+static inline void kh_places_from_these(kh_matching *m, const kh_mates *s, uint32_t mate,
+					const uint16_t *which, uint32_t n, uint32_t loss,
+					uint32_t slack)
+{
+	const int32_t score = (int32_t)s->mate[mate].len - (int32_t)loss;
+	kh_found *f = &m->found[mate];
+
+	f->least = score < f->least ? score : f->least;
+	if (n > kh_places_most(s) - f->n_places) {
+		kh_places_crowd(m, s, mate, slack);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		kh_places_compare(m, s, mate, &f->region[which[i]]);
+}
 /* Compares the mate in regions that could be as good as its best one, less `slack`: those first
  * that could be best. */
+static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
+{
+	const uint32_t len = s->mate[mate].len;
+	kh_found *f = &m->found[mate];
+	uint16_t which[KH_MATCH_CANDIDATES];
+
+	while (!f->crowd) {
+		uint32_t loss, n = kh_places_likeliest(f, which, &loss);
+
+		if (loss >= len || len - loss + slack < f->best)
+			break;
+		kh_places_from_these(m, s, mate, which, n, loss, slack);
+	}
+}
+#else
 static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
@@ -314,6 +364,7 @@ static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mat
 	       len - loss + slack >= f->best)
 		kh_places_from(m, s, mate, (int64_t)len - loss, slack);
 }
+#endif
 
 /* --- their order -------------------------------------------------------------------------- */
 /* Puts places in order.  Equal ones stay as they are. */

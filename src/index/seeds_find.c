@@ -114,8 +114,12 @@ static void match_tags(const kh_seed_index *x, const uint64_t *key, size_t n, st
 		if (with != 0)
 			value = kh_seed_value_of(line, (uint32_t)__builtin_ctz(with), slots,
 						 x->bits);
-		if (is_list(value, x->bits))
-			__builtin_prefetch(bins_of(x, key[i], value, &one));
+		if (is_list(value, x->bits)) {
+			const uint32_t *list = bins_of(x, key[i], value, &one);
+
+			__builtin_prefetch(list);
+			__builtin_prefetch(list + TOGETHER - 1);
+		}
 		if (on)
 			__builtin_prefetch(next_line(x, key[i]));
 		q->may[q->n_may].value = value;
