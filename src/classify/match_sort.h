@@ -53,63 +53,63 @@ static inline void kh_sort_places(uint16_t at[1 << KH_SORT_BITS])
 	}
 }
 
-/* Eight bits of what a candidate is above `least`, from bit `shift` on. */
-static inline uint8_t kh_sort_digit(uint64_t candidate, uint64_t least, uint32_t shift)
+/* Eight bits of a candidate. */
+static inline uint8_t kh_sort_digit(uint64_t candidate, uint32_t shift)
 {
-	return (uint8_t)((candidate - least) >> shift);
+	return (uint8_t)(candidate >> shift);
 }
 
 static_assert(KH_SORT_BITS == 8, "a byte");
 
 /* Puts candidates in the order of such bits, of each of which `at` has the first place; equal ones
  * stay in their order. */
-static inline void kh_sort_by(const uint64_t *from, uint64_t *to, uint32_t n, uint64_t least,
-			      uint32_t shift, uint16_t at[1 << KH_SORT_BITS])
+static inline void kh_sort_by(const uint64_t *from, uint64_t *to, uint32_t n, uint32_t shift,
+			      uint16_t at[1 << KH_SORT_BITS])
 {
+	KH_UNROLLED
 	for (uint32_t i = 0; i < n; i++)
-		to[at[kh_sort_digit(from[i], least, shift)]++] = from[i];
+		to[at[kh_sort_digit(from[i], shift)]++] = from[i];
 }
 
 /* The same by bits that are not counted yet. */
-static inline void kh_sort_between(uint64_t *a, uint64_t *other, uint32_t n, uint64_t least,
-				   uint32_t shift)
+static inline void kh_sort_between(uint64_t *a, uint64_t *other, uint32_t n, uint32_t shift)
 {
 	uint16_t at[1 << KH_SORT_BITS] = { 0 };
 
+	KH_UNROLLED
 	for (uint32_t i = 0; i < n; i++)
-		at[kh_sort_digit(a[i], least, shift)]++;
+		at[kh_sort_digit(a[i], shift)]++;
 	kh_sort_places(at);
-	kh_sort_by(a, other, n, least, shift, at);
+	kh_sort_by(a, other, n, shift, at);
 	memcpy(a, other, n * sizeof *a);
 }
 
 /* Sorts many candidates, by way of `other`: first by the lowest bits of their bins, by which those of
- * a region differ, then by the highest ones, by which regions differ.  Hardly any is not in order
- * then, which is by insertion. */
+ * a region differ, then by the highest ones in which any differ, by which regions do.  Hardly any is
+ * not in order then, which is by insertion. */
 static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 {
 	uint16_t low_at[1 << KH_SORT_BITS] = { 0 }, high_at[1 << KH_SORT_BITS] = { 0 };
-	uint64_t least = a[0], most = a[0];
+	uint64_t differ = 0;
 
-	for (uint32_t i = 1; i < n; i++) {
-		least = a[i] < least ? a[i] : least;
-		most = a[i] > most ? a[i] : most;
-	}
-	least = least >> 32 << 32;
-	const uint32_t span = (uint32_t)((most - least) >> 32);
-	const uint32_t bits = span > 0 ? kh_log2(span) + 1 : 1;
+	KH_UNROLLED
+	for (uint32_t i = 1; i < n; i++)
+		differ |= a[i] ^ a[0];
+	const uint32_t bits = differ >> 32 > 0 ? kh_log2((uint32_t)(differ >> 32)) + 1 : 1;
 	const uint32_t high = 32 + (bits > KH_SORT_BITS ? bits - KH_SORT_BITS : 0);
 
+	KH_UNROLLED
 	for (uint32_t i = 0; i < n; i++) {
-		low_at[kh_sort_digit(a[i], least, 32)]++;
-		high_at[kh_sort_digit(a[i], least, high)]++;
+		low_at[kh_sort_digit(a[i], 32)]++;
+		high_at[kh_sort_digit(a[i], high)]++;
 	}
 	kh_sort_places(low_at);
 	kh_sort_places(high_at);
-	kh_sort_by(a, other, n, least, 32, low_at);
+	kh_sort_by(a, other, n, 32, low_at);
 	if (bits > KH_SORT_TWICE)
-		kh_sort_between(other, a, n, least, high - KH_SORT_BITS);
-	kh_sort_by(other, a, n, least, high, high_at);
+		kh_sort_between(other, a, n, high - KH_SORT_BITS);
+	kh_sort_by(other, a, n, high, high_at);
+	KH_UNROLLED
 	for (uint32_t i = 1; i < n; i++)
 		if (a[i] < a[i - 1])
 			kh_sort_insert(a, i);
