@@ -211,9 +211,10 @@ static bool add_all(kh_found *f, const struct bins *b)
 
 	for (size_t i = 0; i < b->n && b->number; i++)
 		to[i] = candidate(b, i);
+	KH_UNROLLED
 	for (size_t i = 0; i < b->n; i++) {
-		to[i] = b->number ? to[i] : b->bin[i] - b->from;
 		many |= b->bin[i] >= (uint64_t)KH_SEED_MANY << 32;
+		to[i] = b->number ? to[i] : b->bin[i] - b->from;
 	}
 	f->n_candidates += (uint32_t)b->n;
 	return !many && (b->n == 0 || (uint32_t)to[b->n - 1] < f->n);

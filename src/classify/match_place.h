@@ -207,10 +207,34 @@ static KH_HD kh_spot_seeds kh_places_seeds(const kh_matching *m, const kh_mates 
 	return x;
 }
 
+#ifndef __CUDACC__
+/* As kh_places_first_away, where all bins are of the target. */
+static inline uint32_t kh_places_first_away_in(const kh_found *f, kh_spot_seeds x, int64_t stride,
+					       uint32_t i, uint32_t end)
+{
+	const int64_t minus = -(int64_t)x.turned;
+
+	for (; i < end; i++) {
+		const int64_t pos = f->pos[(uint32_t)f->candidate[i]];
+		const int64_t here = x.at + ((pos ^ minus) - minus);
+
+		if ((uint64_t)(here - kh_candidate_bin(f->candidate[i]) * stride) >=
+		    (uint64_t)stride)
+			break;
+	}
+	return i;
+}
+#endif
+
 /* The first candidate from number i on, of those in front of `end`, whose seed is not there. */
 static KH_HD uint32_t kh_places_first_away(const kh_found *f, kh_spot_seeds x, int64_t stride,
 					   uint32_t i, uint32_t end)
 {
+#ifndef __CUDACC__
+	if (i < end && kh_candidate_bin(f->candidate[i]) - x.first < x.bins &&
+	    kh_candidate_bin(f->candidate[end - 1]) - x.first < x.bins)
+		return kh_places_first_away_in(f, x, stride, i, end);
+#endif
 	for (; i < end; i++) {
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
 		const int64_t pos = f->pos[(uint32_t)f->candidate[i]];
