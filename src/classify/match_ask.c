@@ -209,13 +209,13 @@ static bool add_all(kh_found *f, const struct bins *b)
 	uint64_t *to = f->candidate + f->n_candidates;
 	bool many = false;
 
-	for (size_t i = 0; i < b->n && b->number; i++)
-		to[i] = candidate(b, i);
 	KH_UNROLLED
 	for (size_t i = 0; i < b->n; i++) {
 		many |= b->bin[i] >= (uint64_t)KH_SEED_MANY << 32;
-		to[i] = b->number ? to[i] : b->bin[i] - b->from;
+		to[i] = b->bin[i] - b->from;
 	}
+	for (size_t i = 0; i < b->n && b->number; i++)
+		to[i] = candidate(b, i);
 	f->n_candidates += (uint32_t)b->n;
 	return !many && (b->n == 0 || (uint32_t)to[b->n - 1] < f->n);
 }

@@ -146,6 +146,39 @@ static inline uint32_t kh_seeds_loss(const kh_found *f, const uint8_t behind[KH_
 	return loss;
 }
 
+/* Of each of 64 seeds at most: those that do not begin before it ends, and what the loss of it is. */
+typedef struct kh_seed_steps {
+	uint64_t beyond[64];
+	uint8_t loss[64];
+} kh_seed_steps;
+
+static inline void kh_seeds_steps(const kh_found *f, uint32_t k, uint32_t len, kh_seed_steps *s)
+{
+	const uint32_t n = f->n;
+	const uint32_t *pos = f->pos;
+
+	for (uint32_t i = 0, j = 0; i < n; i++) {
+		while (j < n && pos[j] < pos[i] + k)
+			j++;
+		s->beyond[i] = j < n ? UINT64_MAX << j : 0;
+		s->loss[i] = (uint8_t)(1 + ((pos[i] != 0) & (pos[i] + k != len)));
+	}
+}
+
+/* As kh_seeds_loss. */
+static inline uint32_t kh_seeds_loss_few(const kh_found *f, const kh_seed_steps *s, uint64_t found)
+{
+	uint32_t loss = 0;
+
+	for (uint64_t x = f->known.bit[0] & ~found; x != 0;) {
+		const uint32_t i = (uint32_t)__builtin_ctzll(x);
+
+		loss += s->loss[i];
+		x &= s->beyond[i];
+	}
+	return loss;
+}
+
 /* Makes regions of all candidates, which are in order, of no more than 64 seeds if `few` says so.
  * Those of close species mostly have the same seeds. */
 static inline void kh_places_find_regions_of(const kh_matching *m, kh_found *f, uint32_t len,
@@ -156,12 +189,18 @@ static inline void kh_places_find_regions_of(const kh_matching *m, kh_found *f, 
 	const uint64_t *const x = f->candidate, *const end = x + f->n_candidates;
 	uint8_t *seed = f->seed;
 	uint8_t behind[KH_MATCH_SEEDS];
+	kh_seed_steps steps;
 	kh_seed_set last = kh_seed_none();
-	uint32_t loss;
+	uint32_t loss = 0;
 
-	if (tell)
+	if (tell && few) {
+		kh_seeds_steps(f, k, len, &steps);
+		loss = kh_seeds_loss_few(f, &steps, 0);
+	} else if (tell) {
 		kh_seeds_behind(f->pos, f->n, k, behind);
-	f->unseen = loss = tell ? kh_seeds_loss(f, behind, k, len, &last) : 0;
+		loss = kh_seeds_loss(f, behind, k, len, &last);
+	}
+	f->unseen = loss;
 	f->n_regions = 0;
 	for (const uint64_t *from = x, *to = x; from < end; from = to) {
 		kh_region *r = &f->region[f->n_regions++];
@@ -180,7 +219,8 @@ static inline void kh_places_find_regions_of(const kh_matching *m, kh_found *f, 
 		const kh_seed_set found = { { low, high } };
 
 		if (tell && (found.bit[0] != last.bit[0] || found.bit[1] != last.bit[1]))
-			loss = kh_seeds_loss(f, behind, k, len, &found);
+			loss = few ? kh_seeds_loss_few(f, &steps, low)
+				   : kh_seeds_loss(f, behind, k, len, &found);
 		last = found;
 		r->from = (uint16_t)(from - x);
 		r->n = (uint16_t)(to - from);
