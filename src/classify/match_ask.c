@@ -151,16 +151,20 @@ int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db
 		      kh_err *err)
 {
 	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
+	const uint64_t many = (uint64_t)KH_SEED_MANY << 32;
 	kh_seeds_found *f = &asked->found;
 	int rc = kh_joint_find(&w->index, asked->seeds.key, asked->seeds.n, &w->found, f, err);
 
 	w->next = 0;
 	if (!rc && w->hidden != KH_NO_TAXON)
 		hide(f, db, w->hidden);
-	for (size_t i = 0; i < f->n && !rc && db->text; i++)
-		if (f->bin[i] >> 32 != KH_SEED_MANY)
+	if (rc || !db->text)
+		return rc;
+	KH_UNROLLED
+	for (size_t i = 0; i < f->n; i++)
+		if (f->bin[i] < many)
 			__builtin_prefetch(db->text + (f->bin[i] >> 32) * words);
-	return rc;
+	return KH_OK;
 }
 
 /* --- what they find ------------------------------------------------------------------- */

@@ -179,11 +179,21 @@ static inline uint32_t kh_seeds_loss_few(const kh_found *f, const kh_seed_steps 
 	return loss;
 }
 
-/* Makes regions of all candidates, which are in order, of no more than 64 seeds if `few` says so.
- * Those of close species mostly have the same seeds. */
-static inline void kh_places_find_regions_of(const kh_matching *m, kh_found *f, uint32_t len,
-					     const bool few)
+/* The seeds of n candidates. */
+static inline kh_seed_set kh_seeds_of(const uint64_t *candidate, uint32_t n)
 {
+	kh_seed_set found = kh_seed_none();
+
+	for (uint32_t i = 0; i < n; i++)
+		kh_seed_add(&found, (uint32_t)candidate[i]);
+	return found;
+}
+
+/* Makes regions of all candidates, which are in order.  Those of close species mostly have the same
+ * seeds. */
+static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+{
+	const bool few = f->n <= 64;
 	const uint32_t far = kh_places_far(m, len), k = m->db->sampling.k;
 	const bool tell = kh_match_seeds_tell(m->db);
 	const uint64_t *const x = f->candidate, *const end = x + f->n_candidates;
@@ -204,36 +214,29 @@ static inline void kh_places_find_regions_of(const kh_matching *m, kh_found *f, 
 	f->n_regions = 0;
 	for (const uint64_t *from = x, *to = x; from < end; from = to) {
 		kh_region *r = &f->region[f->n_regions++];
-		uint64_t low = 0, high = 0, last_bin;
+		kh_seed_set found = kh_seed_none();
+		uint64_t seeds = 0, last_bin;
 
 		do {
 			const uint32_t number = (uint32_t)*to;
-			const uint64_t bit = UINT64_C(1) << number % 64;
 
 			last_bin = *to >> 32;
-			low |= few || number < 64 ? bit : 0;
-			high |= few || number < 64 ? 0 : bit;
+			seeds |= UINT64_C(1) << number % 64;
 			*seed++ = (uint8_t)number;
 			to++;
 		} while (to < end && (*to >> 32) - last_bin <= far);
-		const kh_seed_set found = { { low, high } };
-
+		if (few)
+			found.bit[0] = seeds;
+		else
+			found = kh_seeds_of(from, (uint32_t)(to - from));
 		if (tell && (found.bit[0] != last.bit[0] || found.bit[1] != last.bit[1]))
-			loss = few ? kh_seeds_loss_few(f, &steps, low)
+			loss = few ? kh_seeds_loss_few(f, &steps, seeds)
 				   : kh_seeds_loss(f, behind, k, len, &found);
 		last = found;
 		r->from = (uint16_t)(from - x);
 		r->n = (uint16_t)(to - from);
 		r->loss = (uint16_t)loss;
 	}
-}
-
-static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
-{
-	if (f->n <= 64)
-		kh_places_find_regions_of(m, f, len, true);
-	else
-		kh_places_find_regions_of(m, f, len, false);
 }
 
 static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
