@@ -18,9 +18,8 @@ struct index {
 };
 
 /* Encodes pairs, which are sorted here. */
-static void make_index(struct index *d, pairs *p)
+static void make_index_of(struct index *d, pairs *p, kh_bins bins, uint64_t n_bins)
 {
-	const kh_bins bins = small_bins();
 	kh_pairs in = { .n = p->n };
 
 	memset(d, 0, sizeof *d);
@@ -45,7 +44,12 @@ static void make_index(struct index *d, pairs *p)
 	d->dir[RANGE] = d->im.range;
 	d->dir[RANGE].first_word = lines / 4;
 	d->x = (kh_seed_index) { .image = d->image, .dir = d->dir, .bits = bins.bits };
-	OK(kh_seeds_check(&d->x, RANGE, N_BINS, err));
+	OK(kh_seeds_check(&d->x, RANGE, n_bins, err));
+}
+
+static void make_index(struct index *d, pairs *p)
+{
+	make_index_of(d, p, small_bins(), N_BINS);
 }
 
 static void drop_index(struct index *d)
@@ -81,6 +85,60 @@ TEST(test_others)
 	kh_seeds_found_clear(&found);
 	drop_index(&d);
 	free(key);
+	free(p.v);
+}
+
+/* --- lists ---------------------------------------------------------------------------- */
+enum { LISTS = KH_LIST_MAX + 1, LIST_TARGETS = 300 };
+
+/* Targets of a bin each, all of different species. */
+static kh_bins many_species(void)
+{
+	static uint32_t first[LIST_TARGETS + 1], taxon[2 * LIST_TARGETS], species[LIST_TARGETS];
+
+	for (uint32_t i = 0; i <= LIST_TARGETS; i++)
+		first[i] = i;
+	for (uint32_t i = 0; i < LIST_TARGETS; i++) {
+		taxon[i] = taxon[LIST_TARGETS + i] = i + 1;
+		species[i] = LIST_TARGETS + i;
+	}
+	return (kh_bins) { .first = first, .taxon = taxon, .species = species,
+			   .n_targets = LIST_TARGETS, .n_species = LIST_TARGETS,
+			   .bits = kh_seed_bits(LIST_TARGETS) };
+}
+
+/* Bin i of the list of a seed that has n. */
+static uint32_t bin_of_list(uint32_t n, uint32_t i)
+{
+	return n % 2 ? i + (i >= n / 2) : LIST_TARGETS - n + i;
+}
+
+/* Lists of all lengths, of which eight words are read at a time, are whole. */
+TEST(test_lists)
+{
+	struct index d;
+	pairs p = { .v = NULL };
+	kh_seeds_found found = { .bin = NULL };
+	uint64_t key[LISTS];
+
+	for (uint32_t n = 1; n < LISTS; n++) {
+		key[n] = some_key();
+		for (uint32_t i = 0; i < n; i++)
+			add_pair(&p, key[n], bin_of_list(n, i));
+	}
+	make_index_of(&d, &p, many_species(), LIST_TARGETS);
+	OK(kh_seeds_find(&d.x, key + 1, LISTS - 1, &found, err));
+	for (uint32_t n = 1, at = 0; n < LISTS; n++) {
+		uint32_t same = 0;
+
+		/* a few seeds with an equal tag may stand beside it */
+		for (; at < found.n && (uint32_t)found.bin[at] == n - 1; at++)
+			same += same < n && found.bin[at] >> 32 == bin_of_list(n, same);
+		assert_int_equal(same, n);
+	}
+	assert_in_range(found.n, LISTS * (LISTS - 1) / 2, LISTS * (LISTS - 1) / 2 * 11 / 10);
+	kh_seeds_found_clear(&found);
+	drop_index(&d);
 	free(p.v);
 }
 

@@ -123,8 +123,8 @@ static KH_HD uint32_t kh_text_kmers(const uint64_t *wrong, uint32_t len, bool ba
 #ifndef __CUDACC__
 static_assert(KH_TEXT_KMER == 12 && KH_TEXT_STEP == 5, "kh_text_kmers_in and kh_text_counted");
 
-/* The low bits of those of 32 columns from which on a k-mer matches, by those that do not match here
- * and behind. */
+/* The low bits of those of 32 columns from which on a k-mer matches, by those that do not match
+ * here and behind. */
 static inline uint64_t kh_text_kmers_in(uint64_t here, uint64_t behind)
 {
 	const uint64_t a = ~here & KH_TEXT_LOW, b = ~behind & KH_TEXT_LOW;

@@ -95,8 +95,8 @@ typedef struct kh_later_claim {
 typedef struct kh_credit {
 	uint32_t part, sum;             /* their numbers */
 	uint32_t score;
-	uint32_t strain;                /* what taxon the species has here; KH_NO_TAXON: ask claim */
-	size_t claim;
+	uint32_t strain;                /* its taxon here; KH_NO_TAXON: that is found later, */
+	size_t claim;                   /* by this claim */
 } kh_credit;
 
 /* What the parts of a fragment say, to be asked for when the best species is known; to be

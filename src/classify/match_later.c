@@ -1,4 +1,4 @@
-/* match_later.c - hits and strains of a long fragment's species, found when that is known: match_in.h */
+/* match_later.c - hits and strains of a long fragment, when its species is known: match_in.h */
 #include <config.h>
 #include "classify/match_in.h"
 

@@ -146,7 +146,7 @@ static inline uint32_t kh_seeds_loss(const kh_found *f, const uint8_t behind[KH_
 	return loss;
 }
 
-/* Of each of 64 seeds at most: those that do not begin before it ends, and what the loss of it is. */
+/* Of each of 64 seeds at most: those that do not begin before it ends, and what its loss is. */
 typedef struct kh_seed_steps {
 	uint64_t beyond[64];
 	uint8_t loss[64];

@@ -84,9 +84,9 @@ static inline void kh_sort_between(uint64_t *a, uint64_t *other, uint32_t n, uin
 	memcpy(a, other, n * sizeof *a);
 }
 
-/* Sorts many candidates, by way of `other`: first by the lowest bits of their bins, by which those of
- * a region differ, then by the highest ones in which any differ, by which regions do.  Hardly any is
- * not in order then, which is by insertion. */
+/* Sorts many candidates, by way of `other`: first by the lowest bits of their bins, by which those
+ * of a region differ, then by the highest ones in which any differ, by which regions do.  Hardly
+ * any is not in order then, which is by insertion. */
 static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 {
 	uint16_t low_at[1 << KH_SORT_BITS] = { 0 }, high_at[1 << KH_SORT_BITS] = { 0 };
