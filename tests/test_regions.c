@@ -131,8 +131,8 @@ static int by_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lists of seeds in regions of a mate, which is turned in some, and bins anywhere below 2^bits; some
- * regions differ only in bits in the middle. */
+/* Lists of seeds in regions of a mate, which is turned in some, and bins anywhere below 2^bits;
+ * some regions differ only in bits in the middle. */
 static uint32_t make_candidates(uint64_t *x, uint32_t bits, uint32_t seeds)
 {
 	const uint64_t mask = (UINT64_C(1) << bits) - 1, middle = UINT64_C(0x5500) & mask;
