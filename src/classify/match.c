@@ -258,13 +258,12 @@ static int add_claim(kh_matcher *x, const kh_mates *s, const kh_claim *c,
 {
 	kh_credit credit = { .part = x->n_parts, .score = (uint32_t)c->score,
 			     .strain = KH_NO_TAXON };
-	int rc = KH_OK;
 
 	kh_sums_add(&x->db, &x->sums, best, c, &credit.sum);
 	if (x->db.text)
-		rc = kh_later_claims(&x->later, c, credit.sum, err);
-	return rc || c->score < best->score
-		       ? rc : kh_later_credit(&x->later, &x->m, s, c, &credit, err);
+		kh_later_claims(&x->later, c, credit.sum);
+	return c->score < best->score
+		       ? KH_OK : kh_later_credit(&x->later, &x->m, s, c, &credit, err);
 }
 
 static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)

@@ -118,7 +118,7 @@ void kh_later_forget(kh_later *l);
 int kh_later_keep(kh_later *l, const kh_matching *m, const kh_mates *s, bool strains,
 		  kh_err *err);
 /* Adds a claim of the part that was kept last, */
-int kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum, kh_err *err);
+void kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum);
 /* and that it is as good as any; its strain is found now, or later. */
 int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const kh_claim *c,
 		    const kh_credit *credit, kh_err *err);

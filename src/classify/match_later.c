@@ -66,6 +66,8 @@ int kh_later_keep(kh_later *l, const kh_matching *m, const kh_mates *s, bool str
 
 	if (!rc)
 		rc = KH_GROW(l->place, l->cap_place, l->n_place + m->n_place, err);
+	if (!rc)
+		rc = KH_GROW(l->claim, l->cap_claim, l->n_claim + m->here.n, err);
 	if (rc)
 		return rc;
 	p = &l->part[l->n_part];
@@ -81,6 +83,19 @@ int kh_later_keep(kh_later *l, const kh_matching *m, const kh_mates *s, bool str
 	return KH_OK;
 }
 
+/* The places of a part as it was compared, and its bases as they lie in a strand. */
+static void places_again(const kh_later *l, uint32_t part, uint32_t place, kh_matching *m)
+{
+	const kh_later_part *p = &l->part[part];
+	const kh_mate *mate = &p->s.mate[0];
+
+	m->place = l->place + p->place;
+	m->n_place = p->n_place;
+	kh_text_take(&m->read[0][0], mate->bases, mate->amb, mate->at, mate->len);
+	if (kh_place_strand(&m->place[place]))
+		kh_text_turn(&m->read[0][1], &m->read[0][0], mate->len);
+}
+
 /* A part as it was when it was compared. */
 static void compare_again(const kh_later *l, uint32_t part, kh_matching *m)
 {
@@ -92,24 +107,17 @@ static void compare_again(const kh_later *l, uint32_t part, kh_matching *m)
 	m->place = l->place + p->place;
 	m->n_place = p->n_place;
 	m->found[0] = p->of;
-	if (p->found) {
-		m->found[0].candidate = from + a.candidate;
-		m->found[0].region = (kh_region *)(from + a.region);
-		m->found[0].pos = (const uint32_t *)(from + a.pos);
-		m->found[0].seed = (uint8_t *)(from + a.seed);
-	}
+	m->found[0].candidate = from + a.candidate;
+	m->found[0].region = (kh_region *)(from + a.region);
+	m->found[0].pos = (const uint32_t *)(from + a.pos);
+	m->found[0].seed = (uint8_t *)(from + a.seed);
 	kh_text_read(m->read[0], mate->bases, mate->amb, mate->at, mate->len);
 }
 
 /* --- claims ------------------------------------------------------------------------------- */
-int kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum, kh_err *err)
+void kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum)
 {
-	int rc = KH_GROW(l->claim, l->cap_claim, l->n_claim + 1, err);
-
-	if (!rc)
-		l->claim[l->n_claim++] =
-			(kh_later_claim) { (uint32_t)l->n_part - 1, c->place[0], sum };
-	return rc;
+	l->claim[l->n_claim++] = (kh_later_claim) { (uint32_t)l->n_part - 1, c->place[0], sum };
 }
 
 int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const kh_claim *c,
@@ -135,7 +143,7 @@ uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum)
 
 	for (size_t i = 0; i < l->n_claim; i++)
 		if (l->claim[i].sum == sum) {
-			compare_again(l, l->claim[i].part, &m);
+			places_again(l, l->claim[i].part, l->claim[i].place, &m);
 			hits += kh_places_hits_of(&m, &l->part[l->claim[i].part].s,
 						  l->claim[i].place);
 		}

@@ -333,6 +333,7 @@ static inline uint32_t kh_places_likeliest(const kh_found *f, uint16_t which[KH_
 {
 	uint32_t n = 0, least = KH_REGION_COMPARED;
 
+	KH_UNROLLED
 	for (uint32_t i = 0; i < f->n_regions; i++) {
 		const uint32_t here = f->region[i].loss;
 

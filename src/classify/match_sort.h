@@ -41,6 +41,7 @@ static inline void kh_sort_places(uint16_t at[1 << KH_SORT_BITS])
 	uint64_t sum = 0;
 
 	/* four at a time: each of a product's 16 bits has the sum of those below it */
+	KH_UNROLLED
 	for (uint32_t i = 0; i < 1 << KH_SORT_BITS; i += 4) {
 		uint64_t four;
 
