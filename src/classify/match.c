@@ -290,7 +290,7 @@ static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 /* Makes a call of the claims of a segment, or adds them to the sums of its fragment. */
 static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 {
-	const kh_claim *best = kh_match_best(&x->m.here);
+	const kh_claim *best = s->only || x->distinct ? kh_match_best(&x->m.here) : NULL;
 	int rc = KH_OK;
 
 	if (s->only)

@@ -111,6 +111,39 @@ static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_
 	return false;
 }
 
+#ifdef KH_TEXT_SSE2
+/* Compares the mate at each place where the text of the candidate's bin has the seed: by its first
+ * four bases in 16 places at a time, then by all. */
+static inline void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
+				  const kh_region *r, const kh_stands *f, uint32_t bin)
+{
+	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
+	const int64_t from = (int64_t)bin * m->db->sampling.stride;
+	const uint32_t *text = kh_match_text(m->db, from);
+	const __m128i begin[2] = { _mm_set1_epi8((char)f->bases[0]),
+				   _mm_set1_epi8((char)f->bases[1]) };
+
+	for (uint32_t i = 0; i < m->db->sampling.stride; i += KH_TEXT_WORD) {
+		const uint64_t here = kh_text_bases(text, (uint64_t)from + i);
+		const __m128i fours = kh_text_fours_of(here);
+		uint32_t alike[2];
+
+		for (uint32_t strand = 0; strand < 2; strand++)
+			alike[strand] = (uint32_t)_mm_movemask_epi8(
+				_mm_cmpeq_epi8(fours, begin[strand]));
+		for (uint32_t any = alike[0] | alike[1]; any != 0; any &= any - 1) {
+			const uint32_t j = (uint32_t)__builtin_ctz(any);
+			const int64_t at = from + i + j;
+			const uint64_t bases = kh_text_bases(text, (uint64_t)at) & mask;
+
+			for (uint32_t strand = 0; strand < 2; strand++)
+				if (alike[strand] >> j & 1 && bases == f->bases[strand])
+					kh_places_add(m, s, mate, r, strand, at - f->at[strand],
+						      bin);
+		}
+	}
+}
+#else
 /* A seed's first bases, each 32 times, as it stands in a mate and in its reverse complement. */
 typedef struct kh_begins {
 	uint64_t base[2][KH_ALIKE];
@@ -185,6 +218,7 @@ static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mat
 		kh_places_look_at(m, s, mate, r, f, bin, from + i, alike);
 	}
 }
+#endif
 
 /* Where the seeds of a mate that lies at a place are: one at base `pos` of the mate is at base
  * `at` + pos, or, if the mate is turned, `at` - pos. */
@@ -261,14 +295,14 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 	}
 	r->loss = KH_REGION_COMPARED;
 	for (uint32_t i = r->from;
-	     (i = kh_places_first_away(f, first, stride, i, end)) < end; i++) {
+	     (i = first.bins > 0 ? kh_places_first_away(f, first, stride, i, end) : i) < end; i++) {
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
 		const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
 		const uint32_t n = m->n_place - before, at[2] = { pos, back - pos };
 
 		if (n >= KH_MATCH_DIAGONALS)
 			break;
-		if (!kh_places_have(m, n, at, bin)) {
+		if (n == 0 || !kh_places_have(m, n, at, bin)) {
 			const kh_stands x = kh_places_stands(m, s, mate, pos);
 
 			kh_places_look(m, s, mate, r, &x, bin);
@@ -398,6 +432,10 @@ static KH_HD void kh_places_sort(kh_matching *m)
 	kh_spot *p = m->place;
 
 	for (uint32_t i = 1; i < m->n_place; i++) {
+#ifndef __CUDACC__
+		if (p[i - 1].number <= p[i].number)
+			continue;
+#endif
 		const kh_spot x = p[i];
 		uint32_t j = i;
 

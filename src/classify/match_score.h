@@ -330,8 +330,8 @@ static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
 		kh_match_rescue_mate(m, s);
 	if (!s->only && !kh_match_is_thin(m->db))
 		kh_match_along(m, s);
-	best = kh_match_best(&m->here);
-	if (best && s->only)
+	best = s->only ? kh_match_best(&m->here) : NULL;
+	if (best)
 		m->crowd = kh_match_crowd(m, s, best->score);
 	return false;
 }

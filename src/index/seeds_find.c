@@ -75,10 +75,17 @@ static inline bool is_list(uint32_t value, uint32_t bits)
 	return value > UINT32_C(1) << bits && value != kh_seed_over(bits);
 }
 
-static inline const uint32_t *bins_of(const kh_seed_index *x, uint64_t key, uint32_t value,
-				      uint32_t *one)
+/* The words of the list of such a value; *left: how many words of lists its range has from there
+ * on. */
+static inline const uint32_t *list_of(const kh_seed_index *x, uint64_t key, uint32_t value,
+				      uint64_t *left)
 {
-	return kh_seed_bins(x, x->dir + kh_key_range(key), value, one);
+	const kh_seed_range *r = x->dir + kh_key_range(key);
+	const uint32_t place = value - (UINT32_C(1) << x->bits) - 1;
+	const uint64_t word = r->first_word + place;
+
+	*left = r->words - place;
+	return (const uint32_t *)kh_shares_near(&x->shares, x->image, 4 * word) + word;
 }
 
 /* The line of the next level. */
@@ -107,7 +114,8 @@ static void match_tags(const kh_seed_index *x, const uint64_t *key, size_t n, st
 		const uint32_t with = with_tag(line, tag, slots);
 		const bool on = line[last] <= tag &&
 				kh_seed_value_of(line, last, slots, x->bits) != 0;
-		uint32_t value = 0, one;
+		uint32_t value = 0;
+		uint64_t left;
 
 		if (with == 0 && !on)
 			continue;
@@ -115,7 +123,7 @@ static void match_tags(const kh_seed_index *x, const uint64_t *key, size_t n, st
 			value = kh_seed_value_of(line, (uint32_t)__builtin_ctz(with), slots,
 						 x->bits);
 		if (is_list(value, x->bits)) {
-			const uint32_t *list = bins_of(x, key[i], value, &one);
+			const uint32_t *list = list_of(x, key[i], value, &left);
 
 			__builtin_prefetch(list);
 			__builtin_prefetch(list + TOGETHER - 1);
@@ -173,13 +181,11 @@ static uint64_t *take_list(const uint32_t *w, uint64_t left, uint64_t seed, uint
 static inline uint64_t *take(const kh_seed_index *x, uint64_t key, uint32_t value, uint64_t seed,
 			     uint64_t *to)
 {
-	const kh_seed_range *r = x->dir + kh_key_range(key);
-	const uint32_t bins = UINT32_C(1) << x->bits;
-	uint32_t one;
+	uint64_t left;
 
 	if (value == 0)
 		return to;
-	if (value <= bins) {            /* as nearly always */
+	if (value <= UINT32_C(1) << x->bits) {  /* as nearly always */
 		*to++ = (uint64_t)(value - 1) << 32 | seed;
 		return to;
 	}
@@ -187,7 +193,9 @@ static inline uint64_t *take(const kh_seed_index *x, uint64_t key, uint32_t valu
 		*to++ = (uint64_t)KH_SEED_MANY << 32 | seed;
 		return to;
 	}
-	return take_list(bins_of(x, key, value, &one), r->words - (value - bins - 1), seed, to);
+	const uint32_t *list = list_of(x, key, value, &left);
+
+	return take_list(list, left, seed, to);
 }
 
 /* Writes the bins of the slots `with` of a line. */

@@ -93,6 +93,16 @@ static inline void kh_text_fours(const uint32_t *text, uint64_t at, uint32_t n, 
 	}
 }
 
+/* The same of the first 16 of some bases, in a vector. */
+static inline __m128i kh_text_fours_of(uint64_t bases)
+{
+	const __m128i a = _mm_cvtsi64_si128((long long)bases);
+	const __m128i ab = _mm_unpacklo_epi8(a, _mm_srli_epi64(a, 2));
+	const __m128i cd = _mm_unpacklo_epi8(_mm_srli_epi64(a, 4), _mm_srli_epi64(a, 6));
+
+	return _mm_unpacklo_epi16(ab, cd);
+}
+
 /* Writes each four bases of a read four times, from which a processor fills a vector at once. */
 static inline void kh_text_read_fours(const kh_oriented *r, uint32_t from, uint32_t to,
 				      uint32_t *fours)
