@@ -5,12 +5,11 @@
     figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
     figures.py --readme FOLDER    prints the figures of README's tables and text, from the CSV files in FOLDER
 
-The CSV files are those of tests/bench/evidence, but speed.csv and speed_more.csv, which have what was measured on
-GPUs and other hosts, written by hand.  Nothing but Python's library is needed.
+The CSV files are those of tests/bench/evidence, but gpus.csv, which has what was measured on two GPUs, written by hand.
+Nothing but Python's library is needed.
 """
 import contextlib
 import csv
-import functools
 import html
 import pathlib
 import re
@@ -53,9 +52,7 @@ def rows(name, folder=DOC):
 # --- README's tables: cell by cell ------------------------------------------------------
 FOUND = [
     ("12,000 real pairs, *S. pneumoniae* isolate", "labelled/spneumoniae_illumina"),
-    ("12,000 real pairs, SARS-CoV-2 amplicons", "labelled/sarscov2_illumina"),
     ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
-    ("4000 simulated pairs of lambda, with many N in the reads", "labelled/lambda_bt2sim"),
     ("20,000 simulated reads of 100 bases; 5 % of their bases differ from the reference", "simgen/5% 1x100"),
     ("20,000 such reads; 8 % of their bases differ", "simgen/8% 1x100"),
     ("99,000 simulated pairs, some of which lack a reference of their strain, species or genus", "all communities"),
@@ -64,8 +61,11 @@ PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "ac
             ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]
 ABSENT = [("Kraken 2", "worlds", "kraken2+bracken"), ("Kraken 2, `--confidence 0.1`", "worlds_confidence_0.1",
           "kraken2+bracken"), ("kmerhash", "worlds", "first pass"), ("with `--sample-pass`", "worlds", "--sample-pass")]
-COST = [("build, 374 Mbp: CPU time", "build large", "s"), ("build, 374 Mbp: memory", "build large", "MB"),
-        ("classify, 200,000 pairs: CPU time", "classify large", "s"), ("classify, 200,000 pairs: memory", "classify large", "MB")]
+COST = [("one thread, CPU time and memory: build of 374 Mbp", "build large"),
+        ("one thread, CPU time and memory: classify of 200,000 pairs", "classify large")]
+GPU = [("one NVIDIA H200, 8 Gbp of references: writing only a report", "gz"), ("the same: a report with `--sample-pass`", "pass.gz"),
+       ("the same: a report, and a line for each read", "lines")]
+
 
 
 def short(share):
@@ -89,23 +89,31 @@ def wrong_cells(folder):
             if (r["set"], r["rank"]) == ("repeats/Homo 2x150", "called") and r[tool + "_F1"] != "-":
                 n = int(r["reads"])
                 many, low, high = (round(n * float(x)) for x in [r[tool + "_F1"]] + r[tool + "_95"].split("-"))
-                yield "human pairs that get a taxon although the database has no human genome (of 10,000; in this row Wilson intervals)", column, \
+                yield "10,000 human pairs, no human genome in the database: pairs that get a taxon", column, \
                     f"{many} ({low} to {high})", name, r
     for column, name, program in ABSENT:
         for r in rows(name + ".csv", folder):
             if (r["world"], r["program"]) == ("mean", program):
                 shown = f"{r['absent']} ({r['absent_95'].replace('-', ' to ')})"
-                yield "reads that get a species although their own species has no reference (nine simulated samples together)", \
+                yield "wrong species calls for reads whose species is not in the database (sum of nine simulated samples)", \
                     column, shown, name, r
 
 
 def cost_cells(folder):
-    for label, what, unit in COST:
+    """Of its table of costs: CPU and memory beside Kraken 2, and what a GPU makes."""
+    for label, what in COST:
         for r in rows("cost.csv", folder):
             if r["what"] == what:
                 for column in ("kraken2", "kmerhash"):
-                    shown = f"{r[column + '_' + unit]} {unit}"
-                    yield label, {"kraken2": "Kraken 2"}.get(column, column), shown, "cost", r
+                    yield label, {"kraken2": "Kraken 2"}.get(column, column), f"{r[column + '_s']} s, {r[column + '_MB']} MB", "cost", r
+    found = gpu_rates(folder)
+    for label, row in GPU:
+        if row in found:
+            yield label, "kmerhash", f"{float(found[row]['median']):.0f} million reads/s", "gpu", found[row]
+
+
+def gpu_rates(folder=DOC):
+    return {r["row"]: r for r in rows("gpu.csv", folder) if r["version"] == "now"}
 
 
 def text_cells(folder):
@@ -122,7 +130,7 @@ def text_cells(folder):
 
 
 def readme_rows(folder):
-    for table, cells in (("found", found_cells(folder)), ("wrong", wrong_cells(folder)), ("cost", cost_cells(folder)),
+    for table, cells in (("found", found_cells(folder)), ("found", wrong_cells(folder)), ("cost", cost_cells(folder)),
                          ("text", text_cells(folder))):
         for row, column, shown, name, r in cells:
             yield [table, row, column, shown, name + ".csv"] + [r[x] for x in ("commit", "versions", "command")]
@@ -134,28 +142,22 @@ def print_readme(folder):
     out.writerows(readme_rows(folder))
 
 
-def readme_table(name, head):
+def readme_table(name, head, missing):
     """One of README's tables, of readme.csv."""
     mine = [r for r in rows("readme.csv") if r["table"] == name]
-    columns, lines = list(dict.fromkeys(r["column"] for r in mine)), []
+    columns, lines = list(dict.fromkeys(r["column"] for r in mine)), {}
     for r in mine:
-        if r["column"] == columns[0]:
-            lines.append([r["row"]] + ["not run"] * len(columns))
-        lines[-1][1 + columns.index(r["column"])] = r["shown"]
-    return lines_of(" | ".join([head] + columns), lines)
-
-
-def gpu_table():
-    lines = [[r["what"], r["shown"]] for r in rows("speed.csv") if "H200" in r["figure"]]
-    return lines_of("one NVIDIA H200, 8 Gbp of references, pairs of .fq.gz files on a RAM disk | million reads/s (a pair is two)", lines)
+        line = lines.setdefault(r["row"], [r["row"]] + [missing] * len(columns))
+        line[1 + columns.index(r["column"])] = r["shown"]
+    return lines_of(" | ".join([head] + columns), lines.values())
 
 
 def unknown_figures():
-    """Cells of README's tables with figures that readme.csv and speed.csv do not have in that row, and words that README lacks."""
+    """Cells of README's tables with figures that readme.csv does not have in that row, and words that README lacks."""
     have, text = {}, " ".join((DOC.parent / "README.md").read_text().split())
     yield from (r["shown"] for r in rows("readme.csv") if r["table"] == "text" and r["shown"] not in text)
-    for r in rows("readme.csv") + rows("speed.csv"):
-        have.setdefault(r.get("row", r.get("what")), set()).add(r["shown"])
+    for r in rows("readme.csv"):
+        have.setdefault(r["row"], set()).add(r["shown"])
     for line in (DOC.parent / "README.md").read_text().splitlines():
         label, *cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         yield from (f"{label}: {cell}" for cell in cells if line.startswith("| ") and
@@ -244,24 +246,18 @@ def accuracy_picture():
     return p.svg()
 
 
-def cost_bars():
-    """Pairs a second on one thread, of CPU time."""
-    r = next(r for r in rows("cost.csv") if r["what"] == "classify large")
-    found = [(name, kind, round(int(r["size"].split()[0]) / float(r[column]), -3)) for name, kind, column in (
-        ("Kraken 2.17.1", "theirs", "kraken2_s"), ("kmerhash", "ours", "kmerhash_s"))]
-    return [{"figure": "One thread, pairs a second, 374 Mbp of references", "what": name, "value": n, "shown": f"{n:,.0f}",
-             "kind": kind} for name, kind, n in found]
-
-
 def speed_picture():
-    groups = {}
-    for r in cost_bars() + rows("speed.csv"):
-        groups.setdefault(r["figure"], []).append(r)
     p = Picture("Reads a second of kmerhash and Kraken 2, on one thread, and of kmerhash on a GPU")
-    p.legend([("theirs", "other programs"), ("ours", "kmerhash")])
-    for head, lines in groups.items():
-        p.head(head)
-        bars(p, [(r["what"], float(r["value"]), r["shown"], r["kind"]) for r in lines])
+    p.legend([("theirs", "Kraken 2.17.1"), ("ours", "kmerhash")])
+    p.head("One thread, pairs a second, 374 Mbp of references")
+    r = next(r for r in rows("cost.csv") if r["what"] == "classify large")
+    pairs = [(name, round(int(r["size"].split()[0]) / float(r[column]), -3), kind) for name, kind, column in (
+        ("Kraken 2.17.1", "theirs", "kraken2_s"), ("kmerhash", "ours", "kmerhash_s"))]
+    bars(p, [(name, n, f"{n:,.0f}", kind) for name, n, kind in pairs])
+    p.head("Million reads a second on one H200, 8 Gbp of references, from .fq.gz")
+    found = gpu_rates()
+    bars(p, [(re.sub("^.*: |`", "", label), float(found[row]["median"]), f"{float(found[row]['median']):.0f}", "ours")
+             for label, row in GPU])
     return p.svg()
 
 
@@ -281,6 +277,9 @@ READ = {"labelled/spneumoniae_illumina species": "*S. pneumoniae*, real pairs", 
         "species 2x150 genus": "species left out, 2x150: genus", "species 2x150 at species": "species left out, 2x150: called",
         "species 1x100 at species": "species left out, 1x100: called", "genus 2x150 at species": "genus left out, 2x150: called",
         "strain communities species": "strain left out, all reads", "all communities species": "strain, species, genus left out"}
+# Of what tuning has seen of a row.
+SEEN = {"labelled/spneumoniae_illumina species": "calls", "labelled/sarscov2_illumina species": "looked at", "labelled/zymo_ont species": "looked at",
+        "labelled/zymo_ont absent at species": "looked at", "labelled/lambda_bt2sim species": "looked at", "repeats/Homo 2x150 called": "looked at"}
 BESIDE = [("Kraken 2", "accuracy", "k2"), ("`--confidence 0.1`", "accuracy_confidence_0.1", "k2"), ("MetaCache", "accuracy_metacache", "k2"),
           ("Centrifuger", "accuracy_centrifuger", "k2"), ("ganon", "accuracy_ganon", "k2"), ("kmerhash", "accuracy", "kh"), ("`--sample-pass`", "accuracy_pass", "kh")]
 
@@ -292,8 +291,9 @@ def accuracy_table():
     def cell(key, file, tool):
         share = found[file].get(key, {}).get(tool + "_F1", "-")
         return "" if share == "-" else short(share)
-    lines = [[label, found["accuracy"][key]["reads"]] + [cell(key, file, tool) for _, file, tool in BESIDE] for key, label in READ.items()]
-    return lines_of("reads | number | " + " | ".join(head for head, *_ in BESIDE), lines)
+    lines = [[label, found["accuracy"][key]["reads"], SEEN.get(key, "genomes")] + [cell(key, file, tool) for _, file, tool in BESIDE]
+             for key, label in READ.items()]
+    return lines_of("reads | number | seen in tuning | " + " | ".join(head for head, *_ in BESIDE), lines)
 
 
 def worlds_table():
@@ -442,7 +442,8 @@ def exclusion_sample_table():
 
 WHAT = {"build refset": "build, 31 genomes", "build large": "build, simulated",
         "classify refset_sim": "classify, pairs 2x150 of the 31 genomes",
-        "classify sarscov2_illumina": "classify, real SARS-CoV-2 pairs", "classify large": "classify, pairs 2x150 of the simulated"}
+        "classify sarscov2_illumina": "classify, real SARS-CoV-2 pairs", "classify large": "classify, pairs 2x150 of the simulated",
+        "classify large, kraken2's database": "the same, both with Kraken 2's database"}
 
 
 def cost_table():
@@ -460,11 +461,27 @@ def cost_simd_table():
     return lines_of("what | size | ratio", [[r["what"], r["size"].replace("200000", "200,000"), r["ratio"]] for r in rows("cost_simd.csv")])
 
 
-def more_table(name, head):
-    """Of speed_more.csv, which was written by hand."""
-    columns = head.count("|")
-    lines = [[r["row"]] + [r[x] for x in "abcd"[:columns]] for r in rows("speed_more.csv") if r["table"] == name]
-    return lines_of(head, lines)
+def cost_long_table():
+    what = {"ONT": "nanopore reads of 5 kb, 5 % of errors", "HiFi": "HiFi reads of 10 kb"}
+    lines = [[f"{r['many']} {what[r['reads']]}", f"{r['before_million']}, {r['now_million']}", r["ratio"],
+              f"{r['before_s']}, {r['now_s']}", r["ratio_s"]] for r in rows("cost_long.csv")]
+    return lines_of("reads | million instructions, counting and now | ratio | CPU seconds, counting and now | ratio", lines)
+
+
+def rate_cell(r):
+    return "{} ({} to {})".format(*(f"{float(r[x]):.3g}" for x in ("median", "least", "most")))
+
+
+def gpu_table():
+    lines = [[r["what"].replace("--sample-pass", "`--sample-pass`").replace("--profile", "`--profile`"), rate_cell(r)]
+             for r in gpu_rates().values() if r["unit"] == "million reads/s"]
+    return lines_of("one H200, 8 Gbp | million reads/s", lines)
+
+
+def gpus_table():
+    """Of gpus.csv, which was written by hand."""
+    return lines_of("reads | one GPU | two, `--set placement=replicate` | two, `placement=shard`, NVLink",
+                    [[r["reads"], r["one"], r["replicate"], r["shard"]] for r in rows("gpus.csv")])
 
 
 def sizes_table():
@@ -477,11 +494,8 @@ def sizes_table():
                                                   [f"{4 * int(many['strains'])} simulated genomes of four species, 54 Mbp", f"{float(many['bytes_a_base']):.3f}"]])
 
 
-MORE = {"gpu": "report of, unless said | million reads/s | what binds it",
-        "several": "reads | one GPU | two, `--set placement=replicate` | two, `placement=shard`, NVLink",
-        "kraken2": " | Kraken 2.17.1 | kmerhash | ratio | first run with the table"}
-TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table, "cost_simd": cost_simd_table,
-                       **{f"speed_more {name}": functools.partial(more_table, name, head) for name, head in MORE.items()}},
+TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table, "cost_long": cost_long_table, "cost_simd": cost_simd_table,
+                       "gpu": gpu_table, "gpus": gpus_table},
           "guide.md": {"size": sizes_table},
           "accuracy.md": {"accuracy": accuracy_table, "strains": strains_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
                           "foreign": foreign_table, "detection": detection_table, "size": size_table,
@@ -489,9 +503,8 @@ TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table, "cost_s
                           "translated": translated_table, "exclusion": lambda: exclusion_table("made-up", "exclusion.csv"),
                           "exclusion_sample": exclusion_sample_table,
                           "exclusion_reference": lambda: exclusion_table("reference", "exclusion_reference.csv", "exclusion_sample.csv")},
-          "../README.md": {"readme": lambda: readme_table("found", "reads"), "speed gpu": gpu_table,
-                           "readme wrong": lambda: readme_table("wrong", "wrong calls, fewer is better"),
-                           "readme cost": lambda: readme_table("cost", "cost, one thread")}}
+          "../README.md": {"readme found": lambda: readme_table("found", "reads", "not run"),
+                           "readme cost": lambda: readme_table("cost", "speed and memory", "no GPU version")}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
 
 
@@ -520,7 +533,7 @@ def main(mode):
             sys.exit(f"{path.name} is not what make figures makes")
     unknown = list(unknown_figures())
     if unknown:
-        sys.exit("README.md has other figures than readme.csv and speed.csv:\n" + "\n".join(unknown))
+        sys.exit("README.md has other figures than readme.csv:\n" + "\n".join(unknown))
 
 
 if __name__ == "__main__":

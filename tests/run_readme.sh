@@ -13,6 +13,7 @@ same want got "prints what the guide says"
 tour | sed -n 's/^kmerhash: //p' >said
 while IFS= read -r line; do check "and says: $line" grep -qxF "kmerhash: $line" messages; done <said
 check "the tour makes a page" test -s sim.html
+check "README is short" test "$(wc -l <"$KH_SRCDIR/README.md")" -le 100
 # The read of kmerhash-method(7): lambda from base 20,000 on, base 33 changed.
 gzip -dc data/genomes/Escherichia_virus_Lambda*.gz | sed 1d | tr -d '\n' |
 	cut -c 20001-20060 | sed 's/^\(.\{33\}\)A/>r\n\1C/' >example.fa

@@ -206,7 +206,7 @@ parsed() {
 		set -- $(at_work $in)
 		for d in cpu "${DEVICE:-cuda}"; do
 			KH_GZ_TOGETHER=1 "$KMERHASH" classify -v --device "$d" --db "$WORK/library.khdb" --report "$WORK/$d.rep" \
-				--output "$WORK/$d.out" "$@" 2>"$OUT/parsed.log" || fail "$in on $d: $(tail -1 "$OUT/parsed.log")"
+				--set parse=device --output "$WORK/$d.out" "$@" 2>"$OUT/parsed.log" || fail "$in on $d: $(tail -1 "$OUT/parsed.log")"
 		done
 		grep -Eq ' [0-9]{4,} records were parsed on the device' "$OUT/parsed.log" || fail "$in: the host has parsed"
 		same "$WORK/cpu.out" "$WORK/${DEVICE:-cuda}.out" "lines of $in"
