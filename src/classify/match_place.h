@@ -111,39 +111,6 @@ static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_
 	return false;
 }
 
-#ifdef KH_TEXT_SSE2
-/* Compares the mate at each place where the text of the candidate's bin has the seed: by its first
- * four bases in 16 places at a time, then by all. */
-static inline void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
-				  const kh_region *r, const kh_stands *f, uint32_t bin)
-{
-	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
-	const int64_t from = (int64_t)bin * m->db->sampling.stride;
-	const uint32_t *text = kh_match_text(m->db, from);
-	const __m128i begin[2] = { _mm_set1_epi8((char)f->bases[0]),
-				   _mm_set1_epi8((char)f->bases[1]) };
-
-	for (uint32_t i = 0; i < m->db->sampling.stride; i += KH_TEXT_WORD) {
-		const uint64_t here = kh_text_bases(text, (uint64_t)from + i);
-		const __m128i fours = kh_text_fours_of(here);
-		uint32_t alike[2];
-
-		for (uint32_t strand = 0; strand < 2; strand++)
-			alike[strand] = (uint32_t)_mm_movemask_epi8(
-				_mm_cmpeq_epi8(fours, begin[strand]));
-		for (uint32_t any = alike[0] | alike[1]; any != 0; any &= any - 1) {
-			const uint32_t j = (uint32_t)__builtin_ctz(any);
-			const int64_t at = from + i + j;
-			const uint64_t bases = kh_text_bases(text, (uint64_t)at) & mask;
-
-			for (uint32_t strand = 0; strand < 2; strand++)
-				if (alike[strand] >> j & 1 && bases == f->bases[strand])
-					kh_places_add(m, s, mate, r, strand, at - f->at[strand],
-						      bin);
-		}
-	}
-}
-#else
 /* A seed's first bases, each 32 times, as it stands in a mate and in its reverse complement. */
 typedef struct kh_begins {
 	uint64_t base[2][KH_ALIKE];
@@ -197,6 +164,39 @@ static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t 
 	}
 }
 
+#ifdef KH_TEXT_SSE2
+/* Compares the mate at each place where the text of the candidate's bin has the seed: by its first
+ * four bases in 16 places at a time, then by all. */
+static inline void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
+				  const kh_region *r, const kh_stands *f, uint32_t bin)
+{
+	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
+	const int64_t from = (int64_t)bin * m->db->sampling.stride;
+	const uint32_t *text = kh_match_text(m->db, from);
+	const __m128i begin[2] = { _mm_set1_epi8((char)f->bases[0]),
+				   _mm_set1_epi8((char)f->bases[1]) };
+
+	for (uint32_t i = 0; i < m->db->sampling.stride; i += KH_TEXT_WORD) {
+		const uint64_t here = kh_text_bases(text, (uint64_t)from + i);
+		const __m128i fours = kh_text_fours_of(here);
+		uint32_t alike[2];
+
+		for (uint32_t strand = 0; strand < 2; strand++)
+			alike[strand] = (uint32_t)_mm_movemask_epi8(
+				_mm_cmpeq_epi8(fours, begin[strand]));
+		for (uint32_t any = alike[0] | alike[1]; any != 0; any &= any - 1) {
+			const uint32_t j = (uint32_t)__builtin_ctz(any);
+			const int64_t at = from + i + j;
+			const uint64_t bases = kh_text_bases(text, (uint64_t)at) & mask;
+
+			for (uint32_t strand = 0; strand < 2; strand++)
+				if (alike[strand] >> j & 1 && bases == f->bases[strand])
+					kh_places_add(m, s, mate, r, strand, at - f->at[strand],
+						      bin);
+		}
+	}
+}
+#else
 /* Compares the mate at each place where the text of the candidate's bin has the seed. */
 static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
 				 const kh_region *r, const kh_stands *f, uint32_t bin)
