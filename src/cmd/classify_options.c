@@ -323,7 +323,8 @@ static double mate_timeout(void)
 	return seconds;
 }
 
-/* Who parses, the device or the host?  So many threads of the host parse plain files as fast. */
+/* Who parses, the device or the host?  Of plain files 8 threads a device parse less than it does,
+ * 16 about as much; nothing between was measured. */
 static void choose_parser(const struct classify *j, kh_feed_options *f)
 {
 	enum { AS_FAST = 12 };

@@ -81,7 +81,6 @@ enum {
 	KH_PARSER_TASKS = KH_PARSER_WINDOW / 128 / KH_PARSER_TASK
 };
 
-/* The fragments of a task.  Data on the device have the form that its kernels read. */
 /* What a line of the output has of a fragment. */
 typedef struct kh_parsed_fragment {
 	uint32_t name;                  /* of its first record, in kh_parsed_there.names */
@@ -90,6 +89,7 @@ typedef struct kh_parsed_fragment {
 	uint16_t ambiguous;             /* k-mers with a base that is not known */
 } kh_parsed_fragment;
 
+/* The fragments of a task.  Data on the device have the form that its kernels read. */
 typedef struct kh_parsed_there {
 	uint32_t n, n_words;
 	bool mates;                     /* a fragment has two records, side by side */
@@ -111,7 +111,7 @@ typedef struct kh_inflater_parse {
 	uint32_t k;                     /* of ambiguous k-mers, where names are wanted */
 	unsigned buffer;
 	/* result: whole fragments, up to the end of a text or of the buffer, or up to a fragment
-	 * that is not plain (seqio/four_lines.h), or too long for a task */
+	 * that is not plain (seqio/four_lines.h), or too long for a task, or has too long a name */
 	size_t used[2];                 /* where these fragments end */
 	bool all[2];                    /* no whole record is left */
 	bool odd;                       /* the next one is not plain */

@@ -15,7 +15,7 @@ typedef struct kh_gz_job {
 	kh_gzdev_job by_device;         /* g NULL: by threads */
 } kh_gz_job;
 
-/* The device that inflates the source at present, or NULL. */
+/* The device that inflates the source at present, or reads it (kh_source_lend); or NULL. */
 kh_gzdev *kh_source_gzdev(const kh_source *s);
 /* Lets the device read a plain file, whose text is parsed there, if that is worth while.  Until the
  * file is taken back, when no text is used any more, nothing else reads it. */

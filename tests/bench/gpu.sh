@@ -7,7 +7,7 @@
 #	unit            the unit tests of the backend
 #	library         libkmerhash beside the command, callers side by side; the page of a sample
 #	bracken         tables for Bracken, CPU beside CUDA
-#	parsed          reads that the GPU parses, some of which it inflates: lines and reports, CPU beside CUDA
+#	parsed          reads that the GPU parses, plain and inflated there: lines and reports, CPU beside CUDA
 #	golden          the scripts of tests/ on the device
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
@@ -336,5 +336,5 @@ steps() {
 
 [ -z "${GPU_FUNCTIONS:-}" ] || return 0    # only these were wanted
 
-[ $# -gt 0 ] || set -- small unit library bracken golden faults two sanitize
+[ $# -gt 0 ] || set -- small unit library bracken parsed golden faults two sanitize
 steps "$@"
