@@ -19,6 +19,12 @@ check "its soname" sh -c 'readelf -d "$1" | grep -q "SONAME.*libkmerhash\.so\.1"
 
 # --- as it is installed -----------------------------------------------------------------
 check "make install" make -s -C "$build_dir" install DESTDIR="$t/root"
+for name in kraken2 k2; do # links that hold wherever the tree is put
+	check "$name of libexec is the program" cmp "$(find root -name $name -type l)" "$build_dir/kmerhash"
+done
+check "kraken2 of libexec takes its command line" sh -c '"$1" --version | grep -q "(kmerhash "' - "$(find root -name kraken2 -type l)"
+check "folders of other places" make -s -C "$build_dir" install-exec DESTDIR="$t/other" bindir=/opt/kh/bin pkglibexecdir=/opt/kh-1/lib/kh
+check "folders of other places: the link" test "$(readlink other/opt/kh-1/lib/kh/kraken2)" = ../../../kh/bin/kmerhash
 pc=$(find root -name kmerhash.pc)
 libdir=$(dirname "$(dirname "$pc")")
 LD_LIBRARY_PATH=$t/$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
