@@ -107,7 +107,7 @@ for i in 1 2 3; do
 	gzip -dc "$f" | sed 's/^>.*/>k141_1 flag=1/' >bins/$i.fa
 done
 printf 'bins/1.fa\t10847\nbins/2.fa\t10760\nbins/3.fa\t10760\n' >bins.tsv
-b 0 "" "contigs of several files that are called alike" --taxonomy "$data/taxonomy" -A bins.tsv
+b 0 "2 sequences have the name of an earlier one" "contigs of several files that are called alike" --taxonomy "$data/taxonomy" -A bins.tsv
 check "contigs of several files that are called alike: the taxa of their files" \
 	test "$("$kmerhash" inspect --targets x.khdb | cut -f 1-2 | tr '\t\n' '  ')" = "k141_1 10847 k141_1 10760 k141_1 10760 "
 printf 'k141_1\t10847\n' >m.tsv

@@ -61,6 +61,11 @@ static int judge_unmapped(const struct build *b, const struct added *a, kh_err *
 
 	if (o->max_unmapped >= 1)
 		return KH_OK;
+	if (a->unmapped == a->n && o->header_lineages && !o->base)
+		return kh_fail(err, KH_EFORMAT, "none of %zu sequence%s has a lineage in its "
+			       "header line, or in a table that --lineage TABLE names (build "
+			       "--max-unmapped 1 makes an empty database)", a->n,
+			       a->n == 1 ? "" : "s");
 	if (a->unmapped == a->n)
 		return kh_fail(err, KH_EFORMAT, "none of %zu %ssequence%s has a taxon of this "
 			       "taxonomy%s", a->n, a->new, a->n == 1 ? "" : "s",
@@ -187,7 +192,8 @@ static int tell_empty(const struct build *b, kh_err *err)
 			first = i;
 	free(has);
 	if (b->refs.n_again > 0)
-		kh_log(KH_INFO, "%zu sequences are called as others are", b->refs.n_again);
+		kh_log(KH_INFO, "%zu sequence%s the name of an earlier one", b->refs.n_again,
+		       b->refs.n_again == 1 ? " has" : "s have");
 	if (n > 0)
 		kh_log(KH_WARN, "%zu of %zu files %s no sequence; the first is %s", n, o->n_refs,
 		       n == 1 ? "has" : "have", o->refs[first]);

@@ -50,7 +50,7 @@ typedef struct kh_lineage_row {
 int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh_err *err);
 
 /* The lineage in the header line of a record, without '>', or none (n is 0).  The forms are
- *	ID blanks LINEAGE                       SILVA, Greengenes
+ *	ID blanks LINEAGE                       SILVA
  *	NAME|...|LINEAGE                        UNITE
  *	LINEAGE                                 sets for DADA2: *closed; without '='
  * A lineage has at least one ';'. */
@@ -66,8 +66,8 @@ int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *er
 int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, bool moves, kh_errs *errs,
 		       kh_err *err);
 
-/* What kh_lineages_finish found that may be a mistake: species that are new, although the dump has
- * one of that name elsewhere. */
+/* What kh_lineages_finish found that may be a mistake: first parts that the dump lacks, and species
+ * that are new, although the dump has one of that name elsewhere. */
 const kh_errs *kh_lineages_doubts(const kh_lineages *l);
 
 /* --- of a finished one ------------------------------------------------------------ */

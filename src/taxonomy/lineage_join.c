@@ -152,6 +152,25 @@ static int check_parents(const kh_lineages *l, const kh_taxdump *d, kh_errs *err
 	return rc;
 }
 
+/* A first part that is new lies below the root, whatever else its lineage names. */
+static int doubt_first(kh_lineages *l, const kh_lineage_node *x, kh_err *err)
+{
+	return kh_errs_note(&l->doubts, err, KH_EFORMAT, "%s:%llu: column 2: \"%s\" is a new taxon "
+			    "below the root, as the taxonomy has none of this name and rank",
+			    x->file, x->line, kh_span_show(part_of(l, x)).s);
+}
+
+static int doubt_species(kh_lineages *l, uint32_t i, kh_err *err)
+{
+	const kh_lineage_node *x = &l->node[i];
+
+	return kh_errs_note(&l->doubts, err, KH_EFORMAT, "%s:%llu: column 2: \"%s\" "
+			    "is a new taxon, as taxid %u of that name does not lie "
+			    "below \"%s\"", x->file, x->line,
+			    kh_span_show(part_of(l, x)).s, (unsigned)x->elsewhere,
+			    kh_span_show(part_of(l, &l->node[first_part(l, i)])).s);
+}
+
 static int note_doubts(kh_lineages *l, kh_err *err)
 {
 	int rc = KH_OK;
@@ -159,12 +178,10 @@ static int note_doubts(kh_lineages *l, kh_err *err)
 	for (uint32_t i = 0; i < l->n && !rc; i++) {
 		const kh_lineage_node *x = &l->node[i];
 
-		if (!x->taxid && x->elsewhere)
-			rc = kh_errs_note(&l->doubts, err, KH_EFORMAT, "%s:%llu: column 2: \"%s\" "
-					  "is a new taxon, as taxid %u of that name does not lie "
-					  "below \"%s\"", x->file, x->line,
-					  kh_span_show(part_of(l, x)).s, (unsigned)x->elsewhere,
-					  kh_span_show(part_of(l, &l->node[first_part(l, i)])).s);
+		if (!x->taxid && x->parent == UINT32_MAX)
+			rc = doubt_first(l, x, err);
+		else if (!x->taxid && x->elsewhere)
+			rc = doubt_species(l, i, err);
 	}
 	return rc;
 }
