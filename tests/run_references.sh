@@ -294,6 +294,16 @@ expect 0 'warning: odd.tsv:1: column 2: "s__Escherichia virus T3" is a new taxon
 check "a species that the taxonomy has elsewhere: one line" test "$(grep -c "a new taxon" .err)" -eq 1
 "$real" build --db x.khdb -m by_seq -L homonym.tsv $taxa flat 2>said
 check "a species that the taxonomy has there: no warning" sh -c '! grep "a new taxon" said'
+echo "$(acc "$t3")	g__Nogenus;s__Nogenus nova" >odd.tsv
+expect 0 'warning: odd.tsv:1: column 2: "g__Nogenus" is a new taxon below the root, as the taxonomy has none of this name and rank$' \
+	"a first part that the taxonomy lacks" "$real" build --db x.khdb -m by_seq -L odd.tsv $taxa flat
+check "a first part that the taxonomy lacks: one line" test "$(grep -c "a new taxon" .err)" -eq 1
+# a strain that shares its text with another one of its species has no locations, but is listed
+gzip -dc "$t3" | sed '1s/^>[^ ]*/>mine1/' >mine1.fa
+printf 'mine1\ts__Escherichia virus T3;t__MY-1\n' >own.tsv
+made "a strain of one's own" -L own.tsv $taxa "$t3" mine1.fa
+check "a strain of one's own: inspect lists it" sh -c '"$1" inspect --taxa x.khdb | grep -q "^  0.00	0	0	S1	[0-9]*	 *MY-1\$"' - "$kmerhash"
+check "a strain of one's own: and no row of what is unclassified" sh -c '! "$1" inspect --taxa x.khdb | grep -q unclassified' - "$kmerhash"
 bad 2 "move-taxa is for lineages beside a --taxonomy" "nothing to move" --set move-taxa -L gtdb.tsv ncbi
 
 # --- SILVA --------------------------------------------------------------------------------
@@ -316,7 +326,8 @@ check "SILVA's headers: the others have no rank" grep -q '	D6	[0-9]*	 *Metazoa$'
 check "SILVA's headers: nor the last but one" grep -q '	D7	[0-9]*	 *Homo$' got
 sed 's/^>\([^ ]*\) .*/>\1;tax=d:Bacteria,p:Pseudomonadota;/' silva.fasta >usearch.fa
 mv x.khdb s.khdb
-bad 1 "no taxon|no table of taxids" "USEARCH's headers, which have no lineage" --header-lineage usearch.fa
+bad 1 "none of 6 sequences has a lineage in its header line, or in a table that --lineage TABLE names" \
+	"USEARCH's headers, which have no lineage" --header-lineage usearch.fa
 mv s.khdb x.khdb
 mv x.khdb s.khdb
 rm -f x.khdb; check "SILVA's headers, on standard input" sh -c 'gzip -c silva.fasta | "$1" build -q --db x.khdb --header-lineage -' - "$kmerhash"

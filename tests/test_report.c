@@ -13,7 +13,7 @@
 TEST(test_deep)
 {
 	enum { DEPTH = 70000, SHOWN = KH_REPORT_LEVELS };
-	const kh_report_options o = { false, false, false, false };
+	const kh_report_options o = { .plain = false };
 	uint32_t *x = calloc(4 * DEPTH, sizeof *x);
 	uint8_t *rank = calloc(DEPTH, 1);
 	char *names = calloc(DEPTH, 8);

@@ -29,7 +29,7 @@ struct values {
 static const kh_opt opts[] = {
 	KH_TEXT("db", 'd', AT(db), "FILE", "the database, if it is not the operand"),
 	KH_FLAG("json", 'j', AT(json), "parameters and counts as JSON"),
-	KH_FLAG("taxa", 't', AT(taxa), "locations by taxon, as a kraken-style report"),
+	KH_FLAG("taxa", 't', AT(taxa), "all taxa and their locations, as a kraken-style report"),
 	KH_FLAG("targets", 'g', AT(targets),
 		"a line a target: id, taxid, bases, first bin, digest"),
 	KH_FLAG("unmapped", 'u', AT(unmapped), "ids of the sequences that had no taxon"),
@@ -191,7 +191,8 @@ static void print_unmapped(const kh_db *db)
 
 static int print_taxa(const kh_db *db, kh_err *err)
 {
-	kh_report_options o = { .zero_counts = false };
+	/* a taxon may have none: what its genomes share with others of the species is kept once */
+	kh_report_options o = { .zero_counts = true, .taxa_only = true };
 	kh_tally t;
 	kh_buf b = { .n = 0 };
 	int rc = kh_tally_init(&t, db->tax->n, false, err);

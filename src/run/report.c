@@ -198,7 +198,8 @@ static int sum_clades(struct table *t, kh_err *err)
 
 static void rows(struct table *t)
 {
-	if (!t->o->mpa && (t->t->unclassified > 0 || t->o->zero_counts || t->total == 0)) {
+	if (!t->o->mpa && !t->o->taxa_only &&
+	    (t->t->unclassified > 0 || t->o->zero_counts || t->total == 0)) {
 		counts(t, t->t->unclassified, t->t->unclassified);
 		kh_buf_print(t->b, "%sU\t0\tunclassified\n",
 			     t->o->minimizer_data ? "0\t0\t" : "");

@@ -39,6 +39,7 @@ enum { KH_REPORT_LEVELS = 1000 };
 
 typedef struct kh_report_options {
 	bool zero_counts;               /* rows of taxa without fragments, too */
+	bool taxa_only;                 /* no row of what is unclassified */
 	bool minimizer_data;            /* 8 columns; needs t->distinct */
 	bool mpa;                       /* lineage and count */
 	bool plain;                     /* names as they are, and no row for an empty root */
