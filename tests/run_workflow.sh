@@ -297,6 +297,17 @@ printf 'classify:\n  batch: true\n' >local/batch.yaml
 check "pairs and long reads in a batch" snake --configfile "$t/small/config/config.yaml" "$t/local/batch.yaml"
 check "pairs and long reads in a batch: all" [ "$(fragments)" = "a 600 " ]
 
+# The example of config/README.md.
+folder example; dir=example; mkdir example/resources
+sed -n '/^```yaml/,/^```$/p' "$KH_SRCDIR/config/README.md" | grep -v '^```' >example/config/config.yaml
+printf 'sample,fq1\na,reads/tiny_sim_1.fq.gz\n' >example/config/samples.tsv
+ln -s "$data/genomes" "$data/taxonomy" example/resources/; mv example/resources/taxonomy example/resources/taxdump; ln -s "$data/reads" example/
+while IFS='	' read -r _ id taxid _; do
+	for f in "$data"/genomes/*"$id"*; do [ ! -e "$f" ] || printf 'resources/genomes/%s\t%s\n' "${f##*/}" "$taxid"; done
+done <"$data/taxonomy/accession2taxid.tsv" >example/resources/files.tsv
+check "the example of config/README.md" snake
+check "the example of config/README.md: its results" test -s example/results/taxa.tsv -a -s example/results/taxa.html -a -s example/results/a.profile.tsv
+
 # The wrappers, by the rules of their own tests.
 mkdir wrappers prefix && ln -s "$KH_SRCDIR/workflow/wrappers" prefix/master
 ln -s "$data/genomes" "$data/reads" "$data/taxonomy" wrappers/

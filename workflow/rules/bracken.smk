@@ -4,7 +4,7 @@
 rule bracken_tables:
     input:
         db=DATABASES,
-        references=[file for path in FASTA for file in files_of(path)],
+        references=[file for path in FASTA or NAMED for file in files_of(path)],
     output:
         f"resources/bracken/database{BRACKEN}mers.kmer_distrib",
     log:
@@ -21,7 +21,7 @@ rule bracken_tables:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
         length=BRACKEN,
         device=device_of,
-        references=FASTA,
+        references=FASTA or NAMED,
         identity=identity_of(references_files()),
     shell:
         "kmerhash bracken-distrib --db {input.db:q} --outdir {params.folder:q} "

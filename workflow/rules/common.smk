@@ -320,6 +320,10 @@ TABLES = [
 HEADER_LINEAGE = ["--header-lineage"] if "header_lineage" in REFERENCES else []
 
 
+def unquoted(cell):
+    return cell.strip(' "')
+
+
 def named_in(tables):
     """The files that tables of assemblies name: a column of some row."""
     found = set()
@@ -332,14 +336,12 @@ def named_in(tables):
     return sorted(found)
 
 
-def unquoted(cell):
-    return cell.strip(' "')
+NAMED = named_in(path for option, path in TABLES if option == "--assemblies")
 
 
 def references_files():
     """All that a database is made of."""
-    named = named_in(path for option, path in TABLES if option == "--assemblies")
-    return FASTA + taxonomy_files() + [path for _, path in TABLES] + named
+    return FASTA + taxonomy_files() + [path for _, path in TABLES] + NAMED
 
 
 def taxonomy_option():
