@@ -60,11 +60,12 @@ mkdir -p $g/845 $g/999
 gzip -c bacteria/ncbi_dataset/data/*/*.fna >$g/845/GCF_000005845.2_genomic.fna.gz
 { echo ">NZ_3.1 new"; random 5000 5; } | gzip -c >$g/999/GCA_000005999.1_genomic.fna.gz
 { echo ">NZ_2.1 smithii"; random 5000 2; } | gzip -c >$g/999/GCF_000016525.1_genomic.fna.gz
-printf 'accession\tambiguous_bases\tgtdb_representative\tgtdb_taxonomy\tncbi_taxid\n' | tee head >/dev/null
+printf 'accession\tambiguous_bases\tgenome_size\tgtdb_representative\tgtdb_taxonomy\tncbi_taxid\n' | tee head >/dev/null
 { cat head
-printf 'RS_GCF_000005845.2\t0\tt\td__Bacteria;p__Pseudomonadota;c__Gammaproteobacteria;o__Enterobacterales;f__Enterobacteriaceae;g__Escherichia;s__Escherichia coli\t562\n'
-printf 'GB_GCA_000005999.1\t0\tt\td__Bacteria;p__Bacillota_A;c__C;o__O;f__F;g__G;s__G sp1\t7\n'; } | gzip -c >bac120_metadata.tsv.gz
-{ cat head; printf 'RS_GCF_000016525.1\t0\tt\td__Archaea;p__P;c__C;o__O;f__F;g__Methanobrevibacter_A;s__Methanobrevibacter_A smithii\t2173\n'; } | gzip -c >ar53_metadata.tsv.gz
+printf 'RS_GCF_000005845.2\t0\t6000\tt\td__Bacteria;p__Pseudomonadota;c__Gammaproteobacteria;o__Enterobacterales;f__Enterobacteriaceae;g__Escherichia;s__Escherichia coli\t562\n'
+printf 'RS_GCF_000005846.1\t0\t5500\tf\td__Bacteria;p__Pseudomonadota;c__Gammaproteobacteria;o__Enterobacterales;f__Enterobacteriaceae;g__Escherichia;s__Escherichia coli\t562\n'
+printf 'GB_GCA_000005999.1\t0\t5000\tt\td__Bacteria;p__Bacillota_A;c__C;o__O;f__F;g__G;s__G sp1\t7\n'; } | gzip -c >bac120_metadata.tsv.gz
+{ cat head; printf 'RS_GCF_000016525.1\t0\t5000\tt\td__Archaea;p__P;c__C;o__O;f__F;g__Methanobrevibacter_A;s__Methanobrevibacter_A smithii\t2173\n'; } | gzip -c >ar53_metadata.tsv.gz
 recipe gtdb
 taxa gtdb.khdb | grep -v '^NZ_[23]' >got
 grep -v NZ_2 want >few; same few got "gtdb: the NCBI's numbers"
@@ -75,6 +76,9 @@ if command -v taxonkit >/dev/null; then
 	check "gtdb: TaxonKit reads it" sh -c 'echo 562 | taxonkit --data-dir gtdb_taxdump lineage | grep -q "Gammaproteobacteria;.*;Escherichia coli"'
 else skip "gtdb: TaxonKit reads it" "no taxonkit"; fi
 
+recipe "gtdb size"
+check "gtdb size: representatives only" test "$(cat .out)" = 16000
+
 rna() { random "$@" | tr T U; }
 { echo ">AB1.1.1500 Bacteria;Pseudomonadota;Gammaproteobacteria;Enterobacterales;Enterobacteriaceae;Escherichia;Escherichia coli"; rna 1500 6
 echo ">AB2.1.1500 Bacteria;Bacillota;Bacilli;Lactobacillales;Streptococcaceae;Streptococcus;Streptococcus mitis"; rna 1500 7; } |
@@ -83,6 +87,22 @@ recipe silva
 { echo ">r"; random 1500 7 | cut -c 401-650; } >read.fa
 classify --db silva.khdb --use-names read.fa >got
 check "silva: a read of one region" grep -q "Streptococcus mitis" got
+
+{ for name in "Streptococcus;Streptococcus oralis" "Streptococcus;uncultured bacterium" "uncultured;uncultured bacterium" "uncultured;human gut metagenome"; do
+	i=$((i + 1)); echo ">AB$i.1.1500 Bacteria;Bacillota;Bacilli;Lactobacillales;Streptococcaceae;$name"; rna 1500 8$i
+done; gzip -dc SILVA*.gz; } | gzip -c >more.gz && mv more.gz SILVA_138.2_SSURef_NR99_tax_silva.fasta.gz
+recipe "silva named"
+"$kmerhash" inspect --taxa named.khdb | awk -F '\t' '$3 > 0 { sub(/^ */, "", $6); print $4, $6 }' | sort >got
+printf '%s\n' "F Streptococcaceae" "G Streptococcus" "S Escherichia coli" "S Streptococcus mitis" "S Streptococcus oralis" | sort >want
+same want got "silva named: the taxa of its sequences"
+
+mkdir -p gg_13_8_otus/taxonomy gg_13_8_otus/rep_set
+{ echo ">228054"; random 1500 6; echo ">367523"; random 1500 7; } >gg_13_8_otus/rep_set/99_otus.fasta
+l="k__Bacteria; p__Firmicutes; c__Bacilli; o__Lactobacillales; f__Streptococcaceae; g__Streptococcus; s__"
+printf "%s\t$l%s\n" 228054 "" 367523 mitis >gg_13_8_otus/taxonomy/99_otu_taxonomy.txt
+recipe greengenes
+classify --db greengenes.khdb --use-names read.fa >got
+check "greengenes: a read of one region" grep -q "Streptococcus mitis" got
 
 recipe fungi
 check "fungi: the taxa" test "$(taxa fungi.khdb)" = "NC_001133.9	4932"
