@@ -108,6 +108,7 @@ expect 0 "" "verify: a sound one" "$kmerhash" verify dna
 expect 2 "need a database that kmerhash has built" "no --sample-pass" classify --db dna --sample-pass --output - "$reads/odd.fa"
 expect 2 "need a database that kmerhash has built" "no --profile" classify --db dna --profile p --output - "$reads/odd.fa"
 expect 2 "reads can be classified, and nothing else" "no inspect" "$kmerhash" inspect dna
+check "inspect --find: a taxon, whose genomes it does not know" sh -c '"$1" inspect --find Root dna | grep -qx "1	no rank	root	-	-	-"' - "$kmerhash"
 expect 2 "both the database and an output" "an output that is the table" classify --db dna --output dna/hash.k2d "$reads/odd.fa"
 check "--json, --html" classify --db dna --json j.json --html p.html --output - "$reads/odd.fa"
 classify --db dna --extract 10239 --classified-out x.fa --output - "$reads/odd.fa"

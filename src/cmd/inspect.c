@@ -440,7 +440,8 @@ static int run(const kh_command *c, int argc, char **argv)
 		kh_fail(&err, KH_EUSAGE, "no database is named");
 		return kh_cmd_fail(c, &err);
 	}
-	kh_db_options o = { .no_verify = v.no_verify, .threads = kh_cmd_threads(v.threads) };
+	kh_db_options o = { .no_verify = v.no_verify, .threads = kh_cmd_threads(v.threads),
+			    .kraken = v.find != NULL };
 	rc = kh_cmd_check_printing(&path, 1, "the database", &err);
 	if (!rc)
 		rc = kh_db_open(&db, path, &o, &err);
