@@ -18,17 +18,27 @@ ROWS = {
     "profile": "report with --profile, plain",
     "off": "report of pairs with 5 % of other bases, plain",
     "reads": "report of single reads of 100 bases, plain",
-    "host": "report of these, index in the host's memory",
+    "reads.host": "report of single reads, plain, parsed by the host",
+    "reads.device": "report of single reads, plain, parsed by the GPU",
+    "pairs.host": "report of pairs, plain, parsed by the host",
+    "pairs.device": "report of pairs, plain, parsed by the GPU",
+    "pairs.host.8": "report of pairs, plain, parsed by the host, 8 threads",
+    "pairs.device.8": "report of pairs, plain, parsed by the GPU, 8 threads",
+    "host": "report of single reads, index in the host's memory",
+    "two": "report of single reads by two databases, of half of the genomes each",
+    "translated": "report of pairs by a database with translated seeds, plain",
     "kraken.gz": "report by Kraken 2's database, .fq.gz",
     "kraken": "report by Kraken 2's database, plain",
     "build.refs": "build from 16 plain files",
     "build.refs.gz": "build from 16 files of .fa.gz",
     "build.small.gz": "build from a .fa.gz a genome",
+    "build.translated": "build with translated seeds from 16 plain files",
+    "translated.bytes": "database with translated seeds, of the bytes of one without",
 }
 
 
 def unit(row):
-    return "s" if row.startswith("build") else "million reads/s"
+    return "ratio" if row.endswith(".bytes") else "s" if row.startswith("build") else "million reads/s"
 
 
 def main():
