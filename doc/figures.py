@@ -5,7 +5,7 @@
     figures.py --check    fails if any of these is another one, or if README.md has a figure that is in none
     figures.py --readme FOLDER    prints the figures of README's tables and text, from the CSV files in FOLDER
 
-The CSV files are those of tests/bench/evidence, but gpus.csv, which has what was measured on two GPUs, written by hand.
+The CSV files are those of tests/bench/evidence.
 Nothing but Python's library is needed.
 """
 import contextlib
@@ -468,20 +468,34 @@ def cost_long_table():
     return lines_of("reads | million instructions, counting and now | ratio | CPU seconds, counting and now | ratio", lines)
 
 
-def rate_cell(r):
-    return "{} ({} to {})".format(*(f"{float(r[x]):.3g}" for x in ("median", "least", "most")))
+def rate_cell(r, unit=""):
+    median, least, most = (f"{float(r[x]):.3g}" for x in ("median", "least", "most"))
+    return f"{median}{unit} ({least} to {most})"
+
+
+PARSED = [("single reads of 100 bases", "reads.{}"), ("pairs", "pairs.{}"), ("pairs, 8 threads", "pairs.{}.8")]
+BY = ("host", "device")
 
 
 def gpu_table():
+    """All rates, but those of the next table."""
+    others = {row.format(by) for _, row in PARSED for by in BY}
     lines = [[r["what"].replace("--sample-pass", "`--sample-pass`").replace("--profile", "`--profile`"), rate_cell(r)]
-             for r in gpu_rates().values() if r["unit"] == "million reads/s"]
+             for row, r in gpu_rates().items() if r["unit"] == "million reads/s" and row not in others]
     return lines_of("one H200, 8 Gbp | million reads/s", lines)
 
 
-def gpus_table():
-    """Of gpus.csv, which was written by hand."""
-    return lines_of("reads | one GPU | two, `--set placement=replicate` | two, `placement=shard`, NVLink",
-                    [[r["reads"], r["one"], r["replicate"], r["shard"]] for r in rows("gpus.csv")])
+def parse_table():
+    found = gpu_rates()
+    lines = [[label] + [rate_cell(found[row.format(by)]) for by in BY] for label, row in PARSED if row.format("device") in found]
+    return lines_of("plain files, million reads/s | parsed by the host | by the GPU", lines)
+
+
+def build_table():
+    """Seconds of builds; and the bytes of a database, which are the same in each run."""
+    lines = [[r["what"], rate_cell(r, " s")] for row, r in gpu_rates().items() if row.startswith("build.")]
+    lines += [[r["what"], f"{float(r['median']):.2f}"] for row, r in gpu_rates().items() if row.endswith(".bytes")]
+    return lines_of("8 Gbp, 16 cores | median", lines)
 
 
 def sizes_table():
@@ -495,7 +509,7 @@ def sizes_table():
 
 
 TABLES = {"speed.md": {"cost": cost_table, "cost_pass": cost_pass_table, "cost_long": cost_long_table, "cost_simd": cost_simd_table,
-                       "gpu": gpu_table, "gpus": gpus_table},
+                       "gpu": gpu_table, "gpu parse": parse_table, "gpu build": build_table},
           "guide.md": {"size": sizes_table},
           "accuracy.md": {"accuracy": accuracy_table, "strains": strains_table, "worlds": worlds_table, "sensitivity": sensitivity_table,
                           "foreign": foreign_table, "detection": detection_table, "size": size_table,
