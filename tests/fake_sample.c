@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include <string.h>
-#include "cuda/kernels/engine.h"
+#include "cuda/kernels/match_item.h"
 
 /* --- classes ------------------------------------------------------------------------------ */
 /* The place of a class, or KH_NO_CLASS if it is new and there is no room. */
@@ -99,33 +99,39 @@ static uint32_t set_of(const kh_gpu_counters *c, uint32_t taxon)
 	return c->set[taxon] == KH_GPU_NO_SET ? KH_GPU_NO_SET : c->set[taxon] - 1;
 }
 
+/* Counts the features of a fragment, or leaves them to the host. */
 static void raise(const kh_gpu_query *q, uint32_t i)
 {
 	const kh_gpu_counters *c = &q->counters;
 	const kh_call *call = &q->call[i];
-	const uint32_t set = set_of(c, call->taxon);
-	uint8_t *reg = (uint8_t *)c->reg + (size_t)set * KH_HLL_SIZE;
+	const uint32_t set = c->set ? set_of(c, call->taxon) : KH_GPU_NO_SET;
+	kh_gpu_had had = { .fragment = i };
 
 	if (set == KH_GPU_NO_SET) {
 		q->counts[KH_GPU_UNCOUNTED_FOUND]++;
+		q->found_at[i] = q->counts[KH_GPU_FOUND];
+		for (uint32_t k = 0; k < call->found; k++)
+			q->found[q->counts[KH_GPU_FOUND]++] = kh_gpu_next_had(q, &had);
 		return;
 	}
 	c->found[set] += call->found;
 	for (uint32_t k = 0; k < call->found; k++) {
-		const kh_hll x = kh_hll_of(q->found[q->found_at[i] + k]);
+		const kh_hll x = kh_hll_of(kh_gpu_next_had(q, &had));
+		uint8_t *reg = (uint8_t *)c->reg + (size_t)set * KH_HLL_SIZE + x.at;
 
-		reg[x.at] = x.value > reg[x.at] ? (uint8_t)x.value : reg[x.at];
+		*reg = x.value > *reg ? (uint8_t)x.value : *reg;
 	}
-	q->found_at[i] = KH_GPU_COUNTED;
 }
 
 int kh_gpu_counters_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
 	(void)stream;
 	for (uint32_t x = 0; x < n; x++)
-		for (uint32_t i = 0; q[x]->counters.set && i < q[x]->n; i++)
+		for (uint32_t i = 0; q[x]->found && i < q[x]->n; i++) {
+			q[x]->found_at[i] = KH_GPU_COUNTED;
 			if (q[x]->call[i].taxon != KH_NO_TAXON &&
 			    q[x]->call[i].taxon != KH_GPU_CALL_LEFT)
 				raise(q[x], i);
+		}
 	return cudaSuccess;
 }

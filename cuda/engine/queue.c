@@ -69,8 +69,10 @@ static int flight_room(const kh_task_queue *l, struct kh_flight *f, const struct
 		rc = kh_gpu_room(&f->mark, (x->lay.words + 1) * sizeof(uint32_t), err);
 	if (!rc)
 		rc = kh_gpu_room(&f->fragments, 2 * x->n * sizeof(uint32_t), err);
-	if (!rc && x->found)    /* fragments leave some of it unused, and all is fetched */
-		rc = kh_gpu_zero_room(&f->found, x->features * sizeof(uint64_t), l->stream, err);
+	if (!rc && x->found)
+		rc = kh_gpu_room(&f->had, x->lay.words * sizeof(uint32_t), err);
+	if (!rc && x->found)
+		rc = kh_gpu_room(&f->found, x->features * sizeof(uint64_t), err);
 	if (!rc && x->lay.n_slices > 0)
 		rc = kh_gpu_room(&f->part, x->lay.n_slices * sizeof(kh_gpu_part), err);
 	return rc;
@@ -96,6 +98,8 @@ static int flight_open(const kh_task_queue *l, struct kh_flight *f, size_t block
 		rc = kh_gpu_host_room(&f->in, usual.lay.bytes, err);
 	if (!rc)        /* tasks of what a device has parsed have more words */
 		rc = kh_gpu_room(&f->mark, (KH_CUDA_PARSED_WORDS * n + 1) * sizeof(uint32_t), err);
+	if (!rc && l->e->features)
+		rc = kh_gpu_room(&f->had, KH_CUDA_PARSED_WORDS * n * sizeof(uint32_t), err);
 	if (!rc && l->e->n > 1 && kh_cuda_takes_parsed(l->e)) /* and are copied between devices */
 		rc = kh_gpu_room(&f->din, kh_cuda_lay_out_usual().bytes, err);
 	return rc ? rc : flight_room(l, f, &usual, err);
@@ -154,8 +158,12 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 			x.features += each;
 		}
 	/* mates have one more, at most, than one read of their bases */
-	for (uint32_t i = 0; there && i < there->n && x.found; i++)
-		x.features += kh_sampling_asked_bound(&l->e->rule.sampling, there->len[i]) + 1;
+	for (uint32_t i = 0; there && i < there->n && x.found; i++) {
+		if (there->len[i] != before)
+			each = kh_sampling_asked_bound(&l->e->rule.sampling, there->len[i]) + 1;
+		before = there->len[i];
+		x.features += each;
+	}
 	return x;
 }
 
@@ -193,6 +201,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 		q.calls_later = t->like != NULL;
 	}
 	if (t->distinct) {
+		q.had = f->had.p;
 		q.found = f->found.p;
 		q.found_at = (uint32_t *)(out + r.found_at);
 	}

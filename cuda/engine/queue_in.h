@@ -10,7 +10,7 @@ struct kh_flight {
 	/* in, din: words, masks, records; out, dout: counts, calls, and what else is wanted of
 	 * fragments; hfound: with where those of each fragment are; fragments: lists of them, for
 	 * kernels that go on with what others leave */
-	KH_GPU_BUFS(all, in, din, out, dout, found, hfound, mark, fragments, asked, part);
+	KH_GPU_BUFS(all, in, din, out, dout, had, found, hfound, mark, fragments, asked, part);
 	kh_parsed_there parsed;         /* what a device has parsed, where this one reads it */
 	kh_batch_task batch;
 	cudaEvent_t staged, done;

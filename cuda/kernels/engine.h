@@ -110,7 +110,7 @@ enum {
 	KH_GPU_REST,                    /*   those that threads leave to warps, */
 	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun, */
 	KH_GPU_PARTS_TAKEN,             /*   and parts that are not compared first */
-	KH_GPU_FOUND,                   /* places in `found` */
+	KH_GPU_FOUND,                   /* features in `found` */
 	KH_GPU_UNCOUNTED,               /* fragments that a census leaves to the host */
 	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */
 	KH_GPU_HOST,                    /* fragments left to the host */
@@ -164,11 +164,13 @@ typedef struct kh_gpu_query {
 	const kh_gpu_slice *slice;      /* n_slices */
 	uint32_t n_longs, n_slices;
 	kh_gpu_part *part;              /* n_slices */
-	/* features found, by fragment: wanted if found is not NULL */
+	/* Features found, wanted if found is not NULL: those marked that a fragment with a call
+	 * has found; and of what `counters` do not count, as set is NULL or a taxon has no
+	 * registers, their keys, and where they are by fragment: KH_GPU_COUNTED, if nowhere. */
+	uint32_t *had;                  /* n_words */
+	kh_gpu_counters counters;
 	uint64_t *found;
 	uint32_t *found_at;             /* n */
-	kh_gpu_counters counters;       /* these count them, if set is not NULL: found_at of a
-					 * fragment is KH_GPU_COUNTED then */
 	/* n, or NULL: not wanted.  The taxa that fragments without a call get by translated seeds,
 	 * KH_NO_TAXON, or KH_GPU_CALL_LEFT */
 	uint32_t *genus;

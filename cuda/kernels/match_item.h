@@ -44,8 +44,6 @@ static KH_HD void kh_gpu_leave_to_host(const kh_gpu_query *q, uint32_t i)
 	q->call[i] = left;
 	if (q->candidates)
 		q->candidates[i] = kh_candidates_none();
-	if (q->found)
-		q->found_at[i] = KH_GPU_COUNTED;
 	kh_gpu_add(&q->counts[KH_GPU_HOST], 1);
 }
 
@@ -114,14 +112,38 @@ static KH_HD void kh_gpu_give_call(const kh_gpu_query *q, const kh_small *x,
 	kh_call c = kh_small_call(x, j, q->rule.confidence,
 				  q->candidates ? &q->candidates[i] : NULL);
 
-	if (q->found) {
-		const uint32_t seeds = j->s.mate[0].seeds + j->s.mate[1].seeds;
-		const uint32_t at = kh_gpu_add(&q->counts[KH_GPU_FOUND], seeds);
-
-		q->found_at[i] = at;
-		c.found = kh_small_found(x, j, q->found + at);
-	}
+	if (q->found)
+		c.found = kh_small_found(x, j, q->had);
 	q->call[i] = c;
+}
+
+/* A walk over the seeds that a fragment has found, of which there are kh_call.found. */
+typedef struct kh_gpu_had {
+	uint32_t fragment;
+	int mates;                      /* that were begun */
+	uint32_t word, end;             /* of the last one of these: the next word, and behind it */
+	uint32_t bits;                  /* seeds of the word before */
+} kh_gpu_had;
+
+/* The key of the next one. */
+static KH_HD uint64_t kh_gpu_next_had(const kh_gpu_query *q, kh_gpu_had *x)
+{
+	const uint32_t k = q->rule.sampling.k;
+
+	while (!x->bits) {
+		if (x->word == x->end) {
+			const kh_gpu_record r = kh_gpu_mate(q, x->fragment, x->mates++);
+
+			x->word = r.word;
+			x->end = r.word + (r.len + 31) / 32;
+		}
+		if (x->word < x->end)
+			x->bits = q->had[x->word++];
+	}
+	const uint64_t at = UINT64_C(32) * (x->word - 1) + kh_lowest_bit(x->bits);
+
+	x->bits &= x->bits - 1;
+	return kh_key(kh_bits_canonical(kh_packed_bits(q->bases, at, k), k));
 }
 
 static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,

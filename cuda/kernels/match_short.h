@@ -82,72 +82,68 @@ static KH_HD bool kh_short_differs_tell(const kh_match_db *db, const kh_spot *p,
 	return !(KH_ALLELES && s->alleles > 0) && at >= begin && at + len <= (int64_t)s->end;
 }
 
-/* Which of a mate's seeds the text has where it lies, as kh_places_have_seed: a bit for each, in
- * their order. */
-static KH_HD uint64_t kh_short_had(const kh_match_db *db, const kh_short_rooms *r,
-				   const uint32_t *mark, const kh_mate *a,
-				   const kh_short_wrong *wrong, const kh_short_found *f)
+/* Has the text a seed, the k-mer at base `pos`, at one of the places where a mate lies, as
+ * kh_places_have_seed?  Bit d of `tell`: the columns that differ say so of place d. */
+static KH_HD bool kh_short_had(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
+			       uint32_t pos, const kh_short_wrong *wrong,
+			       const kh_short_found *f, uint32_t tell)
 {
 	const uint32_t k = db->sampling.k;
-	uint64_t had = 0;
+	bool has = false;
 
-	for (uint32_t d = 0; d < f->n_places; d++) {
+	for (uint32_t d = 0; d < f->n_places && !has; d++) {
 		const kh_spot *p = kh_short_place(f, d);
-		const bool tell = kh_short_differs_tell(db, p, a->len);
-		uint64_t bit = 1;
+		const uint32_t from = kh_place_strand(p) ? len - k - pos : pos;
 
-		for (uint32_t w = 0; 32 * w < a->len; w++)
-			for (uint32_t m = kh_small_marks(mark, a, k, w); m; m &= m - 1, bit <<= 1) {
-				const uint32_t pos = 32 * w + kh_lowest_bit(m);
-				const uint32_t from = kh_place_strand(p) ? a->len - k - pos : pos;
-				bool has;
+		if (tell >> d & 1) {
+			has = kh_packed_bits(wrong->at[d], from, k) == 0;
+		} else {
+			const kh_stands x = kh_short_stands(r, k, len, pos);
 
-				if (tell) {
-					has = kh_packed_bits(wrong->at[d], from, k) == 0;
-				} else {
-					const kh_stands x = kh_short_stands(r, k, a->len, pos);
-
-					has = kh_short_has_seed(db, r, p, &x);
-				}
-				had |= has ? bit : 0;
-			}
+			has = kh_short_has_seed(db, r, p, &x);
+		}
 	}
-	return had;
+	return has;
 }
 
-/* Writes the keys of the seeds that the mates of a claim have; their number. */
-static KH_HD uint32_t kh_short_give_had(const kh_match_db *db, const kh_small_job *j,
-					const kh_claim *c, const kh_short_found f[2], uint64_t *key)
+/* Writes which of a mate's seeds the text has where it lies (kh_gpu_query.had); how many. */
+static KH_HD uint32_t kh_short_give_had(const kh_gpu_query *q, const kh_match_db *db,
+					const kh_short_rooms *r, const kh_mate *a,
+					const kh_short_wrong *wrong, const kh_short_found *f)
 {
-	const uint32_t k = db->sampling.k;
-	uint32_t n = 0;
+	uint32_t *const had = q->had + a->at / 32;
+	uint32_t tell = 0, n = 0;
 
-	for (uint32_t mate = 0; mate < 2; mate++) {
-		const kh_mate *a = &j->s.mate[mate];
-		uint64_t had = c->mates >> mate & 1 ? f[mate].had : 0;
+	for (uint32_t d = 0; d < f->n_places; d++)
+		tell |= (uint32_t)kh_short_differs_tell(db, kh_short_place(f, d), a->len) << d;
+	for (uint32_t w = 0; 32 * w < a->len; w++) {
+		uint32_t m = kh_small_marks(q->mark, a, db->sampling.k, w), all = m;
 
-		for (uint32_t w = 0; had && 32 * w < a->len; w++)
-			for (uint32_t m = kh_small_marks(j->mark, a, k, w); m;
-			     m &= m - 1, had >>= 1)
-				if (had & 1)
-					key[n++] = kh_small_key(a, 32 * w + kh_lowest_bit(m), k);
+		for (; m; m &= m - 1) {
+			const uint32_t at = kh_lowest_bit(m);
+
+			if (!kh_short_had(db, r, a->len, 32 * w + at, wrong, f, tell))
+				all &= ~(UINT32_C(1) << at);
+		}
+		had[w] = all;
+		n += kh_count_bits(all);
 	}
 	return n;
 }
 
-/* Gives the features of a fragment that its claim has, if it has one; their number. */
-static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_match_db *db,
-					const kh_small_job *j, const kh_claim *best,
-					const kh_short_found f[2], uint32_t i)
+/* How many seeds of a fragment its claim has, if it has one; those of a mate that is not of the
+ * claim are none of them. */
+static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_small_job *j,
+					const kh_claim *best, const kh_short_found f[2])
 {
-	const uint32_t most = best ? kh_count_bits((uint32_t)f[0].had) +
-					     kh_count_bits((uint32_t)(f[0].had >> 32)) +
-					     kh_count_bits((uint32_t)f[1].had) +
-					     kh_count_bits((uint32_t)(f[1].had >> 32))
-				   : 0;
+	uint32_t n = 0;
 
-	q->found_at[i] = kh_gpu_add(&q->counts[KH_GPU_FOUND], most);
-	return most ? kh_short_give_had(db, j, best, f, q->found + q->found_at[i]) : 0;
+	for (uint32_t mate = 0; mate < 2 && best; mate++)
+		if (best->mates >> mate & 1)
+			n += f[mate].had;
+		else
+			kh_small_no_seeds(&j->s.mate[mate], q->had);
+	return n;
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
@@ -192,10 +188,8 @@ static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_job *j, 
 	kh_short_count(w->r, a->len, &wrong, f);
 	if (f->n_places > 0)
 		f->strain = kh_short_strain(w, f);
-	if (q->found && a->seeds > 64)  /* as many as there are bits for */
-		return KH_SHORT_LEFT;
 	if (q->found)
-		f->had = kh_short_had(w->db, w->r, j->mark, a, &wrong, f);
+		f->had = kh_short_give_had(q, w->db, w->r, a, &wrong, f);
 	return KH_SHORT_DONE;
 }
 
@@ -417,7 +411,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 			return KH_SHORT_LEFT;
 	}
 	if (q->found)
-		c.found = kh_short_found_of(q, db, &j, best, f, i);
+		c.found = kh_short_found_of(q, &j, best, f);
 	q->call[i] = c;
 	return KH_SHORT_DONE;
 }

@@ -35,7 +35,7 @@ typedef struct kh_short_found {
 	uint32_t kmers, hits;
 	uint32_t strain;                /* what its best place says of the strain; KH_NO_TAXON: a
 					 * warp finds out */
-	uint64_t had;                   /* which of its seeds the text has there, if wanted */
+	uint32_t had;                   /* how many of its seeds the text has there, if wanted */
 	uint32_t unseen;                /* loss of a place that has none of the seeds, */
 	uint32_t next;                  /* and of the best region that was not compared */
 } kh_short_found;

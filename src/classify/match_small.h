@@ -278,9 +278,17 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 	return c;
 }
 
-/* Writes the keys of the seeds that the text has where the best claim has the mates, of all seeds
- * of the fragment at most; their number. */
-static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, uint64_t *key)
+/* --- features found --------------------------------------------------------------------- */
+/* In an array with a bit for each base, as `mark`: none of a mate's seeds are found. */
+static KH_HD void kh_small_no_seeds(const kh_mate *a, uint32_t *had)
+{
+	for (uint32_t w = 0; 32 * w < a->len; w++)
+		had[a->at / 32 + w] = 0;
+}
+
+/* Writes to it which seeds of a fragment, which begins at a word of it, the text has where the best
+ * claim has the mates; how many. */
+static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, uint32_t *had)
 {
 	const kh_claim *best = kh_match_best(&x->m.here);
 	const uint32_t k = x->m.db->sampling.k;
@@ -290,15 +298,18 @@ static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, u
 		const kh_mate *a = &j->s.mate[mate];
 		kh_lies lies;
 
+		kh_small_no_seeds(a, had);
 		if (!best || !(best->mates >> mate & 1))
 			continue;
 		lies = kh_places_lies(&x->m, best, mate);
 		for (uint32_t w = 0; 32 * w < a->len; w++)
 			for (uint32_t m = kh_small_marks(j->mark, a, k, w); m; m &= m - 1) {
-				const uint32_t pos = 32 * w + kh_lowest_bit(m);
+				const uint32_t at = kh_lowest_bit(m);
 
-				if (kh_places_have_seed(&x->m, &j->s, mate, &lies, pos))
-					key[n++] = kh_small_key(a, pos, k);
+				if (!kh_places_have_seed(&x->m, &j->s, mate, &lies, 32 * w + at))
+					continue;
+				had[a->at / 32 + w] |= UINT32_C(1) << at;
+				n++;
 			}
 	}
 	return n;
