@@ -268,25 +268,8 @@ static void piece_free(struct kh_inflate_piece *p)
 {
 	if (p->stream)
 		cudaStreamDestroy(p->stream);
-	if (p->pinned)
-		cudaHostUnregister(p->host);
-	if (p->host)
-		kh_pages_free(p->host, PIECE);
+	kh_gpu_drop(&p->host);
 	free(p);
-}
-
-/* To pin large pages holds up all that is launched meanwhile for a tenth of the time that
- * cudaHostAlloc does. */
-static int piece_pin(struct kh_inflate_piece *p, kh_err *err)
-{
-	int rc;
-
-	p->host = kh_pages(PIECE, err);
-	if (!p->host)
-		return KH_ENOMEM;
-	rc = KH_GPU(cudaHostRegister(p->host, PIECE, cudaHostRegisterPortable), err);
-	p->pinned = rc == KH_OK;
-	return rc;
 }
 
 static int piece_take(kh_inflater_file *f, struct kh_inflate_piece **out, kh_err *err)
@@ -306,7 +289,7 @@ static int piece_take(kh_inflater_file *f, struct kh_inflate_piece **out, kh_err
 		return KH_ENOMEM;
 	rc = kh_gpu_first_stream(&p->stream, err);
 	if (!rc)
-		rc = piece_pin(p, err);
+		rc = kh_gpu_host_pages(&p->host, PIECE, err);
 	if (rc)
 		piece_free(p);
 	else
@@ -341,12 +324,13 @@ static int put(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n, kh_inf
 	assert(n <= PIECE && to + n <= f->d->slot + FRONT);
 	/* a part is read while the one in front goes to the device */
 	for (size_t i = 0, m; i < n && !rc; i += m) {
+		char *const part = (char *)p->host.p + i;
+
 		m = n - i < PART ? n - i : PART;
-		rc = fill(arg, p->host + i, at + i, m, err);
+		rc = fill(arg, part, at + i, m, err);
 		if (!rc)
-			rc = KH_GPU(cudaMemcpyAsync(kh_inflate_in_of(f, slot) + to + i,
-						    p->host + i, m, cudaMemcpyHostToDevice,
-						    p->stream), err);
+			rc = KH_GPU(cudaMemcpyAsync(kh_inflate_in_of(f, slot) + to + i, part, m,
+						    cudaMemcpyHostToDevice, p->stream), err);
 	}
 	if (p) {
 		const int end = KH_GPU(cudaStreamSynchronize(p->stream), rc ? NULL : err);
@@ -364,10 +348,10 @@ static int get(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *
 
 	for (size_t i = 0, m; i < n && !rc; i += m) {
 		m = n - i < PIECE ? n - i : PIECE;
-		rc = copy(p, p->host, kh_inflate_text_of(f, text) + from + i, m,
+		rc = copy(p, p->host.p, kh_inflate_text_of(f, text) + from + i, m,
 			  cudaMemcpyDeviceToHost, err);
 		if (!rc)
-			memcpy(to + i, p->host, m);
+			memcpy(to + i, p->host.p, m);
 	}
 	piece_give_back(f, p);
 	return rc;

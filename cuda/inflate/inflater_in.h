@@ -19,8 +19,7 @@ enum {
 struct kh_inflate_piece {                  /* free ones are a list */
 	struct kh_inflate_piece *next;
 	cudaStream_t stream;
-	char *host;             /* PIECE bytes, in large pages */
-	bool pinned;
+	kh_gpu_buf host;        /* PIECE bytes, in large pages */
 };
 
 /* What kernels need beside slots. */

@@ -28,13 +28,11 @@ struct kh_inflater_parser {
 	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
 	/* far: a window of a text on another device */
+	/* shown: what the host is shown of all buffers, in large pages */
 	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, far, host,
-		    n_name, name, fragment, letters);
+		    n_name, name, fragment, letters, shown);
 	/* of each buffer */
 	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
-	/* of all buffers, on the host, in large pages: they are pinned sooner */
-	char *shown;
-	bool pinned;
 };
 
 /* What the host is shown of a buffer. */
@@ -53,7 +51,7 @@ static size_t shown_bytes(const kh_inflater_parser *p)
 
 static struct shown shown(const kh_inflater_parser *p, unsigned buffer)
 {
-	uint32_t *const len = (uint32_t *)(void *)(p->shown + buffer * shown_bytes(p));
+	uint32_t *const len = (uint32_t *)(void *)((char *)p->shown.p + buffer * shown_bytes(p));
 	kh_parsed_fragment *const fragment = (kh_parsed_fragment *)(len + p->cap);
 
 	if (!p->names)
@@ -70,10 +68,6 @@ static void parser_free(kh_inflater_parser *p)
 	KH_GPU_DROP(p->bases);
 	KH_GPU_DROP(p->amb);
 	KH_GPU_DROP(p->record);
-	if (p->pinned)
-		cudaHostUnregister(p->shown);
-	if (p->shown)
-		kh_pages_free(p->shown, p->buffers * shown_bytes(p));
 	free(p);
 }
 
@@ -148,19 +142,6 @@ static int rooms(kh_inflater_parser *p, kh_err *err)
 	return rc;
 }
 
-static int pin(kh_inflater_parser *p, kh_err *err)
-{
-	const size_t n = p->buffers * shown_bytes(p);
-	int rc;
-
-	p->shown = kh_pages(n, err);
-	if (!p->shown)
-		return KH_ENOMEM;
-	rc = KH_GPU(cudaHostRegister(p->shown, n, cudaHostRegisterPortable), err);
-	p->pinned = rc == KH_OK;
-	return rc;
-}
-
 /* Bytes of device memory, with some to spare. */
 static uint64_t needed(const kh_inflater_parser *p)
 {
@@ -178,7 +159,7 @@ static int make(kh_inflater_parser *p, kh_err *err)
 	if (!rc)
 		rc = kh_gpu_first_stream(&p->stream, err);
 	if (!rc)
-		rc = pin(p, err);
+		rc = kh_gpu_host_pages(&p->shown, p->buffers * shown_bytes(p), err);
 	return rc ? rc : rooms(p, err);
 }
 

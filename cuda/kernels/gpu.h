@@ -39,7 +39,7 @@ int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err);
 typedef struct kh_gpu_buf {
 	void *p;
 	size_t bytes;
-	bool host;
+	enum { KH_GPU_DEVICE, KH_GPU_PINNED, KH_GPU_PAGES } of;
 } kh_gpu_buf;
 
 /* Makes room for `bytes`, with half as much again if it grows and there is so much; what was there
@@ -50,6 +50,9 @@ int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_zero_room(kh_gpu_buf *b, size_t bytes, cudaStream_t stream, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
+/* The same of so many bytes and no more, in large pages: to pin these holds up all that is launched
+ * meanwhile for a tenth of the time.  For 1 MiB and more. */
+int kh_gpu_host_pages(kh_gpu_buf *b, size_t bytes, kh_err *err);
 void kh_gpu_drop(kh_gpu_buf *b);
 
 /* Buffers of a struct by their names, which are also the array `all`. */

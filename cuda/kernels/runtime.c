@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/mem.h"
 
 /* The device of this thread, as after some errors cudaGetDevice cannot tell it. */
 static _Thread_local int current;
@@ -11,7 +12,7 @@ static _Thread_local int current;
 /* bytes: what was asked for, if known. */
 static int out_of_memory(const char *call, int n, size_t bytes, kh_err *err)
 {
-	const bool host = strncmp(call, "cudaHostAlloc", (size_t)n) == 0;
+	const bool host = strncmp(call, "cudaHost", 8) == 0;
 	size_t free_bytes = 0, total = 0;
 	char size[40] = "";
 
@@ -135,11 +136,13 @@ int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err)
 /* --- buffers ------------------------------------------------------------------------- */
 void kh_gpu_drop(kh_gpu_buf *b)
 {
-	if (b->p) {
-		if (b->host)
-			cudaFreeHost(b->p);
-		else
-			cudaFree(b->p);
+	if (b->p && b->of == KH_GPU_DEVICE)
+		cudaFree(b->p);
+	if (b->p && b->of == KH_GPU_PINNED)
+		cudaFreeHost(b->p);
+	if (b->p && b->of == KH_GPU_PAGES) {
+		cudaHostUnregister(b->p);
+		kh_pages_free(b->p, b->bytes);
 	}
 	*b = (kh_gpu_buf) { .p = NULL };
 }
@@ -159,7 +162,7 @@ int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)
 	kh_gpu_drop(b);
 	bytes = (bytes + 511) / 256 * 256;
 	rc = check(cudaMalloc(&b->p, bytes), "cudaMalloc", bytes, err);
-	*b = (kh_gpu_buf) { rc ? NULL : b->p, rc ? 0 : bytes, false };
+	*b = (kh_gpu_buf) { rc ? NULL : b->p, rc ? 0 : bytes, KH_GPU_DEVICE };
 	return rc;
 }
 
@@ -197,6 +200,26 @@ int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 	kh_gpu_drop(b);
 	rc = check(cudaHostAlloc(&b->p, bytes, cudaHostAllocPortable), "cudaHostAlloc",
 		   bytes, err);
-	*b = (kh_gpu_buf) { rc ? NULL : b->p, rc ? 0 : bytes, !rc };
+	*b = (kh_gpu_buf) { rc ? NULL : b->p, rc ? 0 : bytes, rc ? KH_GPU_DEVICE : KH_GPU_PINNED };
+	return rc;
+}
+
+int kh_gpu_host_pages(kh_gpu_buf *b, size_t bytes, kh_err *err)
+{
+	void *p;
+	int rc;
+
+	if (b->p && bytes <= b->bytes)
+		return KH_OK;
+	kh_gpu_drop(b);
+	p = kh_pages(bytes, err);
+	if (!p)
+		return KH_ENOMEM;
+	rc = check(cudaHostRegister(p, bytes, cudaHostRegisterPortable), "cudaHostRegister", bytes,
+		   err);
+	if (rc)
+		kh_pages_free(p, bytes);
+	else
+		*b = (kh_gpu_buf) { p, bytes, KH_GPU_PAGES };
 	return rc;
 }
