@@ -3,7 +3,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
+
+/* Registers of several taxa, one behind the other.  Each page that is written to first costs more
+ * than what is written there: so rooms get larger, and large ones have large pages. */
+struct kh_registers {
+	struct kh_registers *before;
+	uint8_t reg[];
+};
+
+enum { FIRST_ROOM = 4, LARGEST_ROOM = 4096 };   /* taxa */
 
 int kh_distinct_init(kh_distinct *s, uint32_t n, kh_err *err)
 {
@@ -15,17 +25,36 @@ int kh_distinct_init(kh_distinct *s, uint32_t n, kh_err *err)
 
 void kh_distinct_clear(kh_distinct *s)
 {
-	for (uint32_t i = 0; s->reg && i < s->n; i++)
-		free(s->reg[i]);
+	for (struct kh_registers *room = s->room, *before; room; room = before) {
+		before = room->before;
+		free(room);
+	}
 	free(s->reg);
 	free(s->found);
 	*s = (kh_distinct) { .n = 0 };
 }
 
+static int make_room(kh_distinct *s, kh_err *err)
+{
+	const uint32_t n = s->in_room == 0		? FIRST_ROOM
+			   : s->in_room < LARGEST_ROOM ? 4 * s->in_room : LARGEST_ROOM;
+	struct kh_registers *room =
+		kh_array_large(1, sizeof *room + (size_t)n * KH_HLL_SIZE, err);
+
+	if (!room)
+		return KH_ENOMEM;
+	room->before = s->room;
+	s->room = room;
+	s->in_room = s->left = n;
+	return KH_OK;
+}
+
 static uint8_t *registers(kh_distinct *s, uint32_t taxon, kh_err *err)
 {
-	if (!s->reg[taxon])
-		s->reg[taxon] = kh_array(KH_HLL_SIZE, 1, err);
+	if (!s->reg[taxon] && (s->left > 0 || !make_room(s, err))) {
+		s->reg[taxon] = s->room->reg + (size_t)(s->in_room - s->left--) * KH_HLL_SIZE;
+		memset(s->reg[taxon], 0, KH_HLL_SIZE);
+	}
 	return s->reg[taxon];
 }
 

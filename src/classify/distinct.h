@@ -17,6 +17,9 @@ typedef struct kh_distinct {
 	uint32_t n;                     /* taxa */
 	uint64_t *found;                /* n: features found in the index, with repeats */
 	uint8_t **reg;                  /* n: NULL, or KH_HLL_SIZE registers */
+	/* rooms for registers, the last one first: taxa that it is for, and how many more */
+	struct kh_registers *room;
+	uint32_t in_room, left;
 } kh_distinct;
 
 int kh_distinct_init(kh_distinct *s, uint32_t n, kh_err *err);
