@@ -290,28 +290,36 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
+static int own_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const size_t n = w->m->n;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++)
+		w->own[i] = own_shares(w, &w->m->at[i], &w->of_own[i]);
+	return KH_OK;
+}
+
 int kh_breadth(kh_work *w, kh_err *err)
 {
-	uint32_t *own = kh_array(w->m->n, sizeof *own, err);
-	uint64_t *all = kh_array(w->m->n, sizeof *all, err);
 	uint64_t *found = kh_array(w->m->n, sizeof *found, err);
-	int rc = own && all && found ? KH_OK : KH_ENOMEM;
+	int rc;
 
-	for (uint32_t i = 0; i < w->m->n && !rc; i++)
-		own[i] = own_shares(w, &w->m->at[i], &all[i]);
-	w->own = own;
+	w->own = kh_array(w->m->n, sizeof *w->own, err);
+	w->of_own = kh_array(w->m->n, sizeof *w->of_own, err);
+	rc = w->own && w->of_own && found
+		     ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, own_some, err) : KH_ENOMEM;
 	if (!rc)
 		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, count_some, err);
 	if (!rc)
-		rc = kh_search(w, own, NULL, found, err);
+		rc = kh_search(w, w->own, NULL, found, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++) {
 		kh_presence *p = &w->m->at[i];
 
 		p->found = found[i];
-		p->expected = expect(told_by_place(p, all[i]), p->counted);
+		p->expected = expect(told_by_place(p, w->of_own[i]), p->counted);
 	}
 	free(found);
-	free(all);
-	free(own);
 	return rc;
 }

@@ -417,6 +417,8 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.ties.of);
 	free(w.told_many);
 	free(w.weight);
+	free(w.own);
+	free(w.of_own);
 	free(w.due.v);
 	free(w.family);
 	free(w.told);

@@ -103,7 +103,8 @@ typedef struct kh_work {
 		uint32_t *v, n;
 	} due;                          /* species that reads are made of (probe.c) */
 	_Atomic uint32_t next;          /* the first one in `due`, or of all, that no thread took */
-	const uint32_t *own;            /* by species, as bits: its own shares (breadth.c) */
+	uint32_t *own;                  /* by species, as bits: its own shares (breadth.c), */
+	uint64_t *of_own;               /* and the fragments with these, in 1/256 */
 	struct {                        /* cells that classes have */
 		_Atomic bool used[KH_CELLS];
 		uint32_t slot[KH_CELLS];        /* the number of a cell among the used ones, */
