@@ -15,10 +15,11 @@
  * as with .85 and no limit to what ties give (cover.c), and 15 % more with .70. */
 enum { STRAINS = 49152 };
 
-/* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,
- * and of what they are else. */
+/* For each of n candidates, how likely the fragments are its own; `own` and `other`: the sums of
+ * that, and of what they are else. */
 struct odds {
 	uint64_t of[KH_CANDIDATES], own, other;
+	int n;
 };
 
 static int log_some(void *arg, unsigned id, kh_err *err)
@@ -49,28 +50,39 @@ int kh_decide_begin(kh_work *w, kh_err *err)
 	return w->cell.logs ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, log_some, err) : KH_ENOMEM;
 }
 
-static struct odds odds_of(const kh_work *w, const kh_class *k)
+static bool is_long(const kh_class *k)
 {
-	uint64_t log[KH_CANDIDATES][2] = { { 0 } }, most = 0;
-	struct odds o = { .own = 0 };
+	return k->cell / KH_SHARES == KH_LONG;
+}
+
+/* Of fragments that are called the species `now`.  Most classes have one candidate, so only what is
+ * read is set: to clear room for KH_CANDIDATES would take long beside the rest. */
+static void set_odds(struct odds *o, const kh_work *w, const kh_class *k, uint32_t now)
+{
+	const kh_logs *of_cell = w->cell.logs + w->cell.slot[k->cell];
+	const uint64_t drop = is_long(k) ? KH_DROP_COST_LONG : KH_DROP_COST;
+	const kh_told *told = is_long(k) ? w->told : NULL;
+	uint64_t own[KH_CANDIDATES], other[KH_CANDIDATES], most = 0;
 	int n = 0;
 
 	for (; n < KH_CANDIDATES && k->species[n] != KH_NO_TAXON; n++) {
 		const size_t at = w->place[k->species[n]] - 1;
-		const kh_logs *l = &w->cell.logs[at * w->cell.n + w->cell.slot[k->cell]];
-		const kh_costs cost = kh_costs_of(w, k, n);
+		const kh_logs *l = &of_cell[at * w->cell.n];
+		const bool not = k->species[n] != now;
+		const uint64_t cost = k->drop[n] * drop;
 
-		log[n][0] = l->own > 0 ? l->own - cost.own : 0;
-		log[n][1] = l->other - cost.other;
-		most = log[n][0] > most ? log[n][0] : most;
-		most = log[n][1] > most ? log[n][1] : most;
+		own[n] = l->own > 0 ? l->own - cost - (told ? told[at].own[not] : 0) : 0;
+		other[n] = l->other - cost - (told ? told[at].other[not] : 0);
+		most = own[n] > most ? own[n] : most;
+		most = other[n] > most ? other[n] : most;
 	}
+	o->own = o->other = 0;
+	o->n = n;
 	for (int i = 0; i < n; i++) {
-		o.of[i] = log[i][0] ? kh_exp2q(most - log[i][0]) : 0;
-		o.own += o.of[i];
-		o.other += kh_exp2q(most - log[i][1]);
+		o->of[i] = own[i] ? kh_exp2q(most - own[i]) : 0;
+		o->own += o->of[i];
+		o->other += kh_exp2q(most - other[i]);
 	}
-	return o;
 }
 
 /* The genus of a call at or below species, or what kh_taxonomy has in its place. */
@@ -85,11 +97,6 @@ static uint32_t above(const kh_work *w, uint32_t call)
 static bool reaches(uint64_t part, uint64_t all, uint64_t share)
 {
 	return part > 0 && part << 16 >= all * share;
-}
-
-static bool is_long(const kh_class *k)
-{
-	return k->cell / KH_SHARES == KH_LONG;
 }
 
 /* Is a long fragment as near as nearly all of a strain's are? */
@@ -125,12 +132,14 @@ uint32_t kh_decide(const kh_work *w, const kh_class *k)
 {
 	const uint32_t now = k->call == KH_NO_TAXON ? KH_NO_TAXON
 						     : w->in->db->tax->species[k->call];
-	const struct odds o = odds_of(w, k);
-	const uint64_t all = o.own + o.other;
+	struct odds o;
 	uint64_t of_now = 0;
 	int best = 0;
 
-	for (int i = 0; i < KH_CANDIDATES && k->species[i] != KH_NO_TAXON; i++) {
+	set_odds(&o, w, k, now);
+	const uint64_t all = o.own + o.other;
+
+	for (int i = 0; i < o.n; i++) {
 		best = o.of[i] > o.of[best] ? i : best;
 		of_now = k->species[i] == now ? o.of[i] : of_now;
 	}

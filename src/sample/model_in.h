@@ -162,25 +162,6 @@ static inline bool kh_is_called(const kh_work *w, const kh_class *k, uint32_t sp
 	return k->call != KH_NO_TAXON && w->in->db->tax->species[k->call] == species;
 }
 
-/* -log2 of the factors by which fragments of a class are less likely candidate i's own, or others'
- * that fit it. */
-typedef struct kh_costs {
-	uint64_t own, other;
-} kh_costs;
-
-static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
-{
-	const bool is_long = k->cell / KH_SHARES == KH_LONG;
-	const bool not = !kh_is_called(w, k, k->species[i]);
-	const uint64_t drop =
-		(uint64_t)k->drop[i] * (is_long ? KH_DROP_COST_LONG : KH_DROP_COST);
-	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
-
-	if (!t || !is_long)
-		return (kh_costs) { drop, drop };
-	return (kh_costs) { drop + t->own[not], drop + t->other[not] };
-}
-
 /* The fragments of species i by cell, in 1/256. */
 void kh_many_of(const kh_work *w, uint32_t i, uint64_t many[KH_CELLS]);
 
