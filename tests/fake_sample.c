@@ -44,7 +44,7 @@ static uint32_t count(const kh_gpu_query *q, uint32_t i)
 		return KH_UNCOUNTED;
 	}
 	c->at[place].many++;
-	c->many[kh_class_counted(call->features)]++;
+	c->many[kh_class_counted(call->kmers)]++;
 	if (located)
 		c->mask[(c->origin[target] + bin) / KH_STRETCH] |= UINT32_C(1)
 								   << kh_class_share(call);

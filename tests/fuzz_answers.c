@@ -22,7 +22,7 @@ static void check(const kh_answers *a, const kh_answers_head *h)
 		if (!(x->bits & KH_ANSWER_ANY))
 			continue;
 		REQUIRE(x->call.taxon < N_TAXA || x->call.taxon == KH_NO_TAXON);
-		REQUIRE(x->level < KH_LEVELS && x->call.hits <= x->call.features);
+		REQUIRE(x->level < KH_LEVELS && x->call.hits <= x->call.kmers);
 		for (int k = 0; k < KH_CANDIDATES && h->want == KH_WANT_CANDIDATES; k++)
 			REQUIRE(c->species[k] == KH_NO_TAXON ||
 				(c->species[k] < N_TAXA &&

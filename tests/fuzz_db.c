@@ -193,7 +193,7 @@ static void classify(const kh_db *db, size_t at, size_t a, size_t b)
 
 	classify_job(db, &job, &call);
 	REQUIRE(call.taxon == KH_NO_TAXON || call.taxon < db->h->n_taxa);
-	REQUIRE(call.hits <= call.features && call.features <= a + b);
+	REQUIRE(call.hits <= call.kmers && call.kmers <= a + b);
 	unpack(&p[0]);
 	unpack(&p[1]);
 }

@@ -131,8 +131,8 @@ static inline void same_answers(const struct answer *a, const struct answer *b, 
 			fail_msg("%s: fragment %zu: taxon %u, %u of %u, found %u; not "
 				 "taxon %u, %u of %u, found %u",
 				 what, i, b->call[i].taxon, b->call[i].hits,
-				 b->call[i].features, b->call[i].found, a->call[i].taxon,
-				 a->call[i].hits, a->call[i].features, a->call[i].found);
+				 b->call[i].kmers, b->call[i].found, a->call[i].taxon,
+				 a->call[i].hits, a->call[i].kmers, a->call[i].found);
 	for (size_t i = 0; a->candidates && i < n; i++) {
 		const kh_candidates *x = &a->candidates[i], *y = &b->candidates[i];
 

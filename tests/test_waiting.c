@@ -68,7 +68,7 @@ static void made_waiting(kh_waiting *k, const kh_waiting *last, char *id)
 	k->class = test_rand() % 3 ? some_number() >> 2 : 0;
 	k->call = (kh_call) { .taxon = k->class || test_rand() % 2 ? KH_NO_TAXON
 								    : (uint32_t)some_number() / 2,
-			      .features = (uint32_t)some_number(),
+			      .kmers = (uint32_t)some_number(),
 			      .hits = (uint32_t)some_number() };
 	if (test_rand() % 4 == 0) {
 		k->line.mates = test_rand() % 2;

@@ -113,7 +113,7 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 		return KH_UNCOUNTED;
 	}
 	atomicAdd((unsigned long long *)&q.census.at[place].many, 1ull);
-	atomicAdd(&many[kh_class_counted(call.features)], 1);
+	atomicAdd(&many[kh_class_counted(call.kmers)], 1);
 	if (located)
 		mark(q.census, target, cand.bin, kh_class_share(&call));
 	return place;

@@ -316,7 +316,7 @@ __device__ kh_call decide(const kh_gpu_kraken2 &q, const room &m, const fragment
 	kh_call c;
 
 	c.taxon = KH_NO_TAXON;
-	c.features = kmers;
+	c.kmers = kmers;
 	c.hits = 0;
 	c.found = f.groups;
 	if (f.n_hits > 0)

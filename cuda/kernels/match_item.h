@@ -191,7 +191,7 @@ static KH_HD kh_part_best kh_gpu_part_best(const kh_match_db *db, const kh_gpu_p
 typedef struct kh_gpu_summed {
 	kh_sums sums;
 	uint64_t bases;
-	uint32_t features;
+	uint32_t kmers;
 } kh_gpu_summed;
 
 static KH_HD bool kh_gpu_is_first(const kh_gpu_query *q, uint32_t part)
@@ -234,7 +234,7 @@ static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
 		if (kh_gpu_is_first(q, k) != first)
 			continue;
 		to->bases += kh_gpu_part_of(q, &q->slice[k]).len;
-		to->features += q->part[k].kmers;
+		to->kmers += q->part[k].kmers;
 		if (!kh_gpu_add_part(db, &q->part[k], to))
 			return false;
 	}
@@ -332,14 +332,14 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	best = kh_sums_best(&x.sums);
 	if (best != UINT32_MAX)
 		poll = kh_gpu_poll(q, db, l, !first, x.sums.claims.v[best].species);
-	if (first && (!kh_match_long_sure(db, &x.sums, x.bases, x.features) ||
+	if (first && (!kh_match_long_sure(db, &x.sums, x.bases, x.kmers) ||
 		      kh_strain_poll_is_open(&poll))) {
 		call->taxon = KH_GPU_CALL_OPEN;
 		return;
 	}
 	if (best != UINT32_MAX)
 		kh_gpu_share_parts(q, db, l, !first, &x.sums, best);
-	*call = kh_small_call_long(db, &x.sums, best, poll.taxon, x.bases, x.features,
+	*call = kh_small_call_long(db, &x.sums, best, poll.taxon, x.bases, x.kmers,
 				   q->rule.confidence,
 				   q->candidates ? &q->candidates[l->fragment] : NULL);
 }

@@ -57,33 +57,33 @@ static_assert(offsetof(kh_class, drop) == offsetof(kh_candidates, drop) &&
 
 static KH_HD int kh_has_class(const kh_call *call, const kh_candidates *cand)
 {
-	return call->features >= KH_N_LEAST && call->hits >= KH_H_LEAST &&
+	return call->kmers >= KH_N_LEAST && call->hits >= KH_H_LEAST &&
 	       cand->species[0] != KH_NO_TAXON;
 }
 
 /* Are so many k-mers found that it may get another call? */
 static KH_HD int kh_class_enough(const kh_rule *r, const kh_call *call)
 {
-	return call->hits >= KH_ENOUGH && call->hits >= call->features >> 6 &&
-	       UINT64_C(1000) * call->hits >= (uint64_t)r->confidence * call->features;
+	return call->hits >= KH_ENOUGH && call->hits >= call->kmers >> 6 &&
+	       UINT64_C(1000) * call->hits >= (uint64_t)r->confidence * call->kmers;
 }
 
-static KH_HD uint32_t kh_class_size(uint32_t features)
+static KH_HD uint32_t kh_class_size(uint32_t kmers)
 {
-	return features > KH_N_MOST ? (uint32_t)KH_LONG : kh_log2(features) - 3;
+	return kmers > KH_N_MOST ? (uint32_t)KH_LONG : kh_log2(kmers) - 3;
 }
 
 /* Where a fragment with a class is counted by its k-mers: all long ones at 0. */
-static KH_HD uint32_t kh_class_counted(uint32_t features)
+static KH_HD uint32_t kh_class_counted(uint32_t kmers)
 {
-	return features > KH_N_MOST ? 0 : features;
+	return kmers > KH_N_MOST ? 0 : kmers;
 }
 
 /* The share of its k-mers that a fragment has found. */
 static KH_HD uint32_t kh_class_share(const kh_call *call)
 {
-	return call->hits < call->features ? KH_SHARES * call->hits / call->features
-					   : KH_SHARES - 1;
+	return call->hits < call->kmers ? KH_SHARES * call->hits / call->kmers
+					: KH_SHARES - 1;
 }
 
 /* The species that is best alone, if the fragment has a place; else KH_NO_TAXON. */
@@ -108,7 +108,7 @@ typedef struct kh_class_rest {
 static KH_HD kh_class_rest kh_class_rest_of(const kh_rule *r, const kh_call *call, int located)
 {
 	const kh_class_rest x = {
-		call->taxon, kh_class_size(call->features) * KH_SHARES + kh_class_share(call),
+		call->taxon, kh_class_size(call->kmers) * KH_SHARES + kh_class_share(call),
 		(uint8_t)(located != 0), (uint8_t)kh_class_enough(r, call)
 	};
 

@@ -112,7 +112,7 @@ static int settle_fragment(kh_k2_classifier *c, kh_k2_fragment *f, kh_err *err)
 	if (!rc && c->runs)
 		rc = kh_k2_runs_add(c->runs, f->run, f->n_runs, err);
 	c->call[c->done++] = (kh_call) { .taxon = v.taxon,
-					 .features = v.kmers < UINT32_MAX ? (uint32_t)v.kmers
+					 .kmers = v.kmers < UINT32_MAX ? (uint32_t)v.kmers
 									  : UINT32_MAX,
 					 .hits = v.score, .found = v.groups };
 	return rc;

@@ -112,7 +112,7 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 			  (m->any && m->answer.score > 0 ? KH_ANSWER_PLACED : 0);
 	if (m->answers)
 		m->answers[number] = m->answer;
-	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
+	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.kmers)
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
 	if (m->call.taxon == KH_NO_TAXON)
@@ -204,7 +204,7 @@ static kh_strain_poll poll_parts(kh_matcher *x, uint32_t best)
 /* Do the parts that were compared first tell enough? */
 static bool is_sure(kh_matcher *x)
 {
-	if (!kh_match_long_sure(&x->db, &x->sums, x->bases, x->call.features))
+	if (!kh_match_long_sure(&x->db, &x->sums, x->bases, x->call.kmers))
 		return false;
 	const kh_strain_poll p = poll_parts(x, kh_sums_best(&x->sums));
 	return !kh_strain_poll_is_open(&p);
@@ -296,7 +296,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	if (s->only)
 		begin(x);
 	if (!x->sure) {
-		x->call.features += kh_places_kmers(&x->m, s, 0) + kh_places_kmers(&x->m, s, 1);
+		x->call.kmers += kh_places_kmers(&x->m, s, 0) + kh_places_kmers(&x->m, s, 1);
 		x->bases += s->mate[0].len + s->mate[1].len;
 	}
 	if (best && x->distinct)

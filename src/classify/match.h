@@ -66,9 +66,10 @@ void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known);
 void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);
 /* From now on seeds find nothing in this species. */
 void kh_matcher_hide(kh_matcher *m, uint32_t species);
-/* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
- * NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments of those
- * that are called.  `distinct`: NULL, or counts the hits of these. */
+/* In a call, hits are those of its k-mers (kh_call) that the text has where the best species lies.
+ * `wanted`: NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments
+ * of those that are called.  `distinct`: NULL, or counts the seeds that the text has there, of
+ * these. */
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
 		 kh_alignments *aligned, kh_distinct *distinct, kh_err *err);
 

@@ -127,16 +127,16 @@ static KH_HD bool kh_sum_is_own(const kh_sum *s)
 
 /* Do the parts that are compared first decide the call?  Yes, if the best species fits well, all
  * that come near it are of one species, and the fragment is long enough for the sample pass to take
- * it for a long one.  `bases`, `features`: of these parts. */
+ * it for a long one.  `bases`, `kmers`: of these parts. */
 static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, uint64_t bases,
-				     uint32_t features)
+				     uint32_t kmers)
 {
 	const uint32_t best = kh_sums_best(s);
 	const kh_claim *c = best == UINT32_MAX ? NULL : &s->claims.v[best];
 	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
 	kh_extent e = kh_extent_empty();
 
-	if (!c || features <= KH_N_MOST || c->score < (int32_t)db->least[31] ||
+	if (!c || kmers <= KH_N_MOST || c->score < (int32_t)db->least[31] ||
 	    !kh_claim_fits_well(c, bases))
 		return false;
 	for (uint32_t i = 0; i < s->claims.n; i++)

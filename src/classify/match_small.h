@@ -237,7 +237,7 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *place
 		if (wanted && !kh_extent_any(crowd))
 			*wanted = kh_claims_wanted(db, places, claims, s, best);
 	}
-	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
+	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.kmers)
 		c.taxon = KH_NO_TAXON;
 	return c;
 }
@@ -258,10 +258,10 @@ static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uin
 /* The same of a fragment of several parts, by their sums; `best`: of these, or UINT32_MAX;
  * `strain`: the taxon of its species that the parts agree on. */
 static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *sums, uint32_t best,
-					uint32_t strain, uint64_t bases, uint32_t features,
+					uint32_t strain, uint64_t bases, uint32_t kmers,
 					uint32_t confidence, kh_candidates *wanted)
 {
-	kh_call c = { KH_NO_TAXON, features, 0, 0 };
+	kh_call c = { KH_NO_TAXON, kmers, 0, 0 };
 
 	if (wanted)
 		*wanted = kh_candidates_nothing(db->candidates);
@@ -273,7 +273,7 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 		if (wanted)
 			*wanted = kh_sums_wanted(db, sums, best);
 	}
-	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
+	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.kmers)
 		c.taxon = KH_NO_TAXON;
 	return c;
 }

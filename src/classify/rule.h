@@ -42,8 +42,10 @@ static KH_HD kh_sampling kh_rule_counted(const kh_rule *r)
 /* The result of a fragment. */
 typedef struct kh_call {
 	uint32_t taxon;                 /* preorder number, or KH_NO_TAXON */
-	uint32_t features;              /* n */
-	uint32_t hits;                  /* h1, at most n */
+	/* k-mers as kh_rule_counted has them, and those that the text has where the best species
+	 * lies; without text, features and those found there; by Kraken 2's rule, its k-mers and
+	 * the score of the call */
+	uint32_t kmers, hits;           /* hits: kmers at most */
 	uint32_t found;                 /* features that the index has */
 } kh_call;
 

@@ -79,7 +79,7 @@ static int take_calls(void *arg, kh_task *t, kh_err *err)
 
 		f->to[i] = (kmerhash_call) {
 			.taxid = c->taxon == KH_NO_TAXON ? 0 : tax->taxid[c->taxon],
-			.features = c->features, .hits = c->hits, .found = c->found
+			.features = c->kmers, .hits = c->hits, .found = c->found
 		};
 		if (f->second)
 			add_second(&f->to[i], &f->second[i], tax);

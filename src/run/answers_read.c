@@ -114,7 +114,7 @@ static void get_placed(struct span *s, const kh_answers_head *h, kh_answers *to,
 		a->call.hits = x[KH_ANSWERS_HITS][i];
 		a->level = (uint8_t)x[KH_ANSWERS_LEVEL][i];
 		s->bad |= a->score == 0 || x[KH_ANSWERS_LEVEL][i] >= KH_LEVELS ||
-			  a->call.hits > a->call.features;
+			  a->call.hits > a->call.kmers;
 		for (int m = 0; m < 2; m++) {
 			a->bound[m] = (uint16_t)x[KH_ANSWERS_BOUND + m][i];
 			a->need[m] = (uint16_t)x[KH_ANSWERS_NEED + m][i];
@@ -130,7 +130,7 @@ bool kh_answers_decode(const kh_answers_head *h, const unsigned char *p, size_t 
 
 	get_bits(&s, to, &any, &placed);
 	for (size_t i = 0; i < to->n; i++)
-		to->v[i].call.features = number(&s);
+		to->v[i].call.kmers = number(&s);
 	for (int m = 0; m < 2; m++)
 		for (size_t i = 0; i < any.n; i++)
 			to->v[any.i[i]].load[m] = (uint8_t)byte(&s);

@@ -89,7 +89,7 @@ static unsigned char *put_columns(unsigned char *at, const kh_answer *v,
 		n_placed += (v[i].bits & KH_ANSWER_PLACED) != 0;
 	}
 	for (size_t i = 0; i < n; i++)
-		at = put(at, v[i].call.features);
+		at = put(at, v[i].call.kmers);
 	for (int mate = 0; mate < 2; mate++)
 		for (size_t i = 0; i < n; i++)
 			if (v[i].bits & KH_ANSWER_ANY)

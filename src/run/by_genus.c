@@ -294,7 +294,7 @@ bool kh_by_genus_end(const kh_by_genus *g, uint32_t said, kh_call *c)
 		const uint32_t to = call_of(g, &s, c->taxon);
 
 		if (to != c->taxon) {
-			*c = (kh_call) { .taxon = to, .features = c->features };
+			*c = (kh_call) { .taxon = to, .kmers = c->kmers };
 			return true;
 		}
 	}

@@ -55,7 +55,7 @@ static char *put_named(char *at, char name, uint64_t count)
 static char *put_features(char *at, const kh_call *c, bool called, number taxid, uint64_t ambiguous)
 {
 	const uint64_t hits = called ? c->hits : 0,
-		       other = c->features > hits ? c->features - hits : 0;
+		       other = c->kmers > hits ? c->kmers - hits : 0;
 	const char *const start = at;
 
 	if (called)
@@ -156,7 +156,7 @@ static char *put_second(char *at, const kh_style *s, const kh_line_parts *l, con
 		return put_char(at, '-');
 	at = put_number(at, s->tax->taxid[x->species[0]]);
 	at = put_char(at, ':');
-	return put_number(at, x->bin < c->features ? x->bin : c->features);
+	return put_number(at, x->bin < c->kmers ? x->bin : c->kmers);
 }
 
 /* "0.9867" of the columns, or "-" if there are none. */

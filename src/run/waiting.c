@@ -38,7 +38,7 @@ void kh_waiting_put(kh_buf *f, const kh_waiting *k, const kh_waiting *last)
 		at = kh_frame_put(at, k->said);
 	if (k->class == 0)              /* KH_NO_TAXON becomes 0 */
 		at = kh_frame_put(at, (uint32_t)(k->call.taxon + 1));
-	at = kh_frame_put(at, k->call.features);
+	at = kh_frame_put(at, k->call.kmers);
 	at = kh_frame_put(at, k->call.hits);
 	if (!same) {
 		at = kh_frame_put(at, l->mates);
@@ -63,7 +63,7 @@ void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id)
 	k->said = head % 2 ? (uint32_t)kh_frame_read(at) : KH_NO_TAXON;
 	if (k->class == 0)
 		k->call.taxon = (uint32_t)kh_frame_read(at) - 1;
-	k->call.features = (uint32_t)kh_frame_read(at);
+	k->call.kmers = (uint32_t)kh_frame_read(at);
 	k->call.hits = (uint32_t)kh_frame_read(at);
 	if (head / 2 % 2) {
 		l->mates = kh_frame_read(at) != 0;

@@ -144,7 +144,7 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 			describe(&w[wanted], r, &call[i], &cand[i], &of[i].target);
 			__builtin_prefetch(&c->slot[w[wanted].mix & c->mask]);
 			w[wanted++].fragment = i;
-			c->many[kh_class_counted(call[i].features)]++;
+			c->many[kh_class_counted(call[i].kmers)]++;
 		}
 		if (wanted == TOGETHER) {
 			rc = find_all(c, w, wanted, of, err);
