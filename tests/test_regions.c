@@ -171,7 +171,7 @@ TEST(test_sort)
 	}
 }
 
-/* Regions of candidates in order, and their losses, as match_rule.h says what these are. */
+/* Regions of candidates in order, and their losses, as match.h says what these are. */
 TEST(test_losses)
 {
 	enum { K = 14, STRIDE = 16, LEN = 256 };

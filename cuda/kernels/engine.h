@@ -14,7 +14,7 @@
 #include <cuda_runtime_api.h>
 #include "classify/class.h"
 #include "classify/hll.h"
-#include "classify/match_segment.h"
+#include "classify/match_types.h"
 #include "translated/look_up.h"
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@
 #define KH_CLASSIFY_ALIGN_IN_H
 
 #include "classify/align.h"
-#include "classify/match_segment.h"
+#include "classify/match_types.h"
 #include "db/db.h"
 #include "seqio/feed.h"
 

@@ -2,11 +2,39 @@
  * match.h - the call of a fragment, by comparison with the references' text
  *
  * A feature of a read has bins in the index.  Where the text of a bin has the feature itself, the
- * read is laid along the text and compared (kmer/text.h); how well it fits scores the species.  So
+ * read is laid along the text and compared (kmer/fit.h); how well it fits scores the species.  So
  * a feature in a wrong place costs a comparison, and not a wrong call, and one is enough.  Few
  * places are compared: those that, by the features they have, could be best.  The rule is in
- * kmerhash-method(7), its data flow and constants in match_rule.h; integers, and the best of each
- * species by a total order, so nothing depends on the order of work.
+ * kmerhash-method(7), its constants in match_rule.h; integers, and the best of each species by a
+ * total order, so nothing depends on the order of work.
+ *
+ * Data flow of a fragment, and the bounds of each step:
+ *
+ *	read        a read, a pair of mates of up to KH_TEXT_SPAN bases each, or a part of up to
+ *	            KH_MATCH_PIECE bases of a longer record
+ *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
+ *	            that do not overlap are looked up; the others only if a place that has none of
+ *	            these could still be the best
+ *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted.  The
+ *	            longest lists are passed over where there would be more
+ *	regions     candidates whose bins follow each other closely.  Each seed that a region lacks,
+ *	            and that does not overlap another one, costs the read a mismatch there, so the
+ *	            score has an upper bound: the length less kh_match_loss.  Regions are compared
+ *	            in classes of equal bounds, the greatest first, while they could still win.  A
+ *	            mate is crowded where a class has too many: then all seeds are looked up, and
+ *	            the regions with most candidates are compared
+ *	places      up to KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
+ *	            has one of its seeds, the mate lies along it and is compared (kmer/fit.h).
+ *	            Before, nothing reads the text
+ *	claims      the best score of each species: of one mate, of both together, or of both apart;
+ *	            a mate without a place is sought beside the other one; of a part, all species
+ *	            are compared where the best one's stretches lie, as well (match_chain.h)
+ *	call        the LCA of the species with the best score, and of those in a crowd that may be
+ *	            as good, as deep as matches and mismatches allow; for several parts, by the
+ *	            sums of these scores where a species is best, and from some parts only where
+ *	            these suffice.  A call's k-mers are 12-mers at every few bases (rule.h), its
+ *	            hits those that the text has where the best species lies: so the sample pass
+ *	            sees identities, whichever seeds were looked up
  *
  * Example, with the database of data/genomes (k = 14, bins of 16 bases): a read has the 60 bases of
  * lambda from base 20000 on, but for its base 33.  Its seeds begin at 3, 9 and 31.  Those at 3 and
@@ -15,24 +43,32 @@
  * match and one does not: a score of 58.  Chance gives less than 19, and 4 * 59 >= 16 + 60 + 100:
  * the call is lambda.
  *
- *	match.c         on the CPU: fragments, their segments, the turns in which these are compared
- *	match_ask.c     which features are looked up in a turn, and what they find
- *	match_answer.c  what a part of a collection says beside its call
- *	match_later.c   what is counted only of the species that a long fragment is called
- *	match_rooms.c   the rooms of what is compared
+ * The files in the order of calls.  Headers match_X.h but match_in.h are compiled for kernels, too:
  *
- * for the CPU and for kernels:
+ *	match.c         kh_match_job: fragments, their segments, the turns in which they are compared
+ *	match_ask.c     kh_asking_add: the seeds of a segment; kh_asking_look_up: what these find;
+ *	                kh_asking_first, kh_asking_found: candidates.  Declared in match_in.h
+ *	match_region.h  kh_places_regions: regions of candidates (match_sort.h: kh_sort_many)
+ *	match_answer.c  kh_asking_bounds: of a part of a collection, what it says beside its call
+ *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
+ *	  match_place.h     kh_places_best, kh_places_from: regions compared, and their places
+ *	  match_thin.h      kh_thin_places: the same of a database without text
+ *	  match_claims.h    kh_match_claims: what places say of each species
+ *	  match_score.h     kh_match_rescue_mate: a mate without a place
+ *	  match_chain.h     kh_chain_raise: of a part, all species along the chain of the best one
+ *	match_hits.h    kh_places_hits: 12-mers that the text has at the places of a claim
+ *	match_call.h    kh_match_taxon: the call; kh_claims_wanted: candidates of the sample pass
+ *	match_strain.h  kh_match_strain: a call below the species
+ *	match_later.c   kh_later_poll, kh_later_hits: of a long fragment, what is asked only of the
+ *	                species that it is called
+ *	match_long.h    kh_sums_add: its parts, summed; kh_match_long_taxon: its call
  *
- *	match_segment.h what is compared at a time
- *	match_sort.h    candidates in order
- *	match_region.h  regions of them, and which of these are compared
- *	match_place.h   the places that are compared
- *	match_thin.h    the same of a database without text
- *	match_hits.h    the seeds that a compared place has
- *	match_claims.h  what its places say of each species
- *	match_score.h   how well each species fits, the mate that has no place
- *	match_call.h    the call
- *	match_long.h    that of a fragment of several parts
+ * and beside them:
+ *
+ *	match_rule.h    constants, and the rules of seeds, claims and calls
+ *	match_types.h   what a segment is compared in, and the database
+ *	match_db.c      kh_match_db_init: a database as it is compared with
+ *	match_rooms.c   kh_matching_new: rooms of a segment on the CPU
  *	match_small.h   a fragment compared by a kernel, in rooms of fixed size
  */
 #ifndef KH_CLASSIFY_MATCH_H
@@ -43,7 +79,7 @@
 #include "classify/distinct.h"
 #include "db/db.h"
 #include "seqio/feed.h"
-#include "classify/match_segment.h"
+#include "classify/match_types.h"
 
 /* What follows from the database: all but what options say. */
 void kh_rule_init(kh_rule *r, const kh_db_header *h);

@@ -1,4 +1,4 @@
-/* match_call.h - the call that follows from how well each species fits: match_rule.h   [HD] */
+/* match_call.h - the call that follows from how well each species fits: match.h   [HD] */
 #ifndef KH_CLASSIFY_MATCH_CALL_H
 #define KH_CLASSIFY_MATCH_CALL_H
 

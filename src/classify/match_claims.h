@@ -1,4 +1,4 @@
-/* match_claims.h - claims: the best score of each species in a segment; match_rule.h   [HD] */
+/* match_claims.h - claims: the best score of each species in a segment; match.h   [HD] */
 #ifndef KH_CLASSIFY_MATCH_CLAIMS_H
 #define KH_CLASSIFY_MATCH_CLAIMS_H
 

@@ -1,4 +1,4 @@
-/* match_db.c - a database as segments are compared with it: match_segment.h */
+/* match_db.c - a database as segments are compared with it: match_types.h */
 #include <config.h>
 #include "classify/match.h"
 

@@ -1,4 +1,4 @@
-/* match_long.h - a fragment's parts, summed by species, and its call: match_rule.h   [HD] */
+/* match_long.h - a fragment's parts, summed by species, and its call: match.h   [HD] */
 #ifndef KH_CLASSIFY_MATCH_LONG_H
 #define KH_CLASSIFY_MATCH_LONG_H
 

@@ -1,5 +1,5 @@
 /*
- * match_place.h - the places of a mate: regions compared, the likeliest first; match_rule.h   [HD]
+ * match_place.h - the places of a mate: regions compared, the likeliest first; match.h   [HD]
  *
  * A region becomes places where its bins have the bases of its seeds (kh_places_compare).
  * match_score.h asks for those that could have some score.

@@ -1,33 +1,7 @@
 /*
  * match_rule.h - the rule that makes a call, in whole numbers   [HD]
  *
- * Data flow of a fragment, and the bounds of each step:
- *
- *	read        a read, a pair of mates of up to KH_TEXT_SPAN bases each, or a part of up to
- *	            KH_MATCH_PIECE bases of a longer record
- *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
- *	            that do not overlap are looked up; the others only if a place that has none of
- *	            these could still be the best
- *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted.  The
- *	            longest lists are passed over where there would be more
- *	regions     candidates whose bins follow each other closely.  Each seed that a region lacks,
- *	            and that does not overlap another one, costs the read a mismatch there, so the
- *	            score has an upper bound: the length less kh_match_loss.  Regions are compared
- *	            in classes of equal bounds, the greatest first, while they could still win.  A
- *	            mate is crowded where a class has too many: then all seeds are looked up, and
- *	            the regions with most candidates are compared
- *	places      up to KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
- *	            has one of its seeds, the mate lies along it and is compared (kmer/text.h); only
- *	            this reads the text
- *	claims      the best score of each species: of one mate, of both together, or of both apart;
- *	            a mate without a place is sought beside the other one; of a part, all species
- *	            are compared where the best one's stretches lie, as well (match_chain.h)
- *	call        the LCA of the species with the best score, and of those in a crowd that may be
- *	            as good, as deep as matches and mismatches allow; for several parts, by the
- *	            sums of these scores where a species is best, and from some parts only where
- *	            these suffice.  A call's features are k-mers at every few bases (rule.h), its
- *	            hits those that the text has where the best species lies: so the sample pass
- *	            sees identities, whichever seeds were looked up
+ * What is done in which order, and within which bounds, is in match.h.
  *
  * Example: a read of 100 bases lies in species A with 4 mismatches, and in B of the same genus with
  * 6.  A has 96 matches, a score of 96 - 4 = 92 and a net of 96 - 4 x 4 = 80.  A species needs a net

@@ -1,6 +1,10 @@
 /*
  * match_score.h - a segment compared: how well each species fits, and whether more seeds must be
- * looked up to know the best; match_rule.h   [HD]
+ * looked up to know the best; match.h   [HD]
+ *
+ * kh_match_segment, the last function, drives the comparison: by match_place.h regions become
+ * places, by match_claims.h these become claims, and what is here adds a mate without a place, or
+ * goes along the chain of a part.
  */
 #ifndef KH_CLASSIFY_MATCH_SCORE_H
 #define KH_CLASSIFY_MATCH_SCORE_H

@@ -9,7 +9,7 @@
 #define KH_CLASSIFY_MATCH_SORT_H
 
 #include <string.h>
-#include "classify/match_segment.h"
+#include "classify/match_types.h"
 
 /* Puts candidate i in order, where those in front of it are. */
 static KH_HD void kh_sort_insert(uint64_t *a, uint32_t i)

@@ -1,5 +1,5 @@
 /*
- * match_strain.h - a call below the species: match_rule.h   [HD]
+ * match_strain.h - a call below the species: match.h   [HD]
  *
  * Where a read lies, the database knows the LCA of the strains whose text is like that: `same` of
  * those that are the same there, `other` of those that have alleles.  A read that matches the text

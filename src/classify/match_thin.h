@@ -8,7 +8,7 @@
 #ifndef KH_CLASSIFY_MATCH_THIN_H
 #define KH_CLASSIFY_MATCH_THIN_H
 
-#include "classify/match_segment.h"
+#include "classify/match_types.h"
 
 /* Can it be that there is none?  Kernels leave such a database to the host. */
 static KH_HD bool kh_match_is_thin(const kh_match_db *db)

@@ -1,7 +1,7 @@
 /*
  * rule.h - the rule of a run, and its results: calls and candidates   [HD]
  *
- * How a fragment is compared with the references, and what call follows: match_rule.h.
+ * How a fragment is compared with the references, and what call follows: match.h.
  */
 #ifndef KH_CLASSIFY_RULE_H
 #define KH_CLASSIFY_RULE_H

@@ -14,7 +14,7 @@
 
 #include "base/team.h"
 #include "classify/class.h"
-#include "classify/match_segment.h"
+#include "classify/match_types.h"
 #include "db/db.h"
 
 typedef struct kh_classes {

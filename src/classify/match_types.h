@@ -1,11 +1,9 @@
 /*
- * match_segment.h - the part of a fragment that is compared at a time, and its places   [HD]
- *
- * match_place.h makes places of a segment's seeds, match_claims.h claims of these; for
- * the CPU (match.c) and for kernels.
+ * match_types.h - the part of a fragment that is compared at a time, its places and claims, and
+ * the database that it is compared with; match.h   [HD]
  */
-#ifndef KH_CLASSIFY_MATCH_SEGMENT_H
-#define KH_CLASSIFY_MATCH_SEGMENT_H
+#ifndef KH_CLASSIFY_MATCH_TYPES_H
+#define KH_CLASSIFY_MATCH_TYPES_H
 
 #include <stdbool.h>
 #include "classify/match_rule.h"
