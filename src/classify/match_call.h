@@ -4,6 +4,85 @@
 
 #include "classify/match_score.h"
 
+/* --- may it be a call? -------------------------------------------------------------- */
+/* The least score of a call. */
+static KH_HD uint32_t kh_match_least(const kh_match_db *db, const kh_mates *s)
+{
+	return db->least[kh_log2(s->mate[0].seeds + s->mate[1].seeds)];
+}
+
+/* Do enough of so many bases match by a claim for a species, and for a genus?  They stay so if they
+ * are already. */
+static KH_HD void kh_match_names_by(const kh_match_db *db, const kh_claim *c, uint64_t bases,
+				    bool *species, bool *genus)
+{
+	const bool thin = kh_match_is_thin(db);
+	const int two = thin ? kh_claim_names_thin(c, db->sampling.k) : 0;
+
+	*species |= thin ? two : kh_claim_names_species(c, bases);
+	*genus |= thin ? two : kh_claim_names_genus(c);
+}
+
+/* Do enough bases of both mates, or of one of them alone, match for a species, and for a genus? */
+static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
+				 const kh_claim *best, bool *species, bool *genus)
+{
+	uint64_t bases = 0;
+
+	for (int i = 0; i < 2; i++)
+		bases += best->mates & 1u << i ? s->mate[i].len : 0;
+	*species = *genus = false;
+	kh_match_names_by(db, best, bases, species, genus);
+	for (int i = 0; i < 2 && best->mates == 3; i++) {
+		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
+
+		kh_match_names_by(db, &one, s->mate[i].len, species, genus);
+	}
+}
+
+/* Could this best claim be a call, of a fragment that is one segment? */
+static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_spot *places,
+				    const kh_mates *s, const kh_claim *best)
+{
+	bool species, genus;
+
+	if (best->score < (int32_t)kh_match_least(db, s))
+		return false;
+	kh_match_names(db, places, s, best, &species, &genus);
+	return species || genus;
+}
+
+/* --- hits ------------------------------------------------------------------------------ */
+/* Must hits be counted, if this claim is the best one? */
+static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *places,
+				      const kh_mates *s, const kh_claim *best)
+{
+	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
+}
+
+/* Must the hits of this claim be counted?  Those of the best one, of one that may be the second
+ * best, and of a part of a long fragment all with a score. */
+static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, const kh_claim *best,
+				  const kh_claim *c)
+{
+	const bool second = db->candidates == KH_WANT_SECOND;
+
+	return c == best || (!s->only && c->score >= KH_MATCH_PART) ||
+	       (second && c->score >= best->score - KH_MATCH_NEARBY);
+}
+
+static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s)
+{
+	const kh_claim *best = kh_match_best(&m->here);
+
+	if (!best || !kh_match_wants_hits(m->db, m->place, s, best))
+		return;
+	for (uint32_t i = 0; i < m->here.n; i++)
+		if (kh_match_counts(m->db, s, best, &m->here.v[i]))
+			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
+}
+
+/* --- candidates, and the call ------------------------------------------------------------ */
 /* The LCA of the species with such a score and more, and of others. */
 static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, int64_t score,
 				    kh_extent e)

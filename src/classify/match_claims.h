@@ -141,6 +141,13 @@ static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t n, uint32_t place, uin
 	}
 }
 
+/* What mates cost that are not beside each other.  Without text a seed by itself says nothing: so
+ * two of them, that may both be chance, are no more than one. */
+static KH_HD int32_t kh_match_apart(const kh_match_db *db)
+{
+	return kh_match_is_thin(db) ? (int32_t)db->sampling.k : KH_MATCH_APART;
+}
+
 /* The claim of both mates at places of a species that are not beside each other. */
 static KH_HD void kh_claim_apart(kh_matching *m)
 {

@@ -151,24 +151,4 @@ static KH_HD bool kh_thin_has(const kh_matching *m, const kh_mates *s, const kh_
 	return false;
 }
 
-/* --- claims ------------------------------------------------------------------------- */
-/* What mates cost that are not beside each other.  Without text a seed by itself says nothing: so
- * two of them, that may both be chance, are no more than one. */
-static KH_HD int32_t kh_match_apart(const kh_match_db *db)
-{
-	return kh_match_is_thin(db) ? (int32_t)db->sampling.k : KH_MATCH_APART;
-}
-
-/* Do enough of so many bases match by a claim for a species, and for a genus?  They stay so if they
- * are already. */
-static KH_HD void kh_match_names_by(const kh_match_db *db, const kh_claim *c, uint64_t bases,
-				    bool *species, bool *genus)
-{
-	const bool thin = kh_match_is_thin(db);
-	const int two = thin ? kh_claim_names_thin(c, db->sampling.k) : 0;
-
-	*species |= thin ? two : kh_claim_names_species(c, bases);
-	*genus |= thin ? two : kh_claim_names_genus(c);
-}
-
 #endif
