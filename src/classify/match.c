@@ -318,14 +318,15 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	const kh_mates *s = &asking->s;
 	const bool early = asking->first[0].bins + asking->first[1].bins > 0;
 	kh_matching *m = &x->m;
+	const bool nothing = kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1);
 
 	*again = true;
+	if (!nothing || x->answers)             /* else none are asked for */
+		kh_places_regions(m, s);
 	if (x->answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
-	if (kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1))
+	if (nothing)
 		return KH_OK;
-	if (!x->answers)
-		kh_places_regions(m, s);
 	kh_places_raise_lone(m, s);
 	kh_claims_forget(&m->here);
 	if (!s->only)

@@ -32,10 +32,9 @@ static uint8_t load_of(const kh_found *f, bool places, bool far)
 			 (far ? KH_ANSWER_FAR : 0));
 }
 
-void kh_asking_bounds(kh_asking *x, kh_matching *m)
+void kh_asking_bounds(kh_asking *x, const kh_matching *m)
 {
 	x->small = true;
-	kh_places_regions(m, &x->s);
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t len = x->s.mate[i].len;
 
@@ -45,9 +44,8 @@ void kh_asking_bounds(kh_asking *x, kh_matching *m)
 	}
 }
 
-void kh_asking_bounds_again(kh_asking *x, kh_matching *m)
+void kh_asking_bounds_again(kh_asking *x, const kh_matching *m)
 {
-	kh_places_regions(m, &x->s);
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t len = x->s.mate[i].len;
 

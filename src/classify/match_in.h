@@ -68,11 +68,11 @@ bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 /* Asks for the other seeds of the segments that are left. */
 int kh_asking_ask_others(kh_asking_all *w, kh_err *err);
 
-/* match_answer.c: makes regions of the candidates of a segment, and notes its bounds; */
-void kh_asking_bounds(kh_asking *x, kh_matching *m);
-/* makes regions again, of all seeds, where some of the first have found something: the bounds stay,
- * but for whether a mate is far from all. */
-void kh_asking_bounds_again(kh_asking *x, kh_matching *m);
+/* match_answer.c: notes the bounds of a segment by its regions; */
+void kh_asking_bounds(kh_asking *x, const kh_matching *m);
+/* the same of all seeds, where some of the first have found something: the bounds stay, but for
+ * whether a mate is far from all; */
+void kh_asking_bounds_again(kh_asking *x, const kh_matching *m);
 /* fills in the answer of a segment that is settled; later: all its seeds were looked up. */
 void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
 

@@ -294,14 +294,15 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 		return;
 	}
 	r->loss = KH_REGION_COMPARED;
-	for (uint32_t i = r->from;
-	     (i = first.bins > 0 ? kh_places_first_away(f, first, stride, i, end) : i) < end; i++) {
+	for (uint32_t i = r->from; i < end; i++) {
+		if (first.bins > 0)
+			i = kh_places_first_away(f, first, stride, i, end);
+		if (i == end || m->n_place - before >= KH_MATCH_DIAGONALS)
+			break;
 		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
 		const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
 		const uint32_t n = m->n_place - before, at[2] = { pos, back - pos };
 
-		if (n >= KH_MATCH_DIAGONALS)
-			break;
 		if (n == 0 || !kh_places_have(m, n, at, bin)) {
 			const kh_stands x = kh_places_stands(m, s, mate, pos);
 
