@@ -35,7 +35,7 @@ static void put_parts(char *to, kh_cuda_layout *l, const kh_job *j)
 		const uint64_t b = j->interleaved || j->block[1] ? rec[step * i + mate].len : 0;
 		const uint32_t n = kh_gpu_parts(a) + kh_gpu_parts(b);
 
-		if (kh_small_fits((uint32_t)a, (uint32_t)b))
+		if (kh_match_is_segment(a, b))
 			continue;
 		out[l->n_longs++] = (kh_gpu_long) { i, (uint32_t)l->n_slices, n };
 		for (uint32_t k = 0; k < n; k++)

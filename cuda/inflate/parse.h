@@ -124,7 +124,7 @@ static KH_HD bool kh_parse_note(const kh_parse_batch *b, uint32_t i, bool good)
 		if (b->fragment && t == 0)
 			name = kh_four_name(b->in[0].p, &r);
 	}
-	good = good && kh_small_fits(len[0], len[1]) && name <= KH_PARSER_NAME;
+	good = good && kh_match_is_segment(len[0], len[1]) && name <= KH_PARSER_NAME;
 	if (b->fragment)
 		b->n_name[i] = good ? name : 0;
 	b->words[i] = good ? (len[0] + 31) / 32 + (len[1] + 31) / 32 : 0;

@@ -34,7 +34,7 @@ static KH_HD kh_gpu_record kh_gpu_mate(const kh_gpu_query *q, uint32_t i, int ma
 
 static KH_HD bool kh_gpu_is_long(const kh_gpu_query *q, uint32_t i)
 {
-	return !kh_small_fits(kh_gpu_mate(q, i, 0).len, kh_gpu_mate(q, i, 1).len);
+	return !kh_match_is_segment(kh_gpu_mate(q, i, 0).len, kh_gpu_mate(q, i, 1).len);
 }
 
 static KH_HD void kh_gpu_leave_to_host(const kh_gpu_query *q, uint32_t i)

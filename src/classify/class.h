@@ -65,7 +65,7 @@ static KH_HD int kh_has_class(const kh_call *call, const kh_candidates *cand)
 static KH_HD int kh_class_enough(const kh_rule *r, const kh_call *call)
 {
 	return call->hits >= KH_ENOUGH && call->hits >= call->kmers >> 6 &&
-	       UINT64_C(1000) * call->hits >= (uint64_t)r->confidence * call->kmers;
+	       kh_call_is_confident(call, r->confidence);
 }
 
 static KH_HD uint32_t kh_class_size(uint32_t kmers)

@@ -112,7 +112,7 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 			  (m->any && m->answer.score > 0 ? KH_ANSWER_PLACED : 0);
 	if (m->answers)
 		m->answers[number] = m->answer;
-	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.kmers)
+	if (!kh_call_is_confident(&m->call, m->rule->confidence))
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
 	if (m->call.taxon == KH_NO_TAXON)
@@ -441,7 +441,7 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	const uint64_t second = r[1] ? r[1]->len : 0;
 	kh_mates s = { .only = true, .number = number };
 
-	if (r[0]->len > (second > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) || second > KH_TEXT_SPAN)
+	if (!kh_match_is_segment(r[0]->len, second))
 		return long_fragment(m, b, r, number, err);
 	s.mate[0] = (kh_mate) { b[0]->bases, b[0]->amb, r[0]->seq, (uint32_t)r[0]->len, 0, 0, 0 };
 	if (r[1])

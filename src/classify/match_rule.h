@@ -64,6 +64,12 @@ enum {
 	KH_RESCUE_FIT = 14              /* and is found with such a score */
 };
 
+/* Is a fragment whose mates have so many bases one segment?  0: there is no second mate. */
+static KH_HD int kh_match_is_segment(uint64_t a, uint64_t b)
+{
+	return a <= (uint64_t)(b > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) && b <= KH_TEXT_SPAN;
+}
+
 /* --- seeds ------------------------------------------------------------------------------- */
 /* Some of a mate's seeds, as bits. */
 typedef struct kh_seed_set {

@@ -48,12 +48,6 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db)
 	m->here.of = NULL;
 }
 
-/* Is a fragment whose mates have so many bases one segment? */
-static KH_HD bool kh_small_fits(uint32_t a, uint32_t b)
-{
-	return a <= (uint32_t)(b > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) && b <= KH_TEXT_SPAN;
-}
-
 /* --- bits ------------------------------------------------------------------------------- */
 static KH_HD uint32_t kh_count_bits(uint32_t x)
 {
@@ -237,7 +231,7 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *place
 		if (wanted && !kh_extent_any(crowd))
 			*wanted = kh_claims_wanted(db, places, claims, s, best);
 	}
-	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.kmers)
+	if (!kh_call_is_confident(&c, confidence))
 		c.taxon = KH_NO_TAXON;
 	return c;
 }
@@ -273,7 +267,7 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 		if (wanted)
 			*wanted = kh_sums_wanted(db, sums, best);
 	}
-	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.kmers)
+	if (!kh_call_is_confident(&c, confidence))
 		c.taxon = KH_NO_TAXON;
 	return c;
 }

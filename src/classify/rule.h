@@ -51,6 +51,12 @@ typedef struct kh_call {
 
 static_assert(sizeof(kh_call) == 16, "kh_call is copied from devices");
 
+/* Are so many of its k-mers found, in 1/1000? */
+static KH_HD int kh_call_is_confident(const kh_call *c, uint32_t confidence)
+{
+	return UINT64_C(1000) * c->hits >= (uint64_t)confidence * c->kmers;
+}
+
 /* Of 0: 0. */
 static KH_HD uint32_t kh_log2(uint32_t n)
 {
