@@ -316,12 +316,13 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh_err *err)
 {
 	const kh_mates *s = &asking->s;
-	const bool early = asking->first[0].bins + asking->first[1].bins > 0;
+	const bool early = asking->early[0].bins + asking->early[1].bins > 0;
 	kh_matching *m = &x->m;
 	const bool nothing = kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1);
 
 	*again = true;
-	if (!nothing || x->answers)             /* else none are asked for */
+	/* what stays open for want of candidates needs regions for its answer only */
+	if (!nothing || x->answers)
 		kh_places_regions(m, s);
 	if (x->answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);

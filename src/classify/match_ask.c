@@ -68,20 +68,20 @@ static void ask(kh_seeds_asked *to, const kh_seeds *all, size_t i)
 	to->number[s->n++] = (uint32_t)i;
 }
 
-static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t apart, struct kh_asking_mate *first,
+static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t apart, struct kh_asking_mate *early,
 		     kh_err *err)
 {
 	kh_seeds_asked *to = &w->first;
 	uint32_t next = 0;
 	int rc = asked_room(to, x->seeds, err);
 
-	first->seed = to->seeds.n;
+	early->seed = to->seeds.n;
 	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++)
 		if (w->all.pos[i] >= next) {
 			next = w->all.pos[i] + apart;
 			ask(to, &w->all, i);
 		}
-	first->seeds = x->asked = (uint32_t)(to->seeds.n - first->seed);
+	early->seeds = x->asked = (uint32_t)(to->seeds.n - early->seed);
 	return rc;
 }
 
@@ -99,18 +99,18 @@ int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uin
 			continue;
 		rc = sample(w, &x->s.mate[i], k, err);
 		if (!rc)
-			rc = ask_first(w, &x->s.mate[i], apart, &x->first[i], err);
+			rc = ask_first(w, &x->s.mate[i], apart, &x->early[i], err);
 	}
 	w->n += !rc;
 	return rc;
 }
 
 /* Asks for the seeds of a mate that were not asked for, which all have numbers in order. */
-static int ask_others(kh_asking_all *w, kh_mate *x, const struct kh_asking_mate *first,
+static int ask_others(kh_asking_all *w, kh_mate *x, const struct kh_asking_mate *early,
 		      kh_err *err)
 {
-	const uint32_t *had = w->first.number + first->seed, *end = had + first->seeds;
-	int rc = asked_room(&w->others, x->seeds - first->seeds, err);
+	const uint32_t *had = w->first.number + early->seed, *end = had + early->seeds;
+	int rc = asked_room(&w->others, x->seeds - early->seeds, err);
 
 	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++) {
 		if (had < end && *had == i)
@@ -128,7 +128,7 @@ int kh_asking_ask_others(kh_asking_all *w, kh_err *err)
 
 	w->others.seeds.n = 0;
 	for (size_t i = 0; i < 2 * w->n && !rc; i++)
-		rc = ask_others(w, &w->v[i / 2].s.mate[i % 2], &w->v[i / 2].first[i % 2], err);
+		rc = ask_others(w, &w->v[i / 2].s.mate[i % 2], &w->v[i / 2].early[i % 2], err);
 	return rc;
 }
 
@@ -303,7 +303,7 @@ static const uint64_t *from_bin(const kh_seeds_found *found, size_t i)
 
 bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
-	struct kh_asking_mate *a = &x->first[mate];
+	struct kh_asking_mate *a = &x->early[mate];
 	const kh_seeds_found *found = &w->first.found;
 	const size_t end = a->seed + a->seeds;
 	struct bins b[2] = { { .from = a->seed }, { .n = 0 } };
@@ -320,7 +320,7 @@ bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 
 bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
-	const struct kh_asking_mate *a = &x->first[mate];
+	const struct kh_asking_mate *a = &x->early[mate];
 	const kh_mate *m = &x->s.mate[mate];
 	const kh_seeds_found *others = &w->others.found;
 	const size_t from = w->next;

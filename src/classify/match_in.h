@@ -32,7 +32,7 @@ typedef struct kh_asking {
 	struct kh_asking_mate {
 		size_t seed, bin;
 		uint32_t seeds, bins;
-	} first[2];
+	} early[2];
 	uint16_t bound[2];              /* as a kh_answer has them */
 	bool small, far[2];             /* small: KH_ANSWER_SMALL */
 } kh_asking;
