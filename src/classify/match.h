@@ -37,15 +37,15 @@
  *	            sees identities, whichever seeds were looked up
  *
  * Example, with the database of data/genomes (k = 14, bins of 16 bases): a read has the 60 bases of
- * lambda from base 20000 on, but for its base 33.  Its seeds begin at 3, 9 and 31.  Those at 3 and
- * 31 do not overlap and are looked up: the first one has bin 6137, which begins at base 20000; the
- * other one spans the changed base and has none, so at most 60 - 2 is to be had.  There 59 bases
- * match and one does not: a score of 58.  Chance gives less than 19, and 4 * 59 >= 16 + 60 + 100:
- * the call is lambda.
+ * lambda from base 20000 on, but for its base 33, a C in place of an A.  Its seeds begin at
+ * 3, 9 and 31.  Those at 3 and 31 do not overlap and are looked up: the first one has bin 6137,
+ * which begins at base 20000; the other one spans the changed base and has none, so at most 60 - 2
+ * is to be had.  There 59 bases match and one does not: a score of 58.  Chance gives less than 19,
+ * and 4 * (59 - 4) >= 100 + 60: the call is lambda.
  *
  * The files in the order of calls.  Headers match_X.h but match_in.h are compiled for kernels, too:
  *
- *	match.c         kh_match_job: fragments, their segments, the turns in which they are compared
+ *	match.c         kh_match_job: fragments, their segments, in which turns they are compared
  *	match_ask.c     kh_asking_add: the seeds of a segment; kh_asking_look_up: what these find;
  *	                kh_asking_first, kh_asking_found: candidates.  Declared in match_in.h
  *	match_region.h  kh_places_regions: regions of candidates (match_sort.h: kh_sort_many)
@@ -56,7 +56,8 @@
  *	  match_claims.h    kh_match_claims: what places say of each species
  *	  match_score.h     kh_match_rescue_mate: a mate without a place
  *	  match_chain.h     kh_chain_raise: of a part, all species along the chain of the best one
- *	match_hits.h    kh_places_hits: 12-mers that the text has at the places of a claim
+ *	match_call.h    kh_match_count_hits: of claims that may be a call, the hits
+ *	  match_hits.h      kh_places_hits: 12-mers that the text has at the places of a claim
  *	match_call.h    kh_match_taxon: the call; kh_claims_wanted: candidates of the sample pass
  *	match_strain.h  kh_match_strain: a call below the species
  *	match_later.c   kh_later_poll, kh_later_hits: of a long fragment, what is asked only of the
