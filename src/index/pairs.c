@@ -162,13 +162,15 @@ static int slice(const kh_store *s, const batch *b, unsigned range, kh_pair_scra
 		 size_t to, kh_err *err)
 {
 	const size_t from = b->from[range], n = b->from[range + 1] - from, all = b->from[KH_RANGES];
-	const uint32_t *low = b->low + from;
-	const uint8_t *high = b->high + from;
+	const uint32_t *low;
+	const uint8_t *high;
 	int rc = KH_OK;
 
 	if (n == 0)                     /* the scratch may be empty */
 		return KH_OK;
 	if (b->low) {
+		low = b->low + from;
+		high = b->high + from;
 		memcpy(scratch->loc + to, b->bin + from, n * sizeof *b->bin);
 	} else {
 		uint32_t *const room = (uint32_t *)scratch->key2;
