@@ -63,7 +63,7 @@ struct species {
 	uint64_t bases;
 };
 
-struct sorting {
+struct choosing {
 	const struct build *b;
 	const uint32_t *text;
 	uint32_t tile;
@@ -72,9 +72,9 @@ struct sorting {
 	uint32_t n_species;
 };
 
-/* One species while it is gone through. */
-struct going {
-	const struct sorting *s;
+/* A species while its members are visited, one after another. */
+struct visit {
+	const struct choosing *s;
 	struct member *member;
 	struct kh_like like;            /* the tile that it was like last */
 	kh_seen seen;                   /* k-mers of the kept text */
@@ -92,7 +92,7 @@ struct going {
 static const uint32_t zeros[ZEROS];
 
 /* --- one tile -------------------------------------------------------------------------- */
-static bool is_kept(const struct going *g, const struct member *m, int64_t at, uint32_t n)
+static bool is_kept(const struct visit *g, const struct member *m, int64_t at, uint32_t n)
 {
 	const int64_t tile = g->s->tile;
 
@@ -105,7 +105,7 @@ static bool is_kept(const struct going *g, const struct member *m, int64_t at, u
 }
 
 /* Notes the alleles that the columns from .. to - 1 of a tile have, which lies there. */
-static void note_alleles(struct going *g, const struct place *p, uint32_t from, uint32_t to)
+static void note_alleles(struct visit *g, const struct place *p, uint32_t from, uint32_t to)
 {
 	const struct member *m = &g->member[p->member];
 	const uint64_t first = ((uint64_t)p->at + from) / g->s->tile;
@@ -136,7 +136,7 @@ static void note_alleles(struct going *g, const struct place *p, uint32_t from, 
 }
 
 /* Does a tile of n bases fit, of which so many differ, with the credit of the tiles before? */
-static bool affords(struct going *g, uint32_t n, uint32_t apart, int32_t gap)
+static bool affords(struct visit *g, uint32_t n, uint32_t apart, int32_t gap)
 {
 	const int32_t left = g->credit + (int32_t)(n * APART) - (int32_t)(100 * apart) - gap;
 
@@ -147,14 +147,14 @@ static bool affords(struct going *g, uint32_t n, uint32_t apart, int32_t gap)
 }
 
 /* The tile, of n bases, as it lies there. */
-static kh_apart_tile lies(const struct going *g, const struct place *p, uint32_t n)
+static kh_apart_tile lies(const struct visit *g, const struct place *p, uint32_t n)
 {
 	return (kh_apart_tile) { &g->tile[p->strand], g->s->text,
 				 g->member[p->member].at + (uint64_t)p->at, n };
 }
 
 /* Does the tile fit the kept text there? */
-static bool fits(struct going *g, const struct place *p, uint32_t n)
+static bool fits(struct visit *g, const struct place *p, uint32_t n)
 {
 	kh_apart_tile t;
 	kh_apart apart;
@@ -171,7 +171,7 @@ static bool fits(struct going *g, const struct place *p, uint32_t n)
 
 /* Does the tile fit with an insertion or a deletion, behind which its later part lies at q?  The
  * reverse complement of a tile has its later part in front. */
-static bool fits_both(struct going *g, const struct place *p, const struct place *q, uint32_t n)
+static bool fits_both(struct visit *g, const struct place *p, const struct place *q, uint32_t n)
 {
 	const struct place *front = p->strand ? q : p, *end = p->strand ? p : q;
 	const kh_apart_tile in_front = lies(g, front, n), behind = lies(g, end, n);
@@ -190,7 +190,7 @@ static bool fits_both(struct going *g, const struct place *p, const struct place
 
 /* Does it fit with any insertion or deletion of up to SHIFT bases?  *p becomes where its later part
  * lies, by the order of the target. */
-static bool fits_shifted(struct going *g, struct place *p, uint32_t n)
+static bool fits_shifted(struct visit *g, struct place *p, uint32_t n)
 {
 	const struct member *m = &g->member[p->member];
 
@@ -215,7 +215,7 @@ struct tile {
 };
 
 /* The k-mers of the block that a tile is in. */
-static void sample_block(struct going *g, const struct member *m, const struct tile *t)
+static void sample_block(struct visit *g, const struct member *m, const struct tile *t)
 {
 	const uint64_t at = t->at - t->offset;
 
@@ -228,7 +228,7 @@ static void sample_block(struct going *g, const struct member *m, const struct t
 
 /* Finds where the tile fits the kept text: behind the tile before it, or where one of its k-mers
  * was seen; the first place, if there are several. */
-static bool find(struct going *g, const struct member *m, const struct tile *t)
+static bool find(struct visit *g, const struct member *m, const struct tile *t)
 {
 	struct place p = g->last;
 
@@ -264,7 +264,7 @@ static bool find(struct going *g, const struct member *m, const struct tile *t)
 	return false;
 }
 
-static uint32_t bases_of_tile(const struct going *g, const struct member *m, uint64_t number)
+static uint32_t bases_of_tile(const struct visit *g, const struct member *m, uint64_t number)
 {
 	const uint64_t left = m->bases - number * g->s->tile;
 
@@ -272,7 +272,7 @@ static uint32_t bases_of_tile(const struct going *g, const struct member *m, uin
 }
 
 /* Remembers the k-mers that lie in a kept tile whole, as the next tile may not be kept. */
-static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *err)
+static int remember(struct visit *g, uint32_t member, uint64_t number, kh_err *err)
 {
 	const struct member *m = &g->member[member];
 	const uint64_t at = number * g->s->tile;
@@ -287,13 +287,13 @@ static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *e
 	return rc;
 }
 
-static int keep(struct going *g, uint32_t member, uint64_t number, kh_err *err)
+static int keep(struct visit *g, uint32_t member, uint64_t number, kh_err *err)
 {
 	g->member[member].kept[number] |= KH_TILE_KEPT;
 	return remember(g, member, number, err);
 }
 
-static int go_tile(struct going *g, uint32_t member, const struct tile *t, kh_err *err)
+static int visit_tile(struct visit *g, uint32_t member, const struct tile *t, kh_err *err)
 {
 	const struct member *m = &g->member[member];
 	const uint64_t at = m->at + t->at, number = t->at / g->s->tile;
@@ -311,7 +311,7 @@ static int go_tile(struct going *g, uint32_t member, const struct tile *t, kh_er
 }
 
 /* --- a species ------------------------------------------------------------------------- */
-static int remember_kept(struct going *g, uint32_t member, kh_err *err)
+static int remember_kept(struct visit *g, uint32_t member, kh_err *err)
 {
 	const struct member *m = &g->member[member];
 	int rc = KH_OK;
@@ -321,7 +321,7 @@ static int remember_kept(struct going *g, uint32_t member, kh_err *err)
 	return rc;
 }
 
-static int go_member(struct going *g, uint32_t member, kh_err *err)
+static int visit_member(struct visit *g, uint32_t member, kh_err *err)
 {
 	const struct member *m = &g->member[member];
 	int rc = KH_OK;
@@ -336,16 +336,16 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 		for (; t.offset < KH_SEEN_BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
 			t.at = at + t.offset;
 			t.n = bases_of_tile(g, m, t.at / g->s->tile);
-			rc = go_tile(g, member, &t, err);
+			rc = visit_tile(g, member, &t, err);
 		}
 	}
 	kh_build_end_like(g->s->b, &g->like);
 	return rc;
 }
 
-static int go_species(struct sorting *s, const struct species *x, kh_err *err)
+static int visit_species(struct choosing *s, const struct species *x, kh_err *err)
 {
-	struct going *g = kh_array(1, sizeof *g, err);
+	struct visit *g = kh_array(1, sizeof *g, err);
 	int rc;
 
 	if (!g)
@@ -354,15 +354,16 @@ static int go_species(struct sorting *s, const struct species *x, kh_err *err)
 	g->member = s->member + x->first;
 	rc = kh_seen_init(&g->seen, (size_t)g->member[0].bases / KH_SEEN_EACH, err);
 	for (uint32_t i = 0; i < x->n && !rc; i++)
-		rc = i == 0 || g->member[i].old ? remember_kept(g, i, err) : go_member(g, i, err);
+		rc = i == 0 || g->member[i].old ? remember_kept(g, i, err)
+						: visit_member(g, i, err);
 	kh_seen_clear(&g->seen);
 	free(g);
 	return rc;
 }
 
-static int sort_species(void *arg, size_t i, kh_err *err)
+static int choose_species(void *arg, size_t i, kh_err *err)
 {
-	struct sorting *s = arg;
+	struct choosing *s = arg;
 	const struct species *x = &s->species[i];
 	const struct member *first = &s->member[x->first], *last = first + x->n - 1;
 
@@ -370,7 +371,7 @@ static int sort_species(void *arg, size_t i, kh_err *err)
 		first->kept[0] = KH_TILE_WHOLE;
 	else if (!first->old)
 		memset(first->kept, KH_TILE_KEPT, (size_t)(first->bases / s->tile + 1));
-	return last > first && !last->old ? go_species(s, x, err) : KH_OK;
+	return last > first && !last->old ? visit_species(s, x, err) : KH_OK;
 }
 
 /* --- all species ------------------------------------------------------------------------ */
@@ -384,7 +385,7 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* The targets by species. */
-static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_err *err)
+static int gather(struct choosing *s, uint8_t *kept, const uint64_t *tiles, kh_err *err)
 {
 	const struct taxa *t = &s->b->taxa;
 	const kh_tree tree = kh_taxonomy_tree(t->tax);
@@ -424,7 +425,7 @@ int kh_build_keep(struct build *b, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
 	const uint32_t stride = b->sampling.stride;
-	struct sorting s = { .b = b, .tile = stride > TILE ? stride : TILE };
+	struct choosing s = { .b = b, .tile = stride > TILE ? stride : TILE };
 	uint64_t *tiles = kh_array((size_t)t->n_targets + 1, sizeof *tiles, err);
 	uint8_t *kept = NULL;
 	uint32_t n_old = 0;
@@ -448,7 +449,7 @@ int kh_build_keep(struct build *b, kh_err *err)
 	if (!rc)
 		rc = kh_build_keep_old(b, kept, tiles, s.tile, &n_old, err);
 	if (!rc && kept)
-		rc = kh_each(s.b->o->threads, s.n_species, sort_species, &s, err);
+		rc = kh_each(s.b->o->threads, s.n_species, choose_species, &s, err);
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
 		rc = !kept || kept[tiles[i]] == KH_TILE_WHOLE
 			     ? kh_build_keep_whole(b, i, err)
