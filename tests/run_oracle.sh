@@ -93,9 +93,10 @@ for keep in "" "--set keep-all"; do
 	check "strains$keep: pairs" calls text.khdb below/pairs_1.fq below/pairs_2.fq
 	told=$(awk -F '\t' 'index($2, $3 "-") == 1 && $3 > 9000001' calls.tsv | wc -l)
 	wrong=$(awk -F '\t' 'index($2, $3 "-") != 1 && $3 > 9000001' calls.tsv | wc -l)
-	check "strains$keep: $told of 180 pairs of a strain are called it, and $wrong another one" test "$told" -ge 30 -a "$wrong" -le 2
+	check "strains$keep: $told of 180 pairs of a strain are called it, and $wrong another one" test "$told" -ge 25 -a "$wrong" -le 2
 done
-awk '/^>/ { n++ } { print >"below/" (n <= 2 ? 1 : n <= 4 ? 2 : 3) ".fa" }' below/refs.fa
+# the species' own reference, the fourth, comes with its first strain
+awk '/^>/ { n++ } { print >"below/" (n == 1 || n == 4 ? 1 : n <= 3 ? 2 : 3) ".fa" }' below/refs.fa
 check "strains, one part: build" "$kmerhash" build -q --db 1.khdb --set total-bases=60K --taxonomy below/taxonomy below/1.fa
 for part in 2 3; do
 	check "strains: add part $part" "$kmerhash" build -q --base $((part - 1)).khdb --db $part.khdb --taxonomy below/taxonomy below/$part.fa

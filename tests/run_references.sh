@@ -304,6 +304,30 @@ printf 'mine1\ts__Escherichia virus T3;t__MY-1\n' >own.tsv
 made "a strain of one's own" -L own.tsv $taxa "$t3" mine1.fa
 check "a strain of one's own: inspect lists it" sh -c '"$1" inspect --taxa x.khdb | grep -q "^  0.00	0	0	S1	[0-9]*	 *MY-1\$"' - "$kmerhash"
 check "a strain of one's own: and no row of what is unclassified" sh -c '! "$1" inspect --taxa x.khdb | grep -q unclassified' - "$kmerhash"
+# a strain of which every 60th base is another one is told, whichever file is first, and also where one is added
+# to a database of the other
+lambda=$data/genomes/Escherichia_virus_Lambda.NC_001416.1.fa.gz
+gzip -dc "$lambda" | awk '!/^>/ { x = x $0 } END { for (i = 60; i <= length(x); i += 60) {
+	c = substr(x, i, 1); x = substr(x, 1, i - 1) (c == "A" ? "C" : "A") substr(x, i + 1) } print ">mine2\n" x }' >mine2.fa
+printf 'mine2\ts__Escherichia virus Lambda;t__MY-2\n' >own2.tsv
+# reads: 300 of 150 bases
+reads() { awk '!/^>/ { x = x $0 } END { for (i = 1; i < 30000; i += 100) printf ">r%d\n%s\n", i, substr(x, i, 150) }'; }
+reads <mine2.fa >mine2.reads; gzip -dc "$lambda" | reads >lambda.reads
+# called: how many reads are called the strain, and how many of the species'
+called() {
+	for reads in mine2 lambda; do "$kmerhash" classify -q --use-names --db x.khdb $reads.reads | grep -c '	MY-2 (taxid '; done
+}
+for first in "$lambda" mine2.fa; do
+	of=${first##*/}; [ $first = mine2.fa ] && then=$lambda || then=mine2.fa
+	made "$of and a strain" -L own2.tsv $taxa $first $then; set -- $(called)
+	check "$of and a strain: $1 of 300 reads are called it, and $2 of the species'" test $1 -ge 295 -a $2 -eq 0
+	check "$of and a strain: the text is the species' own" \
+		sh -c '"$1" inspect --taxa x.khdb | grep -q "^  0.00	0	0	S1	[0-9]*	 *MY-2\$"' - "$kmerhash"
+	made "$of alone" -L own2.tsv $taxa --set total-bases=100K $first; mv x.khdb first.khdb
+	made "$of, and the other one is added" --base first.khdb -L own2.tsv $taxa $then; set -- $(called)
+	check "$of, and the other one is added: $1 of 300 reads are called the strain, and $2 of the species'" \
+		test $1 -ge 240 -a $2 -eq 0
+done
 bad 2 "move-taxa is for lineages beside a --taxonomy" "nothing to move" --set move-taxa -L gtdb.tsv ncbi
 
 # --- SILVA --------------------------------------------------------------------------------

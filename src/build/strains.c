@@ -2,7 +2,7 @@
  * strains.c - which text of a species is kept, where its strains are alike
  *
  * A read that fits a strain fits most others of the species nearly as well.  So the first target of
- * a species is kept whole, and the others are compared with the kept text, in their order, in tiles
+ * a species is kept whole, and the others are compared with the kept text, in turn, in tiles
  * of 128 bases.  A tile that lies along kept text with at most 3 differing bases in 100 leaves
  * neither text nor seeds; the bases in which it differs become alleles of that text, at each base
  * the first one that comes.  So a species takes the room of its distinct sequence, and alleles are
@@ -17,6 +17,11 @@
  * its k-mers are looked up among those of kept tiles.  One worker does a species, so nothing
  * depends on their number.  What becomes of a target follows from its bases and from the text that
  * was kept before it, so targets can be added to a database that has no more than this text.
+ *
+ * A taxon that other targets are below, such as the species itself, has its targets first, and they
+ * are never left out for text of a taxon below it: alleles of the species' own reference are not
+ * told from those of several strains (classify/match_strain.h), so no read would be called the
+ * strain that the text is of.  Other targets keep their order.
  *
  * Example: strain b has 5000 bases, and is like strain a but for the bases 960 to 1279, which a
  * does not have.  Of the tiles of b, numbers 7, 8 and 9 have some of these.  So tiles 6 to 10, the
@@ -47,6 +52,7 @@ struct member {
 	uint32_t target;
 	uint64_t at, bases;             /* where its text begins, and how long it is */
 	uint8_t *kept;                  /* by tile: KH_TILE_KEPT and so on */
+	uint32_t taxon, turn;           /* turn: the lesser first, and then the lesser target */
 	bool old;                       /* of the database that is added to */
 };
 
@@ -66,6 +72,7 @@ struct species {
 struct choosing {
 	const struct build *b;
 	const uint32_t *text;
+	kh_tree tree;
 	uint32_t tile;
 	struct member *member;
 	struct species *species;
@@ -76,6 +83,7 @@ struct choosing {
 struct visit {
 	const struct choosing *s;
 	struct member *member;
+	uint32_t taxon;                 /* of the member whose tiles are compared */
 	struct kh_like like;            /* the tile that it was like last */
 	kh_seen seen;                   /* k-mers of the kept text */
 	kh_oriented tile[2];
@@ -102,6 +110,12 @@ static bool is_kept(const struct visit *g, const struct member *m, int64_t at, u
 		if (!m->kept[i])
 			return false;
 	return true;
+}
+
+/* May what is like text of a member be left out?  Not if that is of a taxon below. */
+static bool may_be_like(const struct visit *g, const struct member *m)
+{
+	return m->taxon == g->taxon || !kh_tree_within(&g->s->tree, g->taxon, m->taxon);
 }
 
 /* Notes the alleles that the columns from .. to - 1 of a tile have, which lies there. */
@@ -159,7 +173,8 @@ static bool fits(struct visit *g, const struct place *p, uint32_t n)
 	kh_apart_tile t;
 	kh_apart apart;
 
-	if (!is_kept(g, &g->member[p->member], p->at, n))
+	if (!may_be_like(g, &g->member[p->member]) ||
+	    !is_kept(g, &g->member[p->member], p->at, n))
 		return false;
 	t = lies(g, p, n);
 	kh_apart_count(&t, &apart);
@@ -326,6 +341,7 @@ static int visit_member(struct visit *g, uint32_t member, kh_err *err)
 	const struct member *m = &g->member[member];
 	int rc = KH_OK;
 
+	g->taxon = m->taxon;
 	g->last.known = g->beside = false;
 	g->like = (struct kh_like) { .strain = m->target };
 	for (uint64_t at = 0; at < m->bases && !rc; at += KH_SEEN_BLOCK) {
@@ -384,11 +400,25 @@ static int largest_first(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+static int in_turn(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->turn != y->turn)
+		return x->turn < y->turn ? -1 : 1;
+	return (x->target > y->target) - (x->target < y->target);
+}
+
+/* When a target has its turn: numbers of taxa are in preorder. */
+static uint32_t turn_of(const kh_tree *tree, uint32_t taxon, bool old)
+{
+	return old ? 0 : tree->end[taxon] > taxon + 1 ? taxon : UINT32_MAX;
+}
+
 /* The targets by species. */
 static int gather(struct choosing *s, uint8_t *kept, const uint64_t *tiles, kh_err *err)
 {
 	const struct taxa *t = &s->b->taxa;
-	const kh_tree tree = kh_taxonomy_tree(t->tax);
 	uint32_t *n = kh_array(t->tax->n + 1, sizeof *n, err), at = 0;
 
 	s->member = kh_array(t->n_targets, sizeof *s->member, err);
@@ -398,7 +428,7 @@ static int gather(struct choosing *s, uint8_t *kept, const uint64_t *tiles, kh_e
 		return KH_ENOMEM;
 	}
 	for (uint32_t i = 0; i < t->n_targets; i++)
-		n[kh_tree_own_species(&tree, t->taxon[i])]++;
+		n[kh_tree_own_species(&s->tree, t->taxon[i])]++;
 	for (uint32_t x = 0; x < t->tax->n; x++) {
 		if (n[x] == 0)
 			continue;
@@ -407,15 +437,19 @@ static int gather(struct choosing *s, uint8_t *kept, const uint64_t *tiles, kh_e
 		n[x] = s->n_species++;
 	}
 	for (uint32_t i = 0; i < t->n_targets; i++) {
-		struct species *x = &s->species[n[kh_tree_own_species(&tree, t->taxon[i])]];
+		const uint32_t taxon = t->taxon[i];
+		struct species *x = &s->species[n[kh_tree_own_species(&s->tree, taxon)]];
 		const kh_ref *r = &s->b->refs.ref[t->target[i]];
+		const bool old = t->target[i] < s->b->base.n;
 
 		x->bases += r->bases;
 		s->member[x->first + x->n++] = (struct member) {
 			i, (uint64_t)r->first_bin * s->b->sampling.stride, r->bases,
-			kept + tiles[i], t->target[i] < s->b->base.n
+			kept + tiles[i], taxon, turn_of(&s->tree, taxon, old), old
 		};
 	}
+	for (uint32_t i = 0; i < s->n_species; i++)
+		qsort(s->member + s->species[i].first, s->species[i].n, sizeof *s->member, in_turn);
 	qsort(s->species, s->n_species, sizeof *s->species, largest_first);
 	free(n);
 	return KH_OK;
@@ -425,7 +459,8 @@ int kh_build_keep(struct build *b, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
 	const uint32_t stride = b->sampling.stride;
-	struct choosing s = { .b = b, .tile = stride > TILE ? stride : TILE };
+	struct choosing s = { .b = b, .tree = kh_taxonomy_tree(t->tax),
+			      .tile = stride > TILE ? stride : TILE };
 	uint64_t *tiles = kh_array((size_t)t->n_targets + 1, sizeof *tiles, err);
 	uint8_t *kept = NULL;
 	uint32_t n_old = 0;
