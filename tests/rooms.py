@@ -20,17 +20,19 @@ BEGIN, END = "<!-- made by tests/rooms.py: make rooms -->\n", "<!-- end -->\n"
 WAYS = [
     ("a k-mer of a reference", "#d95f02", [
         ("src/io/source_gz.c", "bytes are read and inflated", "a gzip file with NC_001416.1"),
+        ("src/seqio/feed_read.c", "a worker takes the bytes of a block; `next` of feed.c calls this and the row behind", "one block"),
         ("src/seqio/feed_parse.c", "any worker parses a block of text, without those before it", "one block, with one record"),
         ("src/seqio/reader_walk.c", "the bases of its lines are packed", "two bits a base: 12,126 bytes"),
-        ("src/seqio/feed.c", "blocks are committed in order (`commit`); what lies in two of them is joined", "nothing"),
-        ("src/build/refs.c", "at that, sequences get numbers and bins", "bins 4887 to 7918 of 16 bases"),
+        ("src/seqio/feed.c", "blocks are committed in order (`commit`); text that lies in two of them is joined (seqio/feed_join.c)", "nothing"),
+        ("src/build/refs.c", "at that, sequences get numbers and, for now, bins; bases behind the last whole bin are carried over to the next block", "bins 4887 to 7918 of 16 bases"),
         ("src/build/read.c", "the worker that parsed the block keeps its text (build/text.c) and makes its checksum (build/pieces.c)", "48,502 bases"),
-        ("src/build/taxa.c", "when all are read, sequences get taxa", "10710, lambda"),
+        ("src/build/taxa.c", "when all are read, sequences get taxa; `find_bins` calls the next row, and then numbers anew the bins that are kept (`number_kept`)", "10710, lambda"),
         ("src/build/strains.c", "text that strains of a species share is chosen once", "no other strain: all bins are kept"),
         ("src/build/text.c", "the text that is kept is cut into pieces, whose k-mers are sampled", "48,489 k-mers"),
         ("src/build/pieces.c", "features of a piece get the bins that they begin in", "bin 4887 + 20,003 / 16 = 6137"),
         ("src/kmer/syncmer.c", "which k-mers are syncmers", "9771 are, such as GTGGTGGCACAGAG at base 20,003"),
         ("src/kmer/sampling.c", "syncmers become features; repeats are left out, and by the rank of their key a share of the others", "5326 features, a share of .55; key 0x00279dd080ca"),
+        ("src/build/index.c", "features of a block go to the pairs; later, workers take ranges in turn and write them in order", "range 0x00 comes first"),
         ("src/index/pairs.c", "pairs of feature and bin are gathered by range, and sorted", "range 0x00"),
         ("src/index/seeds.c", "the pairs of a range become lines and lists", "line 0 of 6, tag 237"),
         ("src/db/write.c", "they become a section of the file, with checksums", "107,712 bytes of all seeds"),
@@ -38,9 +40,10 @@ WAYS = [
     ]),
     ("a k-mer of a read", "#1f78b4", [
         ("src/io/source.c", "bytes are read", "a FASTA file with one record"),
+        ("src/seqio/feed_read.c", "a worker takes the bytes of a block; `next` of feed.c calls this and the row behind", "one block"),
         ("src/seqio/feed_parse.c", "any worker parses a block of text, without those before it", "one block"),
         ("src/seqio/reader_walk.c", "the bases of its lines are packed", "60 bases: two words"),
-        ("src/seqio/feed.c", "blocks are committed in order (`commit`); what lies in two of them is joined", "nothing"),
+        ("src/seqio/feed.c", "blocks are committed in order (`commit`); text that lies in two of them is joined (seqio/feed_join.c)", "nothing"),
         ("src/seqio/feed_pairs.c", "at that, they become jobs of reads or pairs", "job 0, with one read"),
         ("src/run/flow.c", "a worker makes a task of each job; what comes of tasks is put in the order of jobs", "task 0"),
         ("src/classify/compute.c", "the task is submitted to a backend (classify/backend.h), and finished: translated seeds may call what has no call", "to the CPU; it is called"),
@@ -51,7 +54,7 @@ WAYS = [
         ("src/classify/match_ask.c", "seeds are chosen of these; what is found of them are candidates", "the two that do not overlap"),
         ("src/index/seeds_find.c", "features are looked up in the index", "0x00279dd080ca has bin 6137, the seed at 31 none"),
         ("src/classify/match_region.h", "neighbouring bins become regions with a bound of the score", "one region; a seed is missing: 58 at most"),
-        ("src/classify/match_score.h", "regions that could be best are compared, or more seeds are looked up", "the region, and no more seeds"),
+        ("src/classify/match_score.h", "regions that could be best are compared; or it asks for more seeds, which `settle` of match.c looks up", "the region, and no more seeds"),
         ("src/classify/match_place.h", "the read is compared with the text there, by kmer/fit.h", "at base 20,000: 59 bases match, one does not"),
         ("src/classify/match_claims.h", "the places of a species become its best claim", "lambda: a score of 58"),
         ("src/classify/match_rule.h", "does so much match that it names a species (`kh_claim_names_species`)?", "4 x (59 - 4 x 1) >= 4 x 25 + 60"),
@@ -129,7 +132,7 @@ def picture():
         ids = ",".join(str(at + i) for i in range(len(hops)))
         out.append(f"    linkStyle {ids} stroke:{colour},color:{colour}")
         at += len(hops)
-    out += ["```", ""]
+    out += ["```", "", "Rows follow the data: a row may be called by the one behind it.", ""]
     for number, (name, _, steps) in enumerate(WAYS):
         out += [f"The way {'AB'[number]}, of {name}:", "", "| file | what happens there | example |",
                 "| --- | --- | --- |"]

@@ -14,7 +14,8 @@ struct kh_flight {
 	kh_parsed_there parsed;         /* what a device has parsed, where this one reads it */
 	kh_batch_task batch;
 	cudaEvent_t staged, done;
-	bool by_host;                   /* too long for the kernels, so submit does it */
+	bool by_host;                   /* submit does it: it is too long for the kernels, or no
+					 * device has the database (kh_engine) */
 };
 
 struct kh_task_queue {

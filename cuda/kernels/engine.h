@@ -6,7 +6,8 @@
  *
  * Example: of two reads, the first has 100 bases and the second 600.  Items 0 and 1 are the reads,
  * items 2, 3 and 4 the parts of the second one, of 200 bases each.  A thread does item 0, or leaves
- * it to a warp; warps do the parts; and a thread adds these up to a call (match.cu).
+ * it to a warp; warps do the parts; and a thread adds these up to a call
+ * (match_kernels.cuh).
  */
 #ifndef KH_CUDA_KERNELS_ENGINE_H
 #define KH_CUDA_KERNELS_ENGINE_H
@@ -39,7 +40,7 @@ typedef struct kh_gpu_long {
 	uint32_t first, n;              /* its parts */
 } kh_gpu_long;
 
-/* A part of a census (backend.h).  All is zero at first, but for `stretch` and `origin`. */
+/* A part of a census (census.h).  All is zero at first, but for `stretch` and `origin`. */
 typedef struct kh_gpu_census {
 	kh_class *at;                   /* cap of them */
 	uint32_t *n;                    /* places in `at` that were taken, or asked for */
@@ -56,7 +57,7 @@ typedef struct kh_gpu_census {
 	const uint64_t *origin;
 } kh_gpu_census;
 
-/* A part of the counters of distinct features (backend.h).  All is zero at first. */
+/* A part of the counters of distinct features (census.h).  All is zero at first. */
 typedef struct kh_gpu_counters {
 	uint32_t *set;                  /* of each taxon: 1 + the number of its registers, or: */
 	uint32_t *n;                    /* taxa that have asked for registers */

@@ -1,5 +1,5 @@
 /*
- * match_item.h - what a thread of match.cu does   [HD]
+ * match_item.h - what a thread of match_kernels.cuh does   [HD]
  *
  * For nvcc, and for the tests that do the same on the CPU (tests/fake_match.c).
  */

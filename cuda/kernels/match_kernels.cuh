@@ -1,6 +1,6 @@
 /*
- * match_kernels.cuh - fragments compared with the references: match.cu, and match_plain.cu for
- * databases without alleles
+ * match_kernels.cuh - fragments compared with the references: match.cu, and match_plain.cu for one
+ * database without alleles
  *
  * The kernels run one after the other in a stream, each for several queries:
  *

@@ -1,5 +1,6 @@
 /*
- * match_short.h - what a thread of match.cu does by itself: the short way of most fragments   [HD]
+ * match_short.h - what a thread of match_kernels.cuh does by itself: the short way of most
+ * fragments   [HD]
  *
  * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or
  * at two on both sides of a gap, and no other one could be as good; or there is none at all.  Or

@@ -95,7 +95,7 @@ static int read_all(struct build *b, kh_err *err)
 	return try_sampling(b, err);
 }
 
-/* From pairs to the file. */
+/* From the text that was read to the file. */
 static int make_database(struct build *b, kh_err *err)
 {
 	int rc;

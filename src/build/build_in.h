@@ -65,7 +65,7 @@ struct taxa {
 	uint32_t *target;               /* n_targets: number of the sequence */
 	uint32_t *first, *taxon;        /* n_targets: kh_bins */
 	kh_bin_map bins;                /* the bins of targets and of their species */
-	/* by sequence: its first bin among the targets, or KH_DROP: it is none */
+	/* by sequence: KH_DROP, if it is no target; else a bin, of which nothing is asked */
 	uint32_t *to;
 	/* the stretches of the targets that the database has */
 	kh_db_kept *kept;
@@ -236,7 +236,7 @@ void kh_build_text_free(struct build *b);
 int kh_build_translated_write(struct build *b, kh_err *err);
 
 /* --- the index --- */
-/* Called by any worker: the features of a block. */
+/* Called by any worker: the features of a block of the text that is kept. */
 int kh_build_index_add(struct build *b, unsigned worker, const kh_block_pieces *s, kh_err *err);
 /* Sorts and encodes them, as a section of the file. */
 int kh_build_index_write(struct build *b, kh_err *err);

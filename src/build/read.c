@@ -1,4 +1,5 @@
-/* read.c - a pass over the references: blocks of sequence become pairs of key and bin */
+/* read.c - a pass over the references: numbers their records and bins, keeps their text, makes
+ * checksums; k-mers are sampled later, in text.c */
 #include <config.h>
 #include "build/build_in.h"
 
@@ -46,7 +47,7 @@ static bool has_kmer(const kh_block_pieces *s, const kh_piece *p, uint32_t k)
 	return run == k;
 }
 
-/* Several workers may sample the bins of one sequence, so each keeps a list of its own of
+/* Several workers may read the bins of one sequence, so each keeps a list of its own of
  * digests. */
 static int add_digests(struct worker *w, const kh_block_pieces *s, const kh_sampling *rule,
 		       kh_err *err)

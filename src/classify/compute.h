@@ -15,8 +15,8 @@ typedef struct kh_compute {
 	const kh_backend *be;
 	kh_engine *engine;
 	kh_task_queue **queue;          /* a worker */
-	/* of a worker, where the database has translated seeds: these are looked at on the host,
-	 * whatever the device, when the rule has left a fragment uncalled */
+	/* of a worker, where the database has translated seeds: when the rule has left a fragment
+	 * uncalled, the host looks at what a device has not said itself (kh_task.genus) */
 	kh_translator **translator;
 	kh_translated translated;
 	const kh_taxonomy *tax;

@@ -15,7 +15,9 @@
 
 typedef struct kh_distinct {
 	uint32_t n;                     /* taxa */
-	uint64_t *found;                /* n: features found in the index, with repeats */
+	/* n: with repeats, the seeds that the text has where reads lie (match.c: note_keys); by
+	 * Kraken 2's rule, the minimizers that the table has */
+	uint64_t *found;
 	uint8_t **reg;                  /* n: NULL, or KH_HLL_SIZE registers */
 	/* rooms for registers, the last one first: taxa that it is for, and how many more */
 	struct kh_registers *room;

@@ -31,7 +31,7 @@ struct kh_matcher {
 	kh_call call;
 	uint64_t bases;
 	bool sure;                      /* of a long one: it is decided by some of its parts */
-	uint64_t *found;                /* its keys that are in the index, if they are wanted */
+	uint64_t *found;                /* if `distinct` is wanted: what note_keys notes */
 	size_t n_found, found_cap;
 	kh_call *to;
 	kh_distinct *distinct;
@@ -90,6 +90,7 @@ void kh_matcher_hide(kh_matcher *m, uint32_t species)
 }
 
 /* --- one segment --------------------------------------------------------------------- */
+/* Begins a fragment.  What kh_asking_settled has put into the answer of one segment stays. */
 static void begin(kh_matcher *m)
 {
 	m->answer.score = m->answer.level = 0;
@@ -131,7 +132,7 @@ static bool has_seed(const kh_matcher *x, const kh_mates *s, const kh_claim *c, 
 			  : kh_thin_has(&x->m, s, &x->m.place[c->place[mate]], pos);
 }
 
-/* Notes the keys of the seeds that the text has where a claim has the mates. */
+/* Notes the keys of the seeds that the text has where a claim has the mates: kh_call.found. */
 static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err *err)
 {
 	const size_t n = s->mate[0].seeds + s->mate[1].seeds;
@@ -341,7 +342,8 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 }
 
 /* Compares the segments that wait by seeds that do not overlap, and those that stay open by all
- * seeds.  A fragment of one segment gets its call. */
+ * seeds.  A fragment of one segment gets its call; for it `any` begins anew, for a long one it goes
+ * on from segment to segment. */
 static int settle(kh_matcher *m, kh_err *err)
 {
 	kh_asking_all *w = &m->waiting;

@@ -14,7 +14,7 @@
  *	            KH_MATCH_PIECE bases of a longer record
  *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
  *	            that do not overlap are looked up; the others only if a place that has none of
- *	            these could still be the best
+ *	            these could still be the best.  Of a part of a longer record, all at once
  *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted.  The
  *	            longest lists are passed over where there would be more
  *	regions     candidates whose bins follow each other closely.  Each seed that a region lacks,
@@ -49,7 +49,8 @@
  *	match_ask.c     kh_asking_add: the seeds of a segment; kh_asking_look_up: what these find;
  *	                kh_asking_first, kh_asking_found: candidates.  Declared in match_in.h
  *	match_region.h  kh_places_regions: regions of candidates (match_sort.h: kh_sort_many)
- *	match_answer.c  kh_asking_bounds: of a part of a collection, what it says beside its call
+ *	match_answer.c  kh_asking_bounds: what a database that is one part of a collection
+ *	                says beside its call
  *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
  *	  match_place.h     kh_places_best, kh_places_from: regions compared, and their places
  *	  match_thin.h      kh_thin_places: the same of a database without text
@@ -97,7 +98,7 @@ typedef struct kh_matcher kh_matcher;
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
 /* For the jobs to come: `answers`, or NULL, gets what the database says of each fragment of a job;
- * those that `known`, or NULL, has, and are not open, are not compared. */
+ * those that `known`, or NULL, has, and are not open, are not compared.  One at least is NULL. */
 void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known);
 /* The least scores of a call. */
 void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);

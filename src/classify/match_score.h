@@ -178,7 +178,8 @@ static KH_HD int64_t kh_match_others(uint32_t best, uint32_t lone)
 }
 
 /* Compares the mates of a segment in the regions that could be best, and makes claims of their
- * places; no claims, if the other seeds must be looked up first. */
+ * places.  No claims, if one mate tells that the other seeds must be looked up first: then
+ * kh_match_unseen says yes. */
 static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 {
 	const uint32_t slack = kh_match_slack(m->db, s);

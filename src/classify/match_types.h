@@ -83,7 +83,8 @@ typedef struct kh_found {
 	uint32_t best;                  /* the greatest score of a place, */
 	uint32_t stretch;               /* and of its best stretch */
 	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
-					 * the greatest weight of them */
+					 * the greatest weight of them; but 1, while seeds are left
+					 * to look up */
 } kh_found;
 
 /* The columns of a best stretch, and its score; 0: it is not known. */

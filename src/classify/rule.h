@@ -46,7 +46,9 @@ typedef struct kh_call {
 	 * lies; without text, features and those found there; by Kraken 2's rule, its k-mers and
 	 * the score of the call */
 	uint32_t kmers, hits;           /* hits: kmers at most */
-	uint32_t found;                 /* features that the index has */
+	/* if `distinct` is wanted, seeds that the text has where each segment lies best; else 0; by
+	 * Kraken 2's rule, its groups */
+	uint32_t found;
 } kh_call;
 
 static_assert(sizeof(kh_call) == 16, "kh_call is copied from devices");
@@ -77,7 +79,9 @@ typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
 	/* how far behind the best; 0 where there is none, but for kh_mates_of */
 	uint8_t drop[KH_CANDIDATES];
-	uint32_t bin;           /* where the best window begins; KH_NO_BIN: in no target */
+	/* where the best place begins; KH_NO_BIN: there is none.  With KH_WANT_SECOND, the hits of
+	 * the second-best taxon, which is species[0] */
+	uint32_t bin;
 } kh_candidates;
 
 static_assert(sizeof(kh_candidates) == 64, "kh_candidates is copied from devices");

@@ -200,7 +200,8 @@ static int take_parsed(kh_flow *f, kh_flow_worker *self, kh_err *err)
 	return rc ? rc : more;
 }
 
-/* Takes blocks until there are none. */
+/* Takes blocks until there are none.  While one is read, at most one is handed in whose jobs are
+ * not yet taken. */
 static int take_blocks(kh_flow *f, unsigned id, kh_err *err)
 {
 	kh_flow_worker *self = &f->worker[id];
