@@ -113,7 +113,8 @@ static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 {
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
-	kh_match_next(q->text, t->answers, t->known);
+	kh_match_answer(q->text, t->answers);
+	kh_match_know(q->text, t->known);
 	return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
 }
 

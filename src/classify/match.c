@@ -461,9 +461,13 @@ static int take_known(kh_matcher *m, size_t number, kh_err *err)
 	return end(m, number, err);
 }
 
-void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known)
+void kh_match_answer(kh_matcher *m, kh_answer *answers)
 {
 	m->answers = answers;
+}
+
+void kh_match_know(kh_matcher *m, const kh_answer *known)
+{
 	m->known = known;
 }
 

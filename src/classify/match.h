@@ -97,9 +97,11 @@ typedef struct kh_matcher kh_matcher;
 
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
-/* For the jobs to come: `answers`, or NULL, gets what the database says of each fragment of a job;
- * those that `known`, or NULL, has, and are not open, are not compared.  One at least is NULL. */
-void kh_match_next(kh_matcher *m, kh_answer *answers, const kh_answer *known);
+/* Of the next job: gets what the database says of each fragment, if it is not NULL. */
+void kh_match_answer(kh_matcher *m, kh_answer *answers);
+/* Of the next job: what is known of each fragment, if it is not NULL; those that are not open are
+ * not compared. */
+void kh_match_know(kh_matcher *m, const kh_answer *known);
 /* The least scores of a call. */
 void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);
 /* From now on seeds find nothing in this species. */
