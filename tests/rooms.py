@@ -26,7 +26,7 @@ WAYS = [
         ("src/seqio/feed.c", "blocks are committed in order (`commit`); text that lies in two of them is joined (seqio/feed_join.c)", "nothing"),
         ("src/build/refs.c", "at that, sequences get numbers and, for now, bins; bases behind the last whole bin are carried over to the next block", "bins 4887 to 7918 of 16 bases"),
         ("src/build/read.c", "the worker that parsed the block keeps its text (build/text.c) and makes its checksum (build/pieces.c)", "48,502 bases"),
-        ("src/build/taxa.c", "when all are read, sequences get taxa; `find_bins` calls the next row, and then numbers anew the bins that are kept (`number_kept`)", "10710, lambda"),
+        ("src/build/taxa.c", "when all are read, sequences get taxa; `find_bins` calls the next row, and then numbers the bins that are kept (`number_kept`)", "10710, lambda"),
         ("src/build/strains.c", "text that strains of a species share is chosen once", "no other strain: all bins are kept"),
         ("src/build/text.c", "the text that is kept is cut into pieces, whose k-mers are sampled", "48,489 k-mers"),
         ("src/build/pieces.c", "features of a piece get the bins that they begin in", "bin 4887 + 20,003 / 16 = 6137"),

@@ -168,7 +168,7 @@ int kh_build_base_check(const struct build *b, kh_err *err)
 	uint32_t lost = 0;
 
 	for (size_t i = 0; i < b->base.n; i++)
-		lost += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
+		lost += b->refs.ref[i].header_taxid && b->taxa.dropped[i];
 	if (lost <= b->o->max_unmapped * n)
 		return KH_OK;
 	return kh_fail(err, KH_EFORMAT,
@@ -235,7 +235,7 @@ static int check_together(struct build *b, kh_err *err)
 			kh_db_kept_bases(db, &db->kept[i]);
 	for (uint32_t t = 0; t < db->h->n_targets && !rc; t++) {
 		const uint32_t species = kh_tree_own_species(&old, db->target[t].taxon);
-		const bool gone = b->taxa.to[t] == KH_DROP;
+		const bool gone = b->taxa.dropped[t];
 		const uint32_t to = gone ? GONE : SEEN + kh_tree_own_species(
 						&now, b->taxa.taxon[new_target++]);
 
@@ -261,7 +261,7 @@ int kh_build_base_taxa(struct build *b, kh_err *err)
 	if (!db)
 		return KH_OK;
 	for (size_t i = 0; i < b->base.n; i++)
-		c.targets += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
+		c.targets += b->refs.ref[i].header_taxid && b->taxa.dropped[i];
 	for (uint32_t i = 1; i < db->tax->n; i++)
 		compare_taxon(b, i, &c);
 	if (b->limit.builds == 0)       /* reported once */

@@ -118,7 +118,7 @@ static void start_over(struct build *b)
 	free(t->target);
 	free(t->first);
 	free(t->taxon);
-	free(t->to);
+	free(t->dropped);
 	kh_bin_map_clear(&t->bins);
 	free(t->kept);
 	free(t->alleles);

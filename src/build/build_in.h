@@ -55,8 +55,6 @@ struct reading {
 	double started;
 };
 
-#define KH_DROP UINT32_MAX
-
 /* The taxonomy, and the targets: the sequences that have a taxon of it. */
 struct taxa {
 	kh_taxdump *dump;
@@ -65,8 +63,7 @@ struct taxa {
 	uint32_t *target;               /* n_targets: number of the sequence */
 	uint32_t *first, *taxon;        /* n_targets: kh_bins */
 	kh_bin_map bins;                /* the bins of targets and of their species */
-	/* by sequence: KH_DROP, if it is no target; else a bin, of which nothing is asked */
-	uint32_t *to;
+	bool *dropped;                  /* by sequence: it is no target */
 	/* the stretches of the targets that the database has */
 	kh_db_kept *kept;
 	uint32_t *alleles;              /* NULL, or of the text as it was read: kmer/text.h */

@@ -42,7 +42,7 @@ static void tell_unmapped(const struct build *b, const uint32_t *said, const str
 	for (size_t i = b->base.n; i < b->refs.n && shown < SHOWN; i++) {
 		char why[48] = "";
 
-		if (b->taxa.to[i] != KH_DROP)
+		if (!b->taxa.dropped[i])
 			continue;
 		if (said[i])
 			snprintf(why, sizeof why, ": the taxonomy lacks taxid %" PRIu32, said[i]);
@@ -87,7 +87,7 @@ static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *e
 	if (b->refs.n == 0 && o->max_unmapped < 1)
 		return kh_fail(err, KH_EFORMAT, "the references hold no sequence");
 	for (size_t i = b->base.n; i < b->refs.n; i++) {
-		a.unmapped += b->taxa.to[i] == KH_DROP;
+		a.unmapped += b->taxa.dropped[i];
 		taxids |= said[i] > 0;
 	}
 	if (a.unmapped == 0)
@@ -208,35 +208,25 @@ static int alloc_targets(struct build *b, kh_err *err)
 	t->target = kh_array(n, sizeof *t->target, err);
 	t->first = kh_array(n, sizeof *t->first, err);
 	t->taxon = kh_array(n, sizeof *t->taxon, err);
-	t->to = kh_array(n, sizeof *t->to, err);
-	return t->target && t->first && t->taxon && t->to ? KH_OK : KH_ENOMEM;
+	t->dropped = kh_array(n, sizeof *t->dropped, err);
+	return t->target && t->first && t->taxon && t->dropped ? KH_OK : KH_ENOMEM;
 }
 
-/* Which sequences are targets: `said` has the taxid of each, 0 for none. The gaps that the bins
- * of the others leave are closed. Until the tree has been made, taxon[] of a target holds its
- * taxid. */
+/* Which sequences are targets: `said` has the taxid of each, 0 for none. Until the tree has been
+ * made, taxon[] of a target holds its taxid. */
 static void choose_targets(struct build *b, const uint32_t *said)
 {
 	struct taxa *t = &b->taxa;
-	const kh_refs *r = &b->refs;
-	uint32_t shift = 0;
 
-	for (size_t i = 0; i < r->n; i++) {
-		const uint32_t first = r->ref[i].first_bin;
-		const uint32_t next =
-			i + 1 < r->n ? r->ref[i + 1].first_bin : (uint32_t)r->next_bin;
+	for (size_t i = 0; i < b->refs.n; i++) {
 		const uint32_t taxid = said[i] ? kh_taxdump_find(t->dump, said[i]) : 0;
 
-		t->to[i] = taxid ? first - shift : KH_DROP;
-		if (!taxid) {
-			shift += next - first;
+		t->dropped[i] = !taxid;
+		if (!taxid)
 			continue;
-		}
 		t->target[t->n_targets] = (uint32_t)i;
-		t->first[t->n_targets] = first - shift;
 		t->taxon[t->n_targets++] = taxid;
 	}
-	b->sum->header.bins = r->next_bin - shift;
 }
 
 /* Numbers the bins of the stretches that are kept. */

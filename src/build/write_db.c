@@ -47,7 +47,7 @@ static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *e
 	for (size_t i = 0; i < b->refs.n && !rc; i++) {
 		const char *id = kh_refs_id(&b->refs, i);
 
-		if ((b->taxa.to[i] != KH_DROP) == targets)
+		if (b->taxa.dropped[i] != targets)
 			rc = kh_db_append(b->out.w, id, strlen(id) + 1, err);
 	}
 	return rc;
@@ -77,7 +77,7 @@ static void describe(struct build *b)
 		const char *id = kh_refs_id(&b->refs, i);
 		const kh_ref *r = &b->refs.ref[i];
 
-		if (b->taxa.to[i] == KH_DROP)
+		if (b->taxa.dropped[i])
 			h->unmapped_bases += r->bases;
 		if (i < b->base.n)
 			continue;
