@@ -27,8 +27,8 @@ struct kh_inflater_parser {
 	uint32_t cap;           /* fragments of a buffer */
 	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
-	/* far: a window of a text on another device */
-	/* shown: what the host is shown of all buffers, in large pages */
+	/* far: a window of a text on another device; shown: what the host is shown of all buffers,
+	 * in large pages */
 	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, far, host,
 		    n_name, name, fragment, letters, shown);
 	/* of each buffer */
