@@ -86,18 +86,18 @@ static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
 	kh_found *f = &x->m.found[mate];
 
 	j->s.mate[mate].asked = n;
-	kh_places_begin(f, x->pos[mate], n);
+	kh_found_begin(f, x->pos[mate], n);
 	for (uint32_t i = 0; i < f->n; i++) {
 		const kh_small_list l = look_up(x, j, mate, i, NULL, 0);
 
 		x->length[i] = l.whole && l.n < KH_LIST_OVER ? (uint8_t)l.n : KH_LIST_OVER;
 	}
-	kh_places_pass_over(x->length, f->n);
+	kh_lists_pass_over(x->length, f->n);
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (x->length[i] == KH_LIST_OVER)
 			continue;
-		look_up(x, j, mate, i, f->candidate + f->n_candidates, x->length[i]);
-		f->n_candidates += x->length[i];
+		look_up(x, j, mate, i, f->anchor + f->n_anchors, x->length[i]);
+		f->n_anchors += x->length[i];
 		kh_seed_add(&f->known, i);
 	}
 }
@@ -105,7 +105,7 @@ static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
 /* Compares number i of all. */
 static void compare(const kh_gpu_query *q, uint32_t i)
 {
-	uint8_t seed[2][KH_MATCH_CANDIDATES];
+	uint8_t seed[2][KH_MATCH_ANCHORS];
 	kh_small x;
 	kh_matching *m = &x.m;
 	kh_small_job j = kh_gpu_item(q, i);
@@ -124,8 +124,8 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 		kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < 2; mate++)
 			ask(&x, &j, mate, all != 0);
-		kh_places_regions(m, &j.s);
-		kh_places_raise_lone(m, &j.s);
+		kh_regions_make(m, &j.s);
+		kh_regions_raise_lone(m, &j.s);
 		again = kh_match_segment(m, &j.s);
 	}
 	if (!again)

@@ -57,7 +57,7 @@ static inline bool four_lines_packed(const char *text, const kh_four_lines *r, c
  * bytes behind its end.  *n_plain: the records taken. */
 static inline const char *four_lines_differ(const char *text, size_t n, size_t *n_plain)
 {
-	kh_place at = { .name = "x", .line = 1, .byte = 1, .format = '@' };
+	kh_position at = { .name = "x", .line = 1, .byte = 1, .format = '@' };
 	kh_parsed all = { .text = text }, usual = { .text = text };
 	const kh_text_range whole = { 0, n, false };
 	const char *why = NULL;

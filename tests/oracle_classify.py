@@ -60,7 +60,7 @@ def line_of(db, name, mates, taxon, features, hits):
 class Rule:
     """All constants of the rule stand here."""
     WHOLE, PART, ENDS, BEYOND, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 2, 8, 14, 6, 64
-    SEEDS, CANDIDATES, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 16
+    SEEDS, ANCHORS, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 16
     SPAN, APART, PART_SCORE = 1008, 20, 20
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
@@ -197,7 +197,7 @@ class Classifier:
                 claims[species] = new, claims[species][1]
 
     def loss(self, length, seeds, lists, region=()):
-        """what the seeds cost that a region has no candidate of"""
+        """what the seeds cost that a region has no anchor of"""
         total, end, found = 0, 0, {i for _, i in region}
         if self.silent:
             return 0
@@ -208,12 +208,12 @@ class Classifier:
         return total
 
     def regions(self, length, seeds, lists):
-        """[(greatest score there, candidates)]"""
+        """[(greatest score there, anchors)]"""
         regions, far = [], 1 + (length - self.db.k) // self.db.stride
-        for candidate in sorted((b, i) for i in lists for b in lists[i]):
-            if not regions or candidate[0] - regions[-1][-1][0] > far:
+        for anchor in sorted((b, i) for i in lists for b in lists[i]):
+            if not regions or anchor[0] - regions[-1][-1][0] > far:
                 regions.append([])
-            regions[-1].append(candidate)
+            regions[-1].append(anchor)
         return [(length - self.loss(length, seeds, lists, region), region) for region in regions]
 
     def compare(self, mate, seq, seeds, region, places, room, part=False):
@@ -259,7 +259,7 @@ class Classifier:
                 lists[i] = []
             elif found[1] is None:
                 lists[i] = [b for b in found[0] if self.hidden is None or self.db.species_of(b) != self.hidden]
-        while sum(map(len, lists.values())) > self.rule.CANDIDATES:
+        while sum(map(len, lists.values())) > self.rule.ANCHORS:
             del lists[max(lists, key=lambda i: (len(lists[i]), i))]
         return lists
 
@@ -268,7 +268,7 @@ class Classifier:
         return sum(p[0] == mate for p in places)
 
     def weight(self, region, beside):
-        """candidates of a region, and of the first one beside it of the other mate"""
+        """anchors of a region, and of the first one beside it of the other mate"""
         near, here = self.rule.SPAN // self.db.stride + 1, region[0][0]
         for other in beside:
             if other[0][0] >= max(0, here - near):
@@ -744,10 +744,10 @@ class ThinClassifier(Classifier):
     def diagonal(self, seq, pos, b, strand):
         return b * self.db.stride - (len(seq) - self.db.k - pos if strand else pos)
 
-    def on(self, seq, seeds, candidates, target, strand, at):
+    def on(self, seq, seeds, anchors, target, strand, at):
         """numbers of the seeds on a diagonal, or a few bases aside"""
         far = self.db.stride + self.rule.ASIDE
-        return {i for b, i in candidates if self.db.stretch_of(b) == target and
+        return {i for b, i in anchors if self.db.stretch_of(b) == target and
                 abs(self.diagonal(seq, seeds[i][0], b, strand) - at) < far}
 
     def covered(self, seeds, numbers):

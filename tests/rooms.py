@@ -51,7 +51,7 @@ WAYS = [
         ("src/classify/match.c", "the segments of a fragment are compared in turns; match.h has the files in the order of calls", "one segment of 60 bases"),
         ("src/kmer/syncmer.c", "which k-mers are syncmers", "those at 3, 9, 17, 24, 31, 36 and 40"),
         ("src/kmer/sampling.c", "these become features, as in a reference", "at 3, 9 and 31; the first one is GTGGTGGCACAGAG"),
-        ("src/classify/match_ask.c", "seeds are chosen of these; what is found of them are candidates", "the two that do not overlap"),
+        ("src/classify/match_ask.c", "seeds are chosen of these; the bins of those that are found are anchors", "the two that do not overlap"),
         ("src/index/seeds_find.c", "features are looked up in the index", "0x00279dd080ca has bin 6137, the seed at 31 none"),
         ("src/classify/match_region.h", "neighbouring bins become regions with a bound of the score", "one region; a seed is missing: 58 at most"),
         ("src/classify/match_score.h", "regions that could be best are compared; or it asks for more seeds, which `settle` of match.c looks up", "the region, and no more seeds"),

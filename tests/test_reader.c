@@ -206,7 +206,7 @@ TEST(test_long_header)
 	memcpy(s, ">a\nA\n>", 6);
 	memcpy(s + n, "\nACGT\n", 7);
 	for (int shorter = 0; shorter < 2; shorter++) {
-		kh_place at = { .name = "f", .line = 1 };
+		kh_position at = { .name = "f", .line = 1 };
 		kh_parsed h = { .text = s };
 		kh_text_range r = { 0, n + 6, true };
 		size_t stop;
@@ -232,7 +232,7 @@ static uint32_t errors_told(size_t len, char a, char b, const char *end)
 {
 	static char s[3000 + KH_SCAN_PAD];
 	const size_t line = len + strlen(end);
-	kh_place at = { .name = "f", .line = 1 };
+	kh_position at = { .name = "f", .line = 1 };
 	kh_parsed h = { .text = s };
 	kh_text_range r = { .final = true };
 	size_t stop, n = 3;

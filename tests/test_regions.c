@@ -1,10 +1,10 @@
-/* test_regions.c - regions: the order of candidates, losses, those in whose species the other mate
+/* test_regions.c - regions: the order of anchors, losses, those in whose species the other mate
  * has none (classify/match_sort.h, match_region.h); hits of several places (match_hits.h) */
 #include "test.h"
 
 #include "classify/match_hits.h"
 
-enum { SPECIES_A = 4, SPECIES_B, MOST = 2 * KH_LONE_MOST, LOSS = 2 };
+enum { SPECIES_A = 4, SPECIES_B, MOST = 2 * KH_REGION_LONE_MOST, LOSS = 2 };
 
 /* Three targets, of ten bins each: one of species A, two of species B. */
 static const uint32_t first[] = { 0, 10, 20 }, species[] = { SPECIES_A, SPECIES_B, SPECIES_B };
@@ -14,7 +14,7 @@ typedef struct pair {
 	kh_match_db db;
 	kh_matching m;
 	kh_mates s;
-	uint64_t candidate[2][MOST];
+	uint64_t anchor[2][MOST];
 	kh_region region[2][MOST];
 } pair;
 
@@ -29,7 +29,7 @@ static void begin(pair *p)
 	p->m.db = &p->db;
 	p->s.only = true;
 	for (int mate = 0; mate < 2; mate++) {
-		p->m.found[mate].candidate = p->candidate[mate];
+		p->m.found[mate].anchor = p->anchor[mate];
 		p->m.found[mate].region = p->region[mate];
 	}
 }
@@ -38,7 +38,7 @@ static void add(pair *p, int mate, uint64_t bin)
 {
 	kh_found *f = &p->m.found[mate];
 
-	f->candidate[f->n_regions] = bin << 32;
+	f->anchor[f->n_regions] = bin << 32;
 	f->region[f->n_regions] = (kh_region) { .from = (uint16_t)f->n_regions, .n = 1,
 						.loss = LOSS };
 	f->n_regions++;
@@ -47,7 +47,7 @@ static void add(pair *p, int mate, uint64_t bin)
 /* Raises losses, and says of a region by how much. */
 static uint32_t raised(pair *p, int mate, uint32_t region)
 {
-	kh_places_raise_lone(&p->m, &p->s);
+	kh_regions_raise_lone(&p->m, &p->s);
 	return p->region[mate][region].loss - LOSS;
 }
 
@@ -114,16 +114,16 @@ TEST(test_many)
 	pair p;
 
 	begin_lone(&p);
-	for (uint32_t i = 2; i < KH_LONE_MOST; i++)
+	for (uint32_t i = 2; i < KH_REGION_LONE_MOST; i++)
 		add(&p, 0, 2);
 	assert_int_equal(raised(&p, 0, 1), KH_MATCH_NEARBY);
 	begin_lone(&p);
-	for (uint32_t i = 2; i < KH_LONE_MOST + 1; i++)
+	for (uint32_t i = 2; i < KH_REGION_LONE_MOST + 1; i++)
 		add(&p, 0, 2);
 	assert_int_equal(raised(&p, 0, 1), 0);
 }
 
-/* --- candidates ----------------------------------------------------------------------------- */
+/* --- anchors ----------------------------------------------------------------------------- */
 static int by_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -133,11 +133,11 @@ static int by_u64(const void *a, const void *b)
 
 /* Lists of seeds in regions of a mate, which is turned in some, and bins anywhere below 2^bits;
  * some regions differ only in bits in the middle. */
-static uint32_t make_candidates(uint64_t *x, uint32_t bits, uint32_t seeds)
+static uint32_t make_anchors(uint64_t *x, uint32_t bits, uint32_t seeds)
 {
 	const uint64_t mask = (UINT64_C(1) << bits) - 1, middle = UINT64_C(0x5500) & mask;
-	uint64_t region[KH_MATCH_CANDIDATES];
-	const uint32_t regions = 1 + (uint32_t)(test_rand() % (KH_MATCH_CANDIDATES / seeds));
+	uint64_t region[KH_MATCH_ANCHORS];
+	const uint32_t regions = 1 + (uint32_t)(test_rand() % (KH_MATCH_ANCHORS / seeds));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < regions; i++)
@@ -156,28 +156,28 @@ static uint32_t make_candidates(uint64_t *x, uint32_t bits, uint32_t seeds)
 TEST(test_sort)
 {
 	for (int trial = 0; trial < 3000; trial++) {
-		uint64_t x[KH_MATCH_CANDIDATES], other[KH_MATCH_CANDIDATES];
-		uint64_t want[KH_MATCH_CANDIDATES];
+		uint64_t x[KH_MATCH_ANCHORS], other[KH_MATCH_ANCHORS];
+		uint64_t want[KH_MATCH_ANCHORS];
 		const uint32_t bits = 1 + (uint32_t)(test_rand() % 31);
 		const uint32_t n =
-			make_candidates(x, bits, 1 + (uint32_t)(test_rand() % KH_MATCH_SEEDS));
+			make_anchors(x, bits, 1 + (uint32_t)(test_rand() % KH_MATCH_SEEDS));
 
 		if (n == 0)
 			continue;
 		memcpy(want, x, sizeof want);
 		qsort(want, n, sizeof *want, by_u64);
-		kh_sort_many(x, other, n);
+		kh_anchors_sort_many(x, other, n);
 		assert_memory_equal(x, want, n * sizeof *x);
 	}
 }
 
-/* Regions of candidates in order, and their losses, as match.h says what these are. */
+/* Regions of anchors in order, and their losses, as match.h says what these are. */
 TEST(test_losses)
 {
 	enum { K = 14, STRIDE = 16, LEN = 256 };
-	uint64_t candidate[KH_MATCH_CANDIDATES];
-	kh_region region[KH_MATCH_CANDIDATES];
-	uint8_t seed[KH_MATCH_CANDIDATES];
+	uint64_t anchor[KH_MATCH_ANCHORS];
+	kh_region region[KH_MATCH_ANCHORS];
+	uint8_t seed[KH_MATCH_ANCHORS];
 	uint32_t pos[KH_MATCH_SEEDS];
 	kh_match_db db = { .text = text, .sampling = { .scheme = KH_SYNCMER, .k = K,
 						       .stride = STRIDE } };
@@ -185,7 +185,7 @@ TEST(test_losses)
 
 	for (int trial = 0; trial < 3000; trial++) {
 		const uint32_t seeds = 1 + (uint32_t)(test_rand() % KH_MATCH_SEEDS);
-		kh_found f = { .pos = pos, .n = seeds, .candidate = candidate, .region = region,
+		kh_found f = { .pos = pos, .n = seeds, .anchor = anchor, .region = region,
 			       .seed = seed };
 
 		for (uint32_t i = 0; i < seeds; i++) {
@@ -193,9 +193,9 @@ TEST(test_losses)
 			if (test_rand() % 8 > 0)
 				kh_seed_add(&f.known, i);
 		}
-		f.n_candidates = make_candidates(candidate, 20, seeds);
-		qsort(candidate, f.n_candidates, sizeof *candidate, by_u64);
-		kh_places_find_regions(&m, &f, LEN);
+		f.n_anchors = make_anchors(anchor, 20, seeds);
+		qsort(anchor, f.n_anchors, sizeof *anchor, by_u64);
+		kh_regions_find(&m, &f, LEN);
 		uint32_t next = 0;
 
 		for (uint32_t i = 0; i < f.n_regions; i++) {
@@ -203,12 +203,12 @@ TEST(test_losses)
 
 			assert_int_equal(r->from, next);
 			next += r->n;
-			assert_int_equal(r->loss, kh_places_loss_of(&m, &f, LEN, r->from, r->n));
+			assert_int_equal(r->loss, kh_region_loss_of(&m, &f, LEN, r->from, r->n));
 		}
-		assert_int_equal(next, f.n_candidates);
-		assert_int_equal(f.unseen, kh_places_loss_of(&m, &f, LEN, 0, 0));
-		for (uint32_t i = 0; i < f.n_candidates; i++)
-			assert_int_equal(seed[i], (uint32_t)candidate[i]);
+		assert_int_equal(next, f.n_anchors);
+		assert_int_equal(f.unseen, kh_region_loss_of(&m, &f, LEN, 0, 0));
+		for (uint32_t i = 0; i < f.n_anchors; i++)
+			assert_int_equal(seed[i], (uint32_t)anchor[i]);
 	}
 }
 
@@ -216,7 +216,7 @@ TEST(test_losses)
 TEST(test_likeliest)
 {
 	kh_region region[40];
-	uint16_t which[KH_MATCH_CANDIDATES];
+	uint16_t which[KH_MATCH_ANCHORS];
 	kh_found f = { .region = region };
 
 	for (int trial = 0; trial < 1000; trial++) {
@@ -226,8 +226,8 @@ TEST(test_likeliest)
 		for (uint32_t i = 0; i < f.n_regions; i++)
 			region[i].loss = test_rand() % 3 ? (uint16_t)(test_rand() % 9)
 							 : KH_REGION_COMPARED;
-		n = kh_places_likeliest(&f, which, &loss);
-		assert_int_equal(loss, kh_places_least_loss(&f));
+		n = kh_regions_likeliest(&f, which, &loss);
+		assert_int_equal(loss, kh_regions_least_loss(&f));
 		for (uint32_t i = 0; i < f.n_regions; i++)
 			if (region[i].loss == loss) {
 				assert_true(k < n);

@@ -76,21 +76,21 @@ typedef struct kh_gpu_fetch {
 	uint32_t shift;                 /* a bucket has the blocks of 2^shift bytes */
 	uint64_t bytes;                 /* of index and text */
 	/* KH_GPU_FETCH_COUNTS bytes: blocks that were wanted, which may be more; of these, that
-	 * have been fetched before; that were put in order; candidates; blocks of each bucket */
+	 * have been fetched before; that were put in order; anchors; blocks of each bucket */
 	uint32_t *n, *n_before, *n_ordered, *n_found, *bucket;
 	uint64_t *from;                 /* cap: their addresses; 0: it is none */
 	uint32_t *rank;                 /* cap: number in its bucket */
 	uint32_t *order;                /* cap */
 	uint32_t *next;                 /* cap: of first lines (kh_small_lines) */
 	char *to;                       /* cap blocks: copies of them */
-	uint64_t *found;                /* KH_GPU_FOUND_EACH cap: candidates of mates */
+	uint64_t *found;                /* KH_GPU_FOUND_EACH cap: anchors of mates */
 } kh_gpu_fetch;
 
 /* What has been fetched for a mate, and found in it. */
 typedef struct kh_gpu_asked {
 	uint32_t lines;                 /* where the lines of its seeds are, */
-	uint32_t text;                  /*   and then what its candidates are compared with */
-	uint32_t first, n;              /* candidates, ascending; n is UINT32_MAX: there is no room
+	uint32_t text;                  /*   and then what its anchors are compared with */
+	uint32_t first, n;              /* anchors, ascending; n is UINT32_MAX: there is no room
 					 * for them */
 	uint32_t known;                 /* as kh_short_ask says */
 } kh_gpu_asked;

@@ -153,7 +153,7 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 	const kh_claim *best = kh_match_best(&x->m.here);
 	uint32_t n = 0;
 
-	p->kmers = kh_places_kmers(&x->m, &j->s, 0);
+	p->kmers = kh_mate_kmers(&x->m, &j->s, 0);
 	for (uint32_t k = 0; k < x->m.here.n; k++) {
 		const kh_claim *v = &x->m.here.v[k];
 		kh_gpu_part_claim c = { v->species, v->score, v->matches, v->columns, v->hits,

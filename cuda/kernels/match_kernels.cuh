@@ -7,7 +7,7 @@
  *	mark    which k-mers are seeds, word by word
  *	want    if some of the database lies on the host, a thread a fragment: which lines of the
  *	        index its seeds are looked for in; when fetch.cu has brought these, where those go
- *	        on that are full; and then what text their candidates are compared with
+ *	        on that are full; and then what text their anchors are compared with
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
  *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts

@@ -1,5 +1,4 @@
-/* match_places.cuh - a fragment compared by a warp (match_warp.cuh): a mate, at the
- * places of its regions */
+/* match_places.cuh - a mate, compared by a warp at the places of its regions (match_warp.cuh) */
 #ifndef KH_CUDA_KERNELS_MATCH_PLACES_CUH
 #define KH_CUDA_KERNELS_MATCH_PLACES_CUH
 
@@ -170,9 +169,9 @@ __device__ __noinline__ void fit_ends(const kh_laid *l, int64_t at, bool part, k
 }
 
 /* --- places --------------------------------------------------------------------------- */
-/* Adds a place of a region of so many candidates whose best stretch is known, as the end of
+/* Adds a place of a region of so many anchors whose best stretch is known, as the end of
  * kh_places_add does. */
-__device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_spot *p)
+__device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place *p)
 {
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[kh_place_mate(p)];
@@ -183,8 +182,8 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_sp
 	const bool part = !w->j.s.only;
 
 	p->stretch = kh_best_stretch_of(&p->fit);
-	if (kh_match_has_ends(m->db, &w->j.s, candidates, stretch, before)) {
-		const kh_laid l = kh_places_laid(m, &w->j.s, p);
+	if (kh_place_has_ends(m->db, &w->j.s, anchors, stretch, before)) {
+		const kh_laid l = kh_place_laid(m, &w->j.s, p);
 
 		fit_ends(&l, kh_place_at(p), part, &p->fit, part ? &w->chain[!w->best] : NULL);
 	}
@@ -205,8 +204,8 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t candidates, kh_sp
 }
 
 /* Compares the mate at each place where the text of the bin has the seed. */
-__device__ void look_in_bin(warp_match *w, uint32_t mate, uint32_t candidates, const kh_stands *f,
-			    uint32_t bin)
+__device__ void look_in_bin(warp_match *w, uint32_t mate, uint32_t anchors,
+			    const kh_seed_strands *f, uint32_t bin)
 {
 	const kh_match_db *db = w->x.m.db;
 	const uint32_t stride = db->sampling.stride;
@@ -226,23 +225,23 @@ __device__ void look_in_bin(warp_match *w, uint32_t mate, uint32_t candidates, c
 			const uint32_t i = kh_lowest_bit(any);
 
 			for (uint32_t strand = 0; strand < 2; strand++) {
-				kh_spot p;
+				kh_place p;
 
 				if (!((strand ? back : as_is) >> i & 1))
 					continue;
 				p.number = kh_place_number(mate, strand,
 							   (int64_t)(from + i) - f->at[strand]);
 				p.target = kh_match_target(db, bin);
-				const kh_laid l = kh_places_laid(&w->x.m, &w->j.s, &p);
+				const kh_laid l = kh_place_laid(&w->x.m, &w->j.s, &p);
 
 				p.fit = fit_together(&l, kh_place_at(&p), 0, l.len);
-				add_place(w, candidates, &p);
+				add_place(w, anchors, &p);
 			}
 		}
 	}
 }
 
-/* As kh_places_compare: the lanes look which candidates lie on no place yet, of which nearly always
+/* As kh_region_compare: the lanes look which anchors lie on no place yet, of which nearly always
  * the first one is the only one. */
 __device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
 {
@@ -259,11 +258,11 @@ __device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_reg
 		bool away = false;
 
 		if (i < end) {
-			const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
+			const uint32_t pos = f->pos[(uint32_t)f->anchor[i]];
 			const uint32_t at[2] = { pos, len - k - pos };
 
-			away = !kh_places_have(m, m->n_place - before, at,
-					       kh_candidate_bin(f->candidate[i]));
+			away = !kh_places_have_anchor(m, m->n_place - before, at,
+						      kh_anchor_bin(f->anchor[i]));
 		}
 		const unsigned mask = __ballot_sync(ALL, away);
 
@@ -274,17 +273,18 @@ __device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_reg
 		if (m->n_place - before >= KH_MATCH_DIAGONALS)
 			break;
 		from += kh_lowest_bit(mask);
-		const uint64_t c = f->candidate[from++];
-		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
+		const uint64_t c = f->anchor[from++];
+		const kh_seed_strands x = kh_seed_strands_of(m, &w->j.s, mate, f->pos[(uint32_t)c]);
 
-		look_in_bin(w, mate, r->n, &x, kh_candidate_bin(c));
+		look_in_bin(w, mate, r->n, &x, kh_anchor_bin(c));
 	}
 	__syncwarp();
 }
 
 /* --- many regions at once -------------------------------------------------------------- */
-/* As kh_places_have, of one place. */
-__device__ bool lies(const kh_match_db *db, const kh_spot *p, const kh_stands *f, uint32_t bin)
+/* As kh_places_have_anchor, of one place. */
+__device__ bool lies(const kh_match_db *db, const kh_place *p, const kh_seed_strands *f,
+		     uint32_t bin)
 {
 	const int64_t stride = db->sampling.stride, from = bin * stride;
 	const int64_t here = kh_place_at(p) + f->at[kh_place_strand(p)];
@@ -295,16 +295,16 @@ __device__ bool lies(const kh_match_db *db, const kh_spot *p, const kh_stands *f
 /* Where the text of a region has the mate, for the region's lane: the number of places, or 2 if
  * there are more than one; *p: the only one, compared. */
 __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_region *r,
-				  kh_spot *p)
+				  kh_place *p)
 {
 	const kh_matching *m = &w->x.m;
 	const kh_found *f = &m->found[mate];
 	uint32_t n = 0;
 
 	for (uint32_t i = r->from; i < (uint32_t)r->from + r->n && n < 2; i++) {
-		const uint64_t c = f->candidate[i];
-		const uint32_t bin = kh_candidate_bin(c);
-		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
+		const uint64_t c = f->anchor[i];
+		const uint32_t bin = kh_anchor_bin(c);
+		const kh_seed_strands x = kh_seed_strands_of(m, &w->j.s, mate, f->pos[(uint32_t)c]);
 
 		if (n == 1 && lies(m->db, p, &x, bin))
 			continue;
@@ -317,18 +317,18 @@ __device__ uint32_t only_place_of(const warp_match *w, uint32_t mate, const kh_r
 		n += more;
 	}
 	if (n == 1) {
-		const kh_laid l = kh_places_laid(m, &w->j.s, p);
+		const kh_laid l = kh_place_laid(m, &w->j.s, p);
 
 		p->fit = kh_text_fit(&l, kh_place_at(p), 0, l.len);
 	}
 	return n;
 }
 
-__device__ kh_spot spot_of_lane(const kh_spot *p, int lane)
+__device__ kh_place place_of_lane(const kh_place *p, int lane)
 {
-	const kh_spot q = { __shfl_sync(ALL, p->number, lane),
-			    __shfl_sync(ALL, p->target, lane), alignment_of_lane(&p->fit, lane),
-			    { 0, 0, 0 } };
+	const kh_place q = { __shfl_sync(ALL, p->number, lane),
+			     __shfl_sync(ALL, p->target, lane), alignment_of_lane(&p->fit, lane),
+			     { 0, 0, 0 } };
 
 	return q;
 }
@@ -342,7 +342,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 {
 	kh_found *f = &w->x.m.found[mate];
 	const uint32_t len = w->j.s.mate[mate].len;
-	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
+	kh_place p = { 0, 0, { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 	const uint32_t n = number != UINT32_MAX
 				   ? only_place_of(w, mate, &f->region[number], &p) : 0;
 
@@ -350,7 +350,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 		const int lane = (int)kh_lowest_bit(left);
 		kh_region *r = &f->region[__shfl_sync(ALL, number, lane)];
 		const uint32_t places = __shfl_sync(ALL, n, lane);
-		kh_spot q = spot_of_lane(&p, lane);
+		kh_place q = place_of_lane(&p, lane);
 
 		if (crowd && (f->n_places == kh_places_most(&w->j.s) ||
 			      !kh_region_may(r, len, (int64_t)f->best - slack)))
@@ -395,7 +395,7 @@ __device__ uint32_t next_heaviest(const kh_found *f, uint32_t len, uint32_t slac
 	return __reduce_max_sync(ALL, most);
 }
 
-/* What kh_places_weigh adds to the candidates of a region: those of the other mate's beside it. */
+/* What kh_regions_weigh adds to the anchors of a region: those of the other mate's beside it. */
 __device__ uint32_t weight_beside(const kh_matching *m, uint32_t mate, const kh_region *r)
 {
 	const kh_found *f = &m->found[!mate];
@@ -414,7 +414,7 @@ __device__ uint32_t weight_beside(const kh_matching *m, uint32_t mate, const kh_
 	return beside ? f->region[lo].n : 0;
 }
 
-/* As kh_places_crowd: so many of the heaviest regions at once as there is room for. */
+/* As kh_regions_compare_crowd: so many of the heaviest regions at once as there is room for. */
 __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 {
 	const kh_mates *s = &w->j.s;
@@ -446,7 +446,7 @@ __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 	}
 }
 
-/* As kh_places_from. */
+/* As kh_regions_compare_from. */
 __device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t score,
 					  uint32_t slack)
 {
@@ -479,7 +479,7 @@ __device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t 
 	return n > 0;
 }
 
-/* As kh_places_best. */
+/* As kh_regions_compare_best. */
 __device__ void compare_best(warp_match *w, uint32_t mate, uint32_t slack)
 {
 	const kh_found *f = &w->x.m.found[mate];

@@ -125,28 +125,28 @@ __device__ uint32_t find_lengths(warp_match *w, uint32_t mate, uint32_t n, uint6
 __device__ void add_lists(warp_match *w, uint32_t mate, uint32_t first, const uint64_t kept[KEPT])
 {
 	kh_found *f = &w->x.m.found[mate];
-	const uint32_t seed = first + lane_id(), begin = f->n_candidates;
+	const uint32_t seed = first + lane_id(), begin = f->n_anchors;
 	const uint32_t length = seed < f->n ? w->x.length[seed] : KH_LIST_OVER;
 	const uint32_t n = length == KH_LIST_OVER ? 0 : length, at = begin + sum_before(n);
 	const uint32_t end = __shfl_sync(ALL, at + n, 31);
 	const unsigned known = __ballot_sync(ALL, length != KH_LIST_OVER);
 
 	for (uint32_t i = 0; i < n && first == 0 && n <= KEPT; i++)
-		f->candidate[at + i] = kept[i];
+		f->anchor[at + i] = kept[i];
 	if (n > (first == 0 ? KEPT : 0))
-		look_up_seed(w, mate, seed, f->candidate + at, n);
+		look_up_seed(w, mate, seed, f->anchor + at, n);
 	__syncwarp();
 	if (lane_id() == 0) {
-		f->n_candidates = end;
+		f->n_anchors = end;
 		f->known.bit[first / 64] |= (uint64_t)known << first % 64;
 	}
 	__syncwarp();
 }
 
-/* As kh_places_pass_over, for lists of so many bins. */
+/* As kh_lists_pass_over, for lists of so many bins. */
 __device__ void pass_over(uint8_t *length, uint32_t n, uint32_t sum)
 {
-	while (sum > KH_MATCH_CANDIDATES) {
+	while (sum > KH_MATCH_ANCHORS) {
 		uint32_t longest = 0;           /* its length << 8 | its number */
 
 		for (uint32_t i = lane_id(); i < n; i += 32)
@@ -170,7 +170,7 @@ __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 	__syncwarp();    /* all lanes have read what the seeds before gave */
 	if (lane_id() == 0) {
 		w->j.s.mate[mate].asked = n;
-		kh_places_begin(f, w->x.pos[mate], n);
+		kh_found_begin(f, w->x.pos[mate], n);
 	}
 	__syncwarp();
 	const uint32_t sum = find_lengths(w, mate, f->n, kept);
@@ -193,7 +193,7 @@ __device__ void in_order(uint64_t *a, uint32_t i, uint32_t j, uint32_t n)
 	}
 }
 
-/* Sorts many candidates: Batcher's bitonic network, in which each comparison puts the lesser one in
+/* Sorts many anchors: Batcher's bitonic network, in which each comparison puts the lesser one in
  * front, so that what would lie behind the last one need not be there. */
 __device__ void sort_many(uint64_t *a, uint32_t n)
 {
@@ -211,10 +211,10 @@ __device__ void sort_many(uint64_t *a, uint32_t n)
 		}
 }
 
-__device__ void sort_candidates(kh_found *f)
+__device__ void sort_anchors(kh_found *f)
 {
-	const uint32_t n = f->n_candidates, lane = lane_id();
-	uint64_t *a = f->candidate;
+	const uint32_t n = f->n_anchors, lane = lane_id();
+	uint64_t *a = f->anchor;
 
 	if (n > 32) {
 		sort_many(a, n);
@@ -232,20 +232,20 @@ __device__ void sort_candidates(kh_found *f)
 	__syncwarp();
 }
 
-/* Makes regions of all candidates of a mate. */
+/* Makes regions of all anchors of a mate. */
 __device__ void make_regions(warp_match *w, uint32_t mate)
 {
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[mate];
-	const uint32_t len = w->j.s.mate[mate].len, far = kh_places_far(m, len);
+	const uint32_t len = w->j.s.mate[mate].len, far = kh_region_gap(m, len);
 	uint32_t n = 0;
 
-	sort_candidates(f);
-	for (uint32_t first = 0; first < f->n_candidates; first += 32) {
+	sort_anchors(f);
+	for (uint32_t first = 0; first < f->n_anchors; first += 32) {
 		const uint32_t i = first + lane_id();
-		const bool begins = i < f->n_candidates &&
-				    (i == 0 || kh_candidate_bin(f->candidate[i]) -
-						      kh_candidate_bin(f->candidate[i - 1]) > far);
+		const bool begins = i < f->n_anchors &&
+				    (i == 0 || kh_anchor_bin(f->anchor[i]) -
+						      kh_anchor_bin(f->anchor[i - 1]) > far);
 		const unsigned mask = __ballot_sync(ALL, begins);
 
 		if (begins)
@@ -253,12 +253,12 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 		n += kh_count_bits(mask);
 	}
 	__syncwarp();
-	/* behind the last one, one of no candidates */
+	/* behind the last one, one of no anchors */
 	for (uint32_t i = lane_id(); i <= n; i += 32) {
 		kh_region *r = &f->region[i];
-		const uint32_t from = i < n ? r->from : f->n_candidates;
-		const uint32_t end = i + 1 < n ? r[1].from : f->n_candidates;
-		const uint32_t loss = kh_places_loss_of(m, f, len, from, end - from);
+		const uint32_t from = i < n ? r->from : f->n_anchors;
+		const uint32_t end = i + 1 < n ? r[1].from : f->n_anchors;
+		const uint32_t loss = kh_region_loss_of(m, f, len, from, end - from);
 
 		if (i == n) {
 			f->unseen = loss;
@@ -271,13 +271,13 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 	__syncwarp();
 }
 
-/* As kh_places_raise_lone: a lane has a region of the first mate, or, behind these, of the second
+/* As kh_regions_raise_lone: a lane has a region of the first mate, or, behind these, of the second
  * one. */
 __device__ void raise_lone(warp_match *w)
 {
 	kh_matching *m = &w->x.m;
 	const uint32_t n = m->found[0].n_regions, other = m->found[1].n_regions;
-	const uint32_t more = kh_lone_loss(m->db, &w->j.s, n, other), i = lane_id();
+	const uint32_t more = kh_region_lone_loss(m->db, &w->j.s, n, other), i = lane_id();
 	const bool second = i >= n, mine = i < n + other;
 	uint32_t species = 0;
 	bool lone = mine && (second ? other : n) > 1;

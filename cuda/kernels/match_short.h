@@ -5,7 +5,7 @@
  * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or
  * at two on both sides of a gap, and no other one could be as good; or there is none at all.  Or
  * all places are there by chance, each of another species, of which all are candidates.  A thread
- * decides these, as match_score.h would, with rooms for a few candidates and places.
+ * decides these, as match_score.h would, with rooms for a few anchors and places.
  * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU
  * does.  Where regions are a crowd, it compares all of them, and sees whether that can matter; and
  * what is too little for a call need not be known better.  All that is not so simple is left to a
@@ -26,7 +26,7 @@ static KH_HD void kh_short_differ(const kh_match_db *db, const kh_short_rooms *r
 				  const kh_short_found *f, kh_short_wrong *to)
 {
 	for (uint32_t d = 0; d < f->n_places; d++) {
-		const kh_spot *p = kh_short_place(f, d);
+		const kh_place *p = kh_short_place(f, d);
 		const kh_laid l = kh_short_laid(db, r, len, p);
 
 		for (uint32_t i = 0; i < len; i += 32)
@@ -35,8 +35,8 @@ static KH_HD void kh_short_differ(const kh_match_db *db, const kh_short_rooms *r
 	}
 }
 
-/* Counts the k-mers of a mate, and those that the text has where it lies: as kh_places_kmers and
- * kh_places_hits_of. */
+/* Counts the k-mers of a mate, and those that the text has where it lies: as kh_mate_kmers and
+ * kh_place_hits. */
 static KH_HD void kh_short_count(const kh_short_rooms *r, uint32_t len, const kh_short_wrong *wrong,
 				 kh_short_found *f)
 {
@@ -62,9 +62,9 @@ static KH_HD void kh_short_count(const kh_short_rooms *r, uint32_t len, const kh
 }
 
 /* --- features that are found ------------------------------------------------------------ */
-/* Has the text a seed of a mate at a place, as kh_places_have_seed? */
+/* Has the text a seed of a mate at a place, as kh_diagonals_have_seed? */
 static KH_HD bool kh_short_has_seed(const kh_match_db *db, const kh_short_rooms *r,
-				    const kh_spot *p, const kh_stands *x)
+				    const kh_place *p, const kh_seed_strands *x)
 {
 	const uint32_t k = db->sampling.k, strand = kh_place_strand(p);
 	const int64_t at = kh_place_at(p) + x->at[strand];
@@ -75,7 +75,7 @@ static KH_HD bool kh_short_has_seed(const kh_match_db *db, const kh_short_rooms 
 
 /* Do the columns that differ say which seeds the text has at a place?  Alleles, too, count as the
  * text's bases, and what is beside the target differs. */
-static KH_HD bool kh_short_differs_tell(const kh_match_db *db, const kh_spot *p, uint32_t len)
+static KH_HD bool kh_short_differs_tell(const kh_match_db *db, const kh_place *p, uint32_t len)
 {
 	const int64_t at = kh_place_at(p), begin = (int64_t)kh_match_begin(db, p->target);
 	const kh_text_stretch *s = &db->stretch[p->target];
@@ -84,7 +84,7 @@ static KH_HD bool kh_short_differs_tell(const kh_match_db *db, const kh_spot *p,
 }
 
 /* Has the text a seed, the k-mer at base `pos`, at one of the places where a mate lies, as
- * kh_places_have_seed?  Bit d of `tell`: the columns that differ say so of place d. */
+ * kh_diagonals_have_seed?  Bit d of `tell`: the columns that differ say so of place d. */
 static KH_HD bool kh_short_had(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
 			       uint32_t pos, const kh_short_wrong *wrong,
 			       const kh_short_found *f, uint32_t tell)
@@ -93,13 +93,13 @@ static KH_HD bool kh_short_had(const kh_match_db *db, const kh_short_rooms *r, u
 	bool has = false;
 
 	for (uint32_t d = 0; d < f->n_places && !has; d++) {
-		const kh_spot *p = kh_short_place(f, d);
+		const kh_place *p = kh_short_place(f, d);
 		const uint32_t from = kh_place_strand(p) ? len - k - pos : pos;
 
 		if (tell >> d & 1) {
 			has = kh_packed_bits(wrong->at[d], from, k) == 0;
 		} else {
-			const kh_stands x = kh_short_stands(r, k, len, pos);
+			const kh_seed_strands x = kh_short_stands(r, k, len, pos);
 
 			has = kh_short_has_seed(db, r, p, &x);
 		}
@@ -156,19 +156,19 @@ static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_shor
 						     : (const kh_gpu_asked *)0;
 	const uint32_t k = w->db->sampling.k;
 	const uint32_t n = kh_short_choose(q->mark, a, k, w->all, r->pos);
-	uint32_t known, candidates = UINT32_MAX;
+	uint32_t known, anchors = UINT32_MAX;
 
 	r->n_windows = 0;
 	if (asked)
-		candidates = kh_short_take_asked(&q->fetch, asked, w->db, r, a->len, &known);
+		anchors = kh_short_take_asked(&q->fetch, asked, w->db, r, a->len, &known);
 	else if (n <= KH_SHORT_SEEDS)
-		candidates = kh_short_ask(w->db, a, r, n, &known);
+		anchors = kh_short_ask(w->db, a, r, n, &known);
 
-	if (candidates == UINT32_MAX)
+	if (anchors == UINT32_MAX)
 		return kh_short_stop(w, KH_SHORT_LEFT);
 	kh_text_read(r->read, a->bases, a->amb, a->at, a->len);
 	kh_short_order(r, n, k, a->len, w->all);
-	kh_short_regions(w->db, r, a->len, candidates, known);
+	kh_short_regions(w->db, r, a->len, anchors, known);
 	w->all = a->asked == a->seeds;
 	f->unseen = kh_short_loss(r, known);
 	return true;
@@ -181,7 +181,7 @@ static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_job *j, 
 	const kh_mate *a = &j->s.mate[w->mate];
 	kh_short_wrong wrong;
 
-	f->first = f->spots->n;
+	f->first = f->kept->n;
 	kh_short_go(w, has, f, shared);
 	if (!has || w->ends != KH_SHORT_DONE)
 		return w->ends;
@@ -225,7 +225,7 @@ static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
 static KH_HD bool kh_short_both(const kh_match_db *db, const kh_short_found f[2], bool more,
 				kh_claim *both)
 {
-	const kh_spot *v = f[0].spots->v;
+	const kh_place *v = f[0].kept->v;
 	const kh_claim one = kh_claim_of_one(db, v, f[0].place[0]);
 	const kh_claim two = kh_claim_of_one(db, v, f[1].place[0]);
 	const bool beside = kh_places_beside(&v[f[0].place[0]], &v[f[1].place[0]]);
@@ -236,13 +236,13 @@ static KH_HD bool kh_short_both(const kh_match_db *db, const kh_short_found f[2]
 }
 
 /* Is a claim by the best places of its mates, where hits were counted? */
-static KH_HD bool kh_short_is_counted(const kh_claim *c, const kh_spot *places,
-				      const kh_spot best[2])
+static KH_HD bool kh_short_is_counted(const kh_claim *c, const kh_place *places,
+				      const kh_place best[2])
 {
 	bool counted = true;
 
 	for (int i = 0; i < 2; i++) {
-		const kh_spot *p = &places[c->place[i]];
+		const kh_place *p = &places[c->place[i]];
 
 		counted = counted && (!(c->mates >> i & 1) || (p->number == best[i].number &&
 							       p->target == best[i].target));
@@ -255,20 +255,20 @@ static KH_HD bool kh_short_is_counted(const kh_claim *c, const kh_spot *places,
 static KH_HD kh_claim *kh_short_all_claims(const kh_match_db *db, const kh_short_found f[2],
 					   kh_claims *claims)
 {
-	kh_short_spots *spots = f[0].spots;
-	const kh_spot best[2] = { *kh_short_place(&f[0], 0), *kh_short_place(&f[1], 0) };
+	kh_short_places *kept = f[0].kept;
+	const kh_place best[2] = { *kh_short_place(&f[0], 0), *kh_short_place(&f[1], 0) };
 	kh_matching m;
 
 	m.db = db;
-	m.place = spots->v;
-	m.n_place = spots->n;
+	m.place = kept->v;
+	m.n_place = kept->n;
 	m.here = *claims;
 	m.here.n = 0;
 	kh_match_claims(&m);
 	claims->n = m.here.n;
 	kh_claim *c = claims->v + (kh_match_best(claims) - claims->v);
 
-	return kh_short_is_counted(c, spots->v, best) ? c : NULL;
+	return kh_short_is_counted(c, kept->v, best) ? c : NULL;
 }
 
 /* Could a claim with a place elsewhere, together with the best one of the other mate, be no farther
@@ -283,13 +283,13 @@ static KH_HD bool kh_short_others_matter(const kh_short_found f[2], int64_t scor
 }
 
 /* Makes the claims of what the mates have found, and *best of these, NULL if there is none; `lone`:
- * what losses are greater by (kh_lone_loss).  Most fragments have one, as no place matters but
- * those of one species. */
+ * what losses are greater by (kh_region_lone_loss).  Most fragments have one, as no place matters
+ * but those of one species. */
 static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
 					 const kh_short_found f[2], uint32_t lone,
 					 kh_claims *claims, kh_claim **best)
 {
-	const kh_spot *places = f[0].spots->v;
+	const kh_place *places = f[0].kept->v;
 	const uint32_t slack = kh_match_slack(db, s);
 	const uint32_t n = (f[0].n_places > 0) + (f[1].n_places > 0);
 	const bool crowd = f[0].crowd != UINT32_MAX || f[1].crowd != UINT32_MAX;
@@ -306,13 +306,13 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 	else
 		one = kh_short_both(db, f, more, c);
 	one = one && !tie;
-	if (!one && (crowd || f[0].spots->left_out > 0))
+	if (!one && (crowd || f[0].kept->left_out > 0))
 		return KH_SHORT_LEFT;
 	const bool matter = kh_short_others_matter(f, c->score, slack);
 
 	if (!one || matter)
 		c = kh_short_all_claims(db, f, claims);
-	if (!c || (matter && f[0].spots->left_out > 0))
+	if (!c || (matter && f[0].kept->left_out > 0))
 		return KH_SHORT_LEFT;
 	for (int i = 0; i < 2; i++) {
 		const int64_t len = s->mate[i].len, score = (int64_t)c->score - slack;
@@ -371,14 +371,14 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 					   bool has, bool all, kh_short_shared *shared)
 {
 	kh_small_job j = kh_gpu_item(q, i);
-	kh_short_spots spots;
-	kh_short_found f[2] = { kh_short_nothing(&spots), kh_short_nothing(&spots) };
-	kh_claim claim[KH_SHORT_SPOTS], *best = NULL;
-	kh_alone alone[KH_SHORT_SPOTS];
-	kh_claims claims = { claim, alone, 0, KH_SHORT_SPOTS, NULL };
+	kh_short_places kept;
+	kh_short_found f[2] = { kh_short_nothing(&kept), kh_short_nothing(&kept) };
+	kh_claim claim[KH_SHORT_KEPT], *best = NULL;
+	kh_alone alone[KH_SHORT_KEPT];
+	kh_claims claims = { claim, alone, 0, KH_SHORT_KEPT, NULL };
 	kh_short_rooms rooms[2];
 
-	spots.n = spots.left_out = 0;
+	kept.n = kept.left_out = 0;
 	kh_short_end end = kh_short_mates(q, db, &j, has, all, rooms, f, shared);
 
 	if (!has || end != KH_SHORT_DONE)
@@ -392,14 +392,14 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 			if (f[mate].unclear ||
 			    kh_short_crowded(db, rooms, mate, f[mate].crowd))
 				return KH_SHORT_LEFT;
-		const uint32_t lone = kh_lone_loss(db, &j.s, rooms[0].n_regions,
-						   rooms[1].n_regions);
+		const uint32_t lone = kh_region_lone_loss(db, &j.s, rooms[0].n_regions,
+							  rooms[1].n_regions);
 
 		end = kh_short_claim(db, &j.s, f, lone, &claims, &best);
 	}
 	if (end != KH_SHORT_DONE)
 		return end;
-	kh_call c = kh_small_decide(db, spots.v, &claims, &j.s, best, kh_extent_empty(),
+	kh_call c = kh_small_decide(db, kept.v, &claims, &j.s, best, kh_extent_empty(),
 				    f[0].kmers + f[1].kmers, q->rule.confidence,
 				    q->candidates ? &q->candidates[i] : NULL);
 	/* the hits of the second-best species a warp finds out */

@@ -108,8 +108,8 @@ static KH_HD uint32_t kh_short_ask_fetched(const kh_gpu_fetch *f, const kh_match
 	for (uint32_t i = 0; i < n && have != UINT32_MAX; i++) {
 		const uint64_t key = kh_small_key(a, r->pos[i], db->sampling.k);
 		const kh_small_list l = kh_small_bins_copied(db, i, key, &copies, line + each * i,
-							     r->candidate + have,
-							     KH_SHORT_CANDIDATES - have);
+							     r->anchor + have,
+							     KH_SHORT_ANCHORS - have);
 
 		have = kh_short_add_list(db, r, l, i, have, known);
 	}
@@ -117,7 +117,7 @@ static KH_HD uint32_t kh_short_ask_fetched(const kh_gpu_fetch *f, const kh_match
 }
 
 /* --- text ------------------------------------------------------------------------------- */
-/* Blocks of all bytes that have the text which candidates from bin `first` to bin `last` are
+/* Blocks of all bytes that have the text which anchors from bin `first` to bin `last` are
  * compared with, or a bit less where the text ends. */
 typedef struct kh_short_span {
 	uint64_t first;
@@ -149,7 +149,7 @@ static KH_HD kh_short_span kh_short_span_of(const kh_match_db *db, uint64_t byte
 	return s;
 }
 
-/* The text of the region that begins with candidate *i of a mate's n, which ascend; *i becomes
+/* The text of the region that begins with anchor *i of a mate's n, which ascend; *i becomes
  * where the next region begins. */
 static KH_HD kh_short_span kh_short_next_span(const kh_gpu_fetch *f, const kh_match_db *db,
 					      const kh_short_rooms *r, uint32_t len, uint32_t n,
@@ -157,15 +157,15 @@ static KH_HD kh_short_span kh_short_next_span(const kh_gpu_fetch *f, const kh_ma
 {
 	const uint32_t far = len < db->sampling.k ? 0 : (len - db->sampling.k) /
 							db->sampling.stride + 1;
-	const uint32_t first = kh_candidate_bin(r->candidate[*i]);
+	const uint32_t first = kh_anchor_bin(r->anchor[*i]);
 	uint32_t last = first, next;
 
-	while (++*i < n && (next = kh_candidate_bin(r->candidate[*i])) - last <= far)
+	while (++*i < n && (next = kh_anchor_bin(r->anchor[*i])) - last <= far)
 		last = next;
 	return kh_short_span_of(db, f->bytes, first, last, len);
 }
 
-/* How many blocks of text the first KH_SHORT_WINDOWS regions of n candidates have. */
+/* How many blocks of text the first KH_SHORT_WINDOWS regions of n anchors have. */
 static KH_HD uint32_t kh_short_count_text(const kh_gpu_fetch *f, const kh_match_db *db,
 					  const kh_short_rooms *r, uint32_t len, uint32_t n)
 {
@@ -245,10 +245,10 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 			x->n = UINT32_MAX;
 			continue;
 		}
-		kh_sort_few(r.candidate, x->n);
+		kh_anchors_sort_few(r.anchor, x->n);
 		KH_ROLLED
 		for (uint32_t c = 0; c < x->n; c++)
-			f->found[x->first + c] = r.candidate[c];
+			f->found[x->first + c] = r.anchor[c];
 		x->text = kh_fetch_reserve(f, kh_short_count_text(f, db, &r, a->len, x->n));
 		if (x->text != KH_GPU_NOT_FETCHED)
 			kh_short_want_blocks(f, db, &r, a->len, x->n, x->text);
@@ -265,7 +265,7 @@ static KH_HD uint32_t kh_short_take_asked(const kh_gpu_fetch *f, const kh_gpu_as
 	*known = x->known;
 	KH_ROLLED
 	for (uint32_t c = 0; c < x->n; c++)
-		r->candidate[c] = f->found[x->first + c];
+		r->anchor[c] = f->found[x->first + c];
 	if (x->text != KH_GPU_NOT_FETCHED)
 		kh_short_find_windows(f, db, r, len, x->n, x->text);
 	return x->n;

@@ -10,17 +10,17 @@
 
 #include "classify/match_score.h"
 
-enum { KH_SHORT_PLACES = 2, KH_SHORT_SPOTS = 16 };
+enum { KH_SHORT_PLACES = 2, KH_SHORT_KEPT = 16 };
 
 /* The places of a fragment, in the order in which they were found. */
-typedef struct kh_short_spots {
+typedef struct kh_short_places {
 	uint32_t n, left_out;           /* for want of room */
-	kh_spot v[KH_SHORT_SPOTS];
-} kh_short_spots;
+	kh_place v[KH_SHORT_KEPT];
+} kh_short_places;
 
 /* What a mate has found: its best place, and those near it. */
 typedef struct kh_short_found {
-	kh_short_spots *spots;          /* of the fragment; */
+	kh_short_places *kept;          /* of the fragment; */
 	uint32_t first;                 /* the mate's begin there */
 	uint32_t n_places;              /* on one strand of a target, a few bases aside */
 	uint32_t place[KH_SHORT_PLACES];        /* numbers of them; the first one is the best */
@@ -40,11 +40,11 @@ typedef struct kh_short_found {
 	uint32_t next;                  /* and of the best region that was not compared */
 } kh_short_found;
 
-static KH_HD kh_short_found kh_short_nothing(kh_short_spots *spots)
+static KH_HD kh_short_found kh_short_nothing(kh_short_places *kept)
 {
 	kh_short_found f;
 
-	f.spots = spots;
+	f.kept = kept;
 	f.first = f.n_places = f.place[0] = f.place[1] = f.stretch = f.best = f.net = 0;
 	f.kmers = f.hits = f.unseen = f.elsewhere = 0;
 	f.had = 0;
@@ -55,9 +55,9 @@ static KH_HD kh_short_found kh_short_nothing(kh_short_spots *spots)
 }
 
 /* One of the places that count. */
-static KH_HD const kh_spot *kh_short_place(const kh_short_found *f, uint32_t i)
+static KH_HD const kh_place *kh_short_place(const kh_short_found *f, uint32_t i)
 {
-	return &f->spots->v[f->place[i]];
+	return &f->kept->v[f->place[i]];
 }
 
 static KH_HD uint32_t kh_short_net(const kh_alignment *fit)
@@ -68,7 +68,7 @@ static KH_HD uint32_t kh_short_net(const kh_alignment *fit)
 }
 
 /* Is a place better than another one of its mate, or as good, and before it in their order? */
-static KH_HD bool kh_short_better(const kh_match_db *db, const kh_spot *p, const kh_spot *other)
+static KH_HD bool kh_short_better(const kh_match_db *db, const kh_place *p, const kh_place *other)
 {
 	const kh_claim a = kh_claim_of_one(db, p, 0), b = kh_claim_of_one(db, other, 0);
 
@@ -77,7 +77,7 @@ static KH_HD bool kh_short_better(const kh_match_db *db, const kh_spot *p, const
 }
 
 /* Are two places on one strand of a target, and so close that hits of both count? */
-static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
+static KH_HD bool kh_short_near(const kh_place *a, const kh_place *b)
 {
 	const int64_t far = kh_place_at(a) - kh_place_at(b);
 
@@ -86,31 +86,31 @@ static KH_HD bool kh_short_near(const kh_spot *a, const kh_spot *b)
 }
 
 /* Could a place be near one of the mate's but this one, or was any left out? */
-static KH_HD bool kh_short_others_near(const kh_short_found *f, const kh_spot *p, uint32_t but)
+static KH_HD bool kh_short_others_near(const kh_short_found *f, const kh_place *p, uint32_t but)
 {
-	bool near = f->spots->left_out > 0;
+	bool near = f->kept->left_out > 0;
 
 	KH_ROLLED
-	for (uint32_t i = f->first; i < f->spots->n && !near; i++)
-		near = i != but && kh_short_near(&f->spots->v[i], p);
+	for (uint32_t i = f->first; i < f->kept->n && !near; i++)
+		near = i != but && kh_short_near(&f->kept->v[i], p);
 	return near;
 }
 
 /* Keeps a place, if there is room. */
-static KH_HD bool kh_short_keep_spot(kh_short_spots *spots, const kh_spot *p)
+static KH_HD bool kh_short_keep_place(kh_short_places *kept, const kh_place *p)
 {
-	if (spots->n == KH_SHORT_SPOTS) {
-		spots->left_out++;
+	if (kept->n == KH_SHORT_KEPT) {
+		kept->left_out++;
 		return false;
 	}
-	spots->v[spots->n++] = *p;
+	kept->v[kept->n++] = *p;
 	return true;
 }
 
 /* Adds a place that is not near the best one.  False: it is not as simple as that. */
-static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh_short_found *f)
+static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_place *p, kh_short_found *f)
 {
-	const kh_spot *best = kh_short_place(f, 0);
+	const kh_place *best = kh_short_place(f, 0);
 	const bool better = kh_short_better(db, p, best);
 
 	if ((f->n_places > 1 && kh_short_near(kh_short_place(f, 1), p)) ||
@@ -121,10 +121,10 @@ static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh
 	const uint32_t behind = better ? best->fit.score : p->fit.score;
 
 	f->elsewhere = behind > f->elsewhere ? behind : f->elsewhere;
-	if (!kh_short_keep_spot(f->spots, p))
+	if (!kh_short_keep_place(f->kept, p))
 		return !better;
 	if (better) {
-		f->place[0] = f->spots->n - 1;
+		f->place[0] = f->kept->n - 1;
 		f->n_places = 1;
 	}
 	return true;
@@ -132,14 +132,14 @@ static KH_HD bool kh_short_elsewhere(const kh_match_db *db, const kh_spot *p, kh
 
 /* Of regions that are a crowd the CPU compares the heaviest, and a thread all: so what these have
  * may only be worse than what was found before, and no candidate. */
-static KH_HD bool kh_short_no_matter(const kh_spot *p, uint32_t slack, const kh_short_found *f)
+static KH_HD bool kh_short_no_matter(const kh_place *p, uint32_t slack, const kh_short_found *f)
 {
 	return f->n_places > 0 && !kh_short_near(kh_short_place(f, 0), p) &&
 	       p->fit.score + slack < kh_short_place(f, 0)->fit.score;
 }
 
 /* Adds a place.  False: it is not as simple as that. */
-static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t slack,
+static KH_HD bool kh_short_add(const kh_match_db *db, const kh_place *p, uint32_t slack,
 			       kh_short_found *f)
 {
 	if (f->crowd != UINT32_MAX)
@@ -151,14 +151,14 @@ static KH_HD bool kh_short_add(const kh_match_db *db, const kh_spot *p, uint32_t
 	/* What is near the new best place counts, as what is near the one before did. */
 	if (f->n_places == KH_SHORT_PLACES || f->tie ||
 	    (better && kh_short_others_near(f, p, f->place[0])) ||
-	    !kh_short_keep_spot(f->spots, p))
+	    !kh_short_keep_place(f->kept, p))
 		return false;
 	const uint32_t last = f->n_places++;
 
-	f->place[last] = f->spots->n - 1;
+	f->place[last] = f->kept->n - 1;
 	if (better) {
 		f->place[last] = f->place[0];
-		f->place[0] = f->spots->n - 1;
+		f->place[0] = f->kept->n - 1;
 	}
 	return true;
 }

@@ -7,7 +7,7 @@
 
 #include "cuda/kernels/match_item.h"
 
-enum { KH_SHORT_SEEDS = 32, KH_SHORT_CANDIDATES = 40 };
+enum { KH_SHORT_SEEDS = 32, KH_SHORT_ANCHORS = 40 };
 
 /* Text that has been fetched: what is between two bases, and from where its words count. */
 typedef struct kh_short_window {
@@ -19,10 +19,10 @@ enum { KH_SHORT_WINDOWS = 8 };
 
 typedef struct kh_short_rooms {
 	kh_oriented read[2];
-	uint64_t key[KH_SHORT_SEEDS], candidate[KH_SHORT_CANDIDATES];
+	uint64_t key[KH_SHORT_SEEDS], anchor[KH_SHORT_ANCHORS];
 	uint16_t pos[KH_SHORT_SEEDS];
-	uint16_t region[KH_SHORT_CANDIDATES];   /* its loss << 8 | its number */
-	uint8_t from[KH_SHORT_CANDIDATES + 1];
+	uint16_t region[KH_SHORT_ANCHORS];      /* its loss << 8 | its number */
+	uint8_t from[KH_SHORT_ANCHORS + 1];
 	uint8_t behind[KH_SHORT_SEEDS];         /* of each seed, the first one that begins behind
 						 * it, if some overlap */
 	uint32_t n_regions;
@@ -92,7 +92,7 @@ static KH_HD void kh_short_soon_bin(const kh_match_db *db, uint32_t bin)
 	kh_short_soon(&db->shares, kh_match_text(db, (int64_t)at) + at / KH_TEXT_WORD);
 }
 
-/* The bins of seed i, which follow the `have` candidates of the seeds before, become candidates if
+/* The bins of seed i, which follow the `have` anchors of the seeds before, become anchors if
  * its list is whole.  How many there are now, or UINT32_MAX: more than there is room for. */
 static KH_HD uint32_t kh_short_add_list(const kh_match_db *db, const kh_short_rooms *r,
 					kh_small_list l, uint32_t i, uint32_t have,
@@ -100,17 +100,17 @@ static KH_HD uint32_t kh_short_add_list(const kh_match_db *db, const kh_short_ro
 {
 	if (!l.whole)
 		return have;
-	if (have + l.n > KH_SHORT_CANDIDATES)
+	if (have + l.n > KH_SHORT_ANCHORS)
 		return UINT32_MAX;
 	KH_ROLLED
 	for (uint32_t c = have; c < have + l.n; c++)
-		kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
+		kh_short_soon_bin(db, kh_anchor_bin(r->anchor[c]));
 	*known |= (uint32_t)kh_match_seeds_tell(db) << i;
 	return have + l.n;
 }
 
-/* Looks up n seeds, whose bins become candidates; *known: the seeds whose list is whole, so that a
- * place without one of them has a loss.  The number of candidates, or UINT32_MAX: there are more
+/* Looks up n seeds, whose bins become anchors; *known: the seeds whose list is whole, so that a
+ * place without one of them has a loss.  The number of anchors, or UINT32_MAX: there are more
  * than there is room for. */
 static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
 				   uint32_t n, uint32_t *known)
@@ -125,8 +125,8 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 	}
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && have != UINT32_MAX; i++) {
-		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->candidate + have,
-						      KH_SHORT_CANDIDATES - have);
+		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->anchor + have,
+						      KH_SHORT_ANCHORS - have);
 
 		have = kh_short_add_list(db, r, l, i, have, known);
 	}
@@ -166,7 +166,7 @@ static KH_HD uint32_t kh_short_loss(const kh_short_rooms *r, uint32_t missing)
 	return 2 * kh_count_bits(apart) - kh_count_bits(apart & r->edge);
 }
 
-/* Makes regions of n candidates. */
+/* Makes regions of n anchors. */
 static KH_HD void kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uint32_t len,
 				       uint32_t n, uint32_t known)
 {
@@ -174,11 +174,11 @@ static KH_HD void kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uin
 	const uint32_t far = len < k ? 0 : (len - k) / db->sampling.stride + 1;
 	uint32_t regions = 0;
 
-	kh_sort_few(r->candidate, n);
+	kh_anchors_sort_few(r->anchor, n);
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++)
-		if (i == 0 || kh_candidate_bin(r->candidate[i]) -
-					      kh_candidate_bin(r->candidate[i - 1]) > far)
+		if (i == 0 || kh_anchor_bin(r->anchor[i]) -
+					      kh_anchor_bin(r->anchor[i - 1]) > far)
 			r->from[regions++] = (uint8_t)i;
 	r->from[regions] = (uint8_t)n;
 	KH_ROLLED
@@ -187,7 +187,7 @@ static KH_HD void kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uin
 
 		KH_ROLLED
 		for (uint32_t c = r->from[i]; c < r->from[i + 1]; c++)
-			missing &= ~(UINT32_C(1) << (uint32_t)r->candidate[c]);
+			missing &= ~(UINT32_C(1) << (uint32_t)r->anchor[c]);
 		r->region[i] = (uint16_t)(kh_short_loss(r, missing) << 8 | i);
 	}
 	r->n_regions = regions;
@@ -195,15 +195,15 @@ static KH_HD void kh_short_regions(const kh_match_db *db, kh_short_rooms *r, uin
 
 static KH_HD uint32_t kh_short_region_bin(const kh_short_rooms *r, uint32_t i)
 {
-	return kh_candidate_bin(r->candidate[r->from[i]]);
+	return kh_anchor_bin(r->anchor[r->from[i]]);
 }
 
-/* As kh_places_raise_lone. */
+/* As kh_regions_raise_lone. */
 static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_mates *s, kh_short_rooms r[2])
 {
 	const uint32_t n = r[0].n_regions, all = n + r[1].n_regions;
-	const uint32_t more = kh_lone_loss(db, s, n, all - n);
-	uint32_t species[2 * KH_LONE_MOST];
+	const uint32_t more = kh_region_lone_loss(db, s, n, all - n);
+	uint32_t species[2 * KH_REGION_LONE_MOST];
 
 	if (more == 0)
 		return;
@@ -240,7 +240,7 @@ static KH_HD uint32_t kh_short_next(const kh_short_rooms *r, uint32_t last)
 }
 
 /* --- crowds ------------------------------------------------------------------------------ */
-/* What kh_places_weigh adds, of the regions of the other mate. */
+/* What kh_regions_weigh adds, of the regions of the other mate. */
 static KH_HD uint32_t kh_short_beside(const kh_match_db *db, const kh_short_rooms *r, uint32_t bin)
 {
 	const uint32_t near = KH_MATCH_SPAN / db->sampling.stride + 1;

@@ -18,12 +18,12 @@ typedef enum kh_short_end { KH_SHORT_DONE, KH_SHORT_AGAIN, KH_SHORT_LEFT } kh_sh
 /* How often the text of a bin, whose words count from `bases`, has a seed; the mate lies at *number
  * where it was found last. */
 static KH_HD uint32_t kh_short_look(const kh_match_db *db, const uint32_t *bases,
-				    const kh_stands *f, uint32_t mate, uint32_t bin,
+				    const kh_seed_strands *f, uint32_t mate, uint32_t bin,
 				    uint64_t *number)
 {
 	const uint32_t stride = db->sampling.stride;
 	const uint64_t mask = kh_kmer_mask(db->sampling.k), begin = (uint64_t)bin * stride;
-	const kh_begins x = kh_places_begins(f);
+	const kh_seed_begins x = kh_seed_begins_of(f);
 	uint64_t next = kh_text_bases(bases, begin);
 	uint32_t n = 0;
 
@@ -50,12 +50,12 @@ static KH_HD uint32_t kh_short_look(const kh_match_db *db, const uint32_t *bases
 	return n;
 }
 
-static KH_HD kh_stands kh_short_stands(const kh_short_rooms *r, uint32_t k, uint32_t len,
-				       uint32_t pos)
+static KH_HD kh_seed_strands kh_short_stands(const kh_short_rooms *r, uint32_t k, uint32_t len,
+					     uint32_t pos)
 {
-	const kh_stands x = { { pos, len - k - pos },
-			      { kh_packed_bits(r->read[0].base, pos, k),
-				kh_packed_bits(r->read[1].base, len - k - pos, k) } };
+	const kh_seed_strands x = { { pos, len - k - pos },
+				    { kh_packed_bits(r->read[0].base, pos, k),
+				      kh_packed_bits(r->read[1].base, len - k - pos, k) } };
 
 	return x;
 }
@@ -70,7 +70,7 @@ typedef struct kh_short_here {
 	uint64_t begin[KH_SHORT_HERE], end[KH_SHORT_HERE];
 } kh_short_here;
 
-static KH_HD void kh_short_add_here(kh_short_here *h, const kh_spot *p, const kh_laid *l,
+static KH_HD void kh_short_add_here(kh_short_here *h, const kh_place *p, const kh_laid *l,
 				    uint32_t k)
 {
 	const uint32_t turned = kh_place_strand(p);
@@ -84,7 +84,7 @@ static KH_HD void kh_short_add_here(kh_short_here *h, const kh_spot *p, const kh
 	h->n++;
 }
 
-/* As kh_places_have, of a seed. */
+/* As kh_places_have_anchor, of a seed. */
 static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here *h, int64_t pos,
 				     uint32_t bin)
 {
@@ -103,7 +103,7 @@ static KH_HD bool kh_short_lies_here(const kh_match_db *db, const kh_short_here 
 
 /* A mate of so many bases laid where it has a place. */
 static KH_HD kh_laid kh_short_laid(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
-				   const kh_spot *p)
+				   const kh_place *p)
 {
 	const int64_t at = kh_place_at(p);
 	kh_laid l = kh_match_laid(db, &r->read[kh_place_strand(p)], len, at, p->target);
@@ -123,15 +123,15 @@ static KH_HD uint32_t kh_short_like(const kh_short_rooms *r, uint32_t loss)
 	return like;
 }
 
-/* A mate's way through its regions, the best first, as kh_places_best goes; through all of them, if
- * they are a crowd. */
+/* A mate's way through its regions, the best first, as kh_regions_compare_best goes; through all of
+ * them, if they are a crowd. */
 typedef struct kh_short_way {
 	const kh_match_db *db;
 	const kh_short_rooms *r;
 	const kh_mates *s;
 	uint32_t mate;
-	uint32_t region, c, end;        /* where it is: c of its candidates up to `end` is next */
-	uint32_t candidates, places;    /* of the region, and so far */
+	uint32_t region, c, end;        /* where it is: c of its anchors up to `end` is next */
+	uint32_t anchors, places;       /* of the region, and so far */
 	bool all;                       /* all seeds have been asked for */
 	kh_short_here here;
 	kh_short_end ends;              /* how it ends */
@@ -147,7 +147,7 @@ static KH_HD kh_short_way kh_short_way_of(const kh_match_db *db, const kh_mates 
 	w.s = s;
 	w.mate = mate;
 	w.region = UINT32_MAX;
-	w.c = w.end = w.candidates = w.places = 0;
+	w.c = w.end = w.anchors = w.places = 0;
 	w.all = all;
 	w.ends = KH_SHORT_DONE;
 	return w;
@@ -179,13 +179,13 @@ static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 	}
 	w->c = w->r->from[w->region & 255];
 	w->end = w->r->from[(w->region & 255) + 1];
-	w->candidates = w->end - w->c;
+	w->anchors = w->end - w->c;
 	w->here.n = w->here.turned = 0;
 	return true;
 }
 
 /* Goes on to the next place, and finds the mate's best stretch there.  False: the way ends. */
-static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
+static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_place *p)
 {
 	const uint32_t k = w->db->sampling.k, len = w->s->mate[w->mate].len;
 	uint32_t n = 0;
@@ -193,13 +193,13 @@ static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
 	while (n == 0) {
 		if (w->c == w->end && !kh_short_next_region(w, f))
 			return false;
-		const uint64_t candidate = w->r->candidate[w->c++];
-		const uint32_t bin = kh_candidate_bin(candidate);
-		const uint32_t pos = w->r->pos[(uint32_t)candidate];
+		const uint64_t anchor = w->r->anchor[w->c++];
+		const uint32_t bin = kh_anchor_bin(anchor);
+		const uint32_t pos = w->r->pos[(uint32_t)anchor];
 
 		if (kh_short_lies_here(w->db, &w->here, pos, bin))
 			continue;
-		const kh_stands x = kh_short_stands(w->r, k, len, pos);
+		const kh_seed_strands x = kh_short_stands(w->r, k, len, pos);
 
 		const uint32_t stride = w->db->sampling.stride;
 		const uint32_t *bases =
@@ -215,7 +215,7 @@ static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_spot *p)
 /* Takes a place that was compared, whose best stretch has this score, with its ends or without
  * them.  What is not as simple as that is unclear, and may yet be too little for a call.  False:
  * the way ends. */
-static KH_HD bool kh_short_take(kh_short_way *w, const kh_spot *p, const kh_laid *l,
+static KH_HD bool kh_short_take(kh_short_way *w, const kh_place *p, const kh_laid *l,
 				uint32_t stretch, bool ends, kh_short_found *f)
 {
 	const uint32_t net = kh_short_net(&p->fit), slack = kh_match_slack(w->db, w->s);
@@ -223,7 +223,7 @@ static KH_HD bool kh_short_take(kh_short_way *w, const kh_spot *p, const kh_laid
 	/* in a crowd, whether ends are compared hangs on the order of places, which the CPU has
 	 * another one of */
 	const bool other = !ends && f->before != UINT32_MAX &&
-			   kh_match_has_ends(w->db, w->s, w->candidates, stretch, f->before);
+			   kh_place_has_ends(w->db, w->s, w->anchors, stretch, f->before);
 
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
 	if (other)
@@ -243,14 +243,14 @@ static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found 
 {
 	while (kh_short_any(has)) {
 		bool ends = false;
-		kh_spot p;
+		kh_place p;
 		kh_laid l;
 
 		has = has && kh_short_go_on(w, f, &p);
 		if (has) {
 			l = kh_short_laid(w->db, w->r, w->s->mate[w->mate].len, &p);
 			p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
-			ends = kh_match_has_ends(w->db, w->s, w->candidates, p.fit.score,
+			ends = kh_place_has_ends(w->db, w->s, w->anchors, p.fit.score,
 						 f->stretch);
 		}
 		const uint32_t stretch = p.fit.score;
@@ -265,7 +265,7 @@ static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found 
 /* --- strains ---------------------------------------------------------------------------- */
 /* Do regions that were not compared have alleles of the species of a place, by which the mate may
  * fit as well? */
-static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_spot *here)
+static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_place *here)
 {
 	const kh_match_db *db = w->db;
 	bool has = false;
@@ -273,7 +273,7 @@ static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_spot *her
 	for (uint32_t i = 0; i < w->r->n_regions && KH_ALLELES && !has; i++) {
 		const uint32_t first = w->r->from[w->r->region[i] & 255];
 		const uint32_t target =
-			kh_match_target(db, kh_candidate_bin(w->r->candidate[first]));
+			kh_match_target(db, kh_anchor_bin(w->r->anchor[first]));
 
 		has = w->r->region[i] >= w->region && db->stretch[target].alleles > 0 &&
 		      db->bins.species[target] == db->bins.species[here->target];
@@ -286,7 +286,7 @@ static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_spot *her
 static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_found *f)
 {
 	const kh_match_db *db = w->db;
-	const kh_spot *here = kh_short_place(f, 0);
+	const kh_place *here = kh_short_place(f, 0);
 	const kh_mate *a = &w->s->mate[w->mate];
 	const uint32_t n = w->r->from[w->r->n_regions];
 	bool known = false;
@@ -300,8 +300,8 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && !known; i++)
-		known = kh_strain_is_known(db, a, here, w->r->candidate, NULL, n, i,
-					   w->r->pos[(uint32_t)w->r->candidate[i]]);
+		known = kh_strain_is_known(db, a, here, w->r->anchor, NULL, n, i,
+					   w->r->pos[(uint32_t)w->r->anchor[i]]);
 	if (!known)
 		return species;
 	const kh_laid l = kh_short_laid(db, w->r, a->len, here);

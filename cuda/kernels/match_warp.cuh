@@ -2,7 +2,7 @@
  * match_warp.cuh - a fragment, or a part of a long one, compared by a warp
  *
  * The same as match.c does on the CPU.  The lanes share what there is much of: words of a mate,
- * seeds, candidates, regions, bases of a bin, columns aside, k-mers that are counted.  What is one
+ * seeds, anchors, regions, bases of a bin, columns aside, k-mers that are counted.  What is one
  * after the other is done by the first lane, with the functions of src/classify; and what only
  * reads and gives a number, by all lanes alike.  All lies in memory that the warp shares, as a
  * thread would need kilobytes of local memory; and threads that do so much, each its own way, take
@@ -22,7 +22,7 @@ namespace {
 __device__ void sort_places(kh_matching *m)
 {
 	const uint32_t n = m->n_place, i = lane_id();
-	kh_spot mine;
+	kh_place mine;
 	uint32_t rank = 0;
 
 	if (n < 2)
@@ -114,7 +114,7 @@ __device__ void compare_mates(warp_match *w)
 	kh_matching *m = &w->x.m;
 	const uint32_t slack = kh_match_slack(m->db, &w->j.s);
 	const kh_found *f = m->found;
-	const uint32_t lone = kh_lone_loss(m->db, &w->j.s, f[0].n_regions, f[1].n_regions);
+	const uint32_t lone = kh_region_lone_loss(m->db, &w->j.s, f[0].n_regions, f[1].n_regions);
 	bool more = false;
 
 	KH_ROLLED
@@ -159,12 +159,12 @@ __device__ uint64_t nearest(const kh_laid *l, uint64_t from, uint64_t to, uint32
 __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 {
 	kh_matching *m = &w->x.m;
-	const kh_spot *a = &m->place[place];
+	const kh_place *a = &m->place[place];
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = w->j.s.mate[mate].len;
-	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
-		      { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
-	const kh_laid l = kh_places_laid(m, &w->j.s, &b);
+	kh_place b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
+		       { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
+	const kh_laid l = kh_place_laid(m, &w->j.s, &b);
 	int64_t from, to, found;
 	uint32_t differ;
 
@@ -209,7 +209,7 @@ __device__ void rescue_mate(warp_match *w)
 
 /* --- a part of a long read ------------------------------------------------------------ */
 /* As kh_chain_of, of a part: that which was kept of the best place, if it is of this one. */
-__device__ const kh_chain *find_chain(warp_match *w, const kh_laid *l, const kh_spot *p)
+__device__ const kh_chain *find_chain(warp_match *w, const kh_laid *l, const kh_place *p)
 {
 	if (p->number != w->number || p->target != w->target) {
 		kh_alignment fit = fit_together(l, kh_place_at(p), 0, l->len);
@@ -230,8 +230,8 @@ __device__ void compare_along(warp_match *w)
 	if (!best || m->here.n < 2)
 		return;
 	const kh_claim b = *best;
-	const kh_spot *at = &m->place[b.place[0]];
-	const kh_laid l = kh_places_laid(m, &w->j.s, at);
+	const kh_place *at = &m->place[b.place[0]];
+	const kh_laid l = kh_place_laid(m, &w->j.s, at);
 
 	const kh_chain *chain = find_chain(w, &l, at);
 
@@ -241,20 +241,20 @@ __device__ void compare_along(warp_match *w)
 }
 
 /* --- k-mers that are counted ---------------------------------------------------------- */
-/* As kh_places_hits_of: a lane has a word of the bases that differ, and looks at some k-mers. */
+/* As kh_place_hits: a lane has a word of the bases that differ, and looks at some k-mers. */
 __device__ uint32_t hits_of(warp_match *w, uint32_t place)
 {
 	const kh_matching *m = &w->x.m;
-	const kh_spot p = m->place[place];
+	const kh_place p = m->place[place];
 	const uint32_t mate = kh_place_mate(&p), len = w->j.s.mate[mate].len, k = KH_TEXT_KMER;
 	const uint32_t kmers = len < k ? 0 : (len - k) / KH_TEXT_STEP + 1, lane = lane_id();
 	const bool back = kh_place_strand(&p) != 0;
-	const kh_laid l = kh_places_laid(m, &w->j.s, &p);
+	const kh_laid l = kh_place_laid(m, &w->j.s, &p);
 	uint32_t n = 0, had = 0;
 
 	__syncwarp();
 	if (lane == 0)
-		n = kh_places_about(m, place, w->at);
+		n = kh_place_diagonals(m, place, w->at);
 	n = __shfl_sync(ALL, n, 0);
 	__syncwarp();
 	KH_ROLLED
@@ -356,7 +356,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 		kh_small_init(&w->x, db);
 		w->best = 0;
 		w->j = kh_gpu_item(q, i);
-		kh_places_begin(&m->found[1], w->x.pos[1], 0);
+		kh_found_begin(&m->found[1], w->x.pos[1], 0);
 		m->found[1].n_regions = 0;
 	}
 	__syncwarp();

@@ -86,7 +86,7 @@ bool kh_aligner_wanted(const kh_aligner *a)
 
 /* --- places ------------------------------------------------------------------------------ */
 /* Do two places have the mate elsewhere? */
-static bool is_elsewhere(const kh_spot *a, const kh_spot *b)
+static bool is_elsewhere(const kh_place *a, const kh_place *b)
 {
 	const int64_t far = kh_place_at(a) - kh_place_at(b);
 
@@ -96,11 +96,11 @@ static bool is_elsewhere(const kh_spot *a, const kh_spot *b)
 
 /* By how much the score of a claim, which has its mates at these places, is above what others would
  * give that were compared. */
-static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_spot at[2])
+static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_place at[2])
 {
 	int32_t second = 0, alone[2] = { 0, 0 };
 
-	for (const kh_spot *p = m->place; p < m->place + m->n_place; p++) {
+	for (const kh_place *p = m->place; p < m->place + m->n_place; p++) {
 		const uint32_t i = kh_place_mate(p);
 		int32_t score = (int32_t)p->fit.score;
 
@@ -135,9 +135,9 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 		      kh_err *err)
 {
 	/* with what losses may be greater by */
-	const uint32_t less = KH_ALIGN_MARGIN + kh_lone_loss(m->db, s, m->found[0].n_regions,
-							     m->found[1].n_regions);
-	kh_spot at[2];
+	const uint32_t less = KH_ALIGN_MARGIN + kh_region_lone_loss(m->db, s, m->found[0].n_regions,
+								    m->found[1].n_regions);
+	kh_place at[2];
 	int32_t margin;
 	int rc = KH_OK;
 
@@ -146,7 +146,7 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 	/* the margin is of all places that could have nearly as much, too */
 	for (uint32_t i = 0; i < 2 && s->only; i++)
 		if (c->mates >> i & 1 && !m->found[i].crowd)
-			kh_places_from(m, s, i, (int64_t)at[i].fit.score - less, less);
+			kh_regions_compare_from(m, s, i, (int64_t)at[i].fit.score - less, less);
 	margin = kh_extent_any(m->crowd) ? 0 : margin_of(m, c, at);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		if (!(c->mates >> i & 1))

@@ -8,14 +8,15 @@
  *
  * With seeds in several parts, which places are compared, and how far, hangs on what all of them
  * have.  A fragment of one segment gets the answer of one part, the leader, all the same if no
- * region that the others have would be compared: if the score that each could have, by the seeds it
- * lacks, is below all that was asked for by the leader (match_place.h: kh_places_from), which then
- * comes to its end by the same steps.  That is so with the seeds that are looked up first, if they
- * suffice for the leader; or with all, if the others have none of the first ones, and so do not
- * change that these do not suffice.  Nor does a part count that has no place: its text lacks the
- * seeds, which the index found by chance, so its regions add nothing when they are compared, as
- * long as they do not crowd out others, which they cannot where they are far behind.  No list may
- * have been passed over, nor may one be where those of all parts are put together.
+ * region that the others have would be compared: if the score that each could have, by the seeds
+ * it lacks, is below all that was asked for by the leader (match_place.h:
+ * kh_regions_compare_from), which then comes to its end by the same steps.  That is so with the
+ * seeds that are looked up first, if they suffice for the leader; or with all, if the others have
+ * none of the first ones, and so do not change that these do not suffice.  Nor does a part count
+ * that has no place: its text lacks the seeds, which the index found by chance, so its regions add
+ * nothing when they are compared, as long as they do not crowd out others, which they cannot where
+ * they are far behind.  No list may have been passed over, nor may one be where those of all parts
+ * are put together.
  */
 #ifndef KH_CLASSIFY_ANSWER_H
 #define KH_CLASSIFY_ANSWER_H
@@ -26,9 +27,9 @@
 #define KH_LEVELS 32            /* least scores, by the logarithm of a fragment's seeds */
 
 enum {
-	KH_ANSWER_FEW = 15,             /* candidates of a mate that may stand behind */
+	KH_ANSWER_FEW = 15,             /* anchors of a mate that may stand behind */
 	KH_ANSWER_OTHERS = 8,           /* parts that do */
-	KH_ANSWER_MOST = 112,           /* candidates of a mate of the leader */
+	KH_ANSWER_MOST = 112,           /* anchors of a mate of the leader */
 	KH_ANSWER_LOAD = 16             /* all `load` of a mate: no mate is crowded */
 };
 
@@ -37,7 +38,7 @@ enum {
 	KH_ANSWER_ANY = 1,              /* the index has seeds of the fragment */
 	/* of one segment: it has none of the seeds that are looked up first; */
 	KH_ANSWER_LATE = 2,
-	/* no list is passed over, and there are KH_ANSWER_FEW candidates at most; */
+	/* no list is passed over, and there are KH_ANSWER_FEW anchors at most; */
 	KH_ANSWER_SMALL = 4,
 	/* it may be the leader, or, with score 0, counts for nothing beside others, */
 	KH_ANSWER_LEADS = 8,
@@ -63,7 +64,7 @@ typedef struct kh_answer {
 	 * by the seeds that are looked up first, or, if it is late, by all */
 	uint16_t bound[2];
 	uint16_t need[2];       /* of a leader: regions with this score and more are compared */
-	/* of each mate of a leader, regions and places, or, without places, candidates, 127 at
+	/* of each mate of a leader, regions and places, or, without places, anchors, 127 at
 	 * most; and KH_ANSWER_FAR */
 	uint8_t load[2];
 	uint8_t level;          /* the least score is this one; of several segments, the last one */

@@ -126,9 +126,9 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 
 /* Is a seed where a claim has the mate? */
 static bool has_seed(const kh_matcher *x, const kh_mates *s, const kh_claim *c, uint32_t mate,
-		     const kh_lies *lies, uint32_t pos)
+		     const kh_diagonals *lies, uint32_t pos)
 {
-	return x->db.text ? kh_places_have_seed(&x->m, s, mate, lies, pos)
+	return x->db.text ? kh_diagonals_have_seed(&x->m, s, mate, lies, pos)
 			  : kh_thin_has(&x->m, s, &x->m.place[c->place[mate]], pos);
 }
 
@@ -140,11 +140,11 @@ static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err
 
 	for (uint32_t mate = 0; mate < 2 && !rc; mate++) {
 		const kh_mate *a = &s->mate[mate];
-		kh_lies lies;
+		kh_diagonals lies;
 
 		if (!(c->mates >> mate & 1))
 			continue;
-		lies = kh_places_lies(&x->m, c, mate);
+		lies = kh_claim_diagonals(&x->m, c, mate);
 		for (size_t i = a->first; i < a->first + a->seeds; i++)
 			if (has_seed(x, s, c, mate, &lies, x->waiting.all.pos[i]))
 				x->found[x->n_found++] = x->waiting.all.key[i];
@@ -297,7 +297,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	if (s->only)
 		begin(x);
 	if (!x->sure) {
-		x->call.kmers += kh_places_kmers(&x->m, s, 0) + kh_places_kmers(&x->m, s, 1);
+		x->call.kmers += kh_mate_kmers(&x->m, s, 0) + kh_mate_kmers(&x->m, s, 1);
 		x->bases += s->mate[0].len + s->mate[1].len;
 	}
 	if (best && x->distinct)
@@ -312,7 +312,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
-/* Compares a segment whose candidates are known.  later: all its seeds were looked up.  *again: not
+/* Compares a segment whose anchors are known.  later: all its seeds were looked up.  *again: not
  * all were, and these do not decide which place is best, so the segment stays open. */
 static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh_err *err)
 {
@@ -322,14 +322,14 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	const bool nothing = kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1);
 
 	*again = true;
-	/* what stays open for want of candidates needs regions for its answer only */
+	/* what stays open for want of anchors needs regions for its answer only */
 	if (!nothing || x->answers)
-		kh_places_regions(m, s);
+		kh_regions_make(m, s);
 	if (x->answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
 	if (nothing)
 		return KH_OK;
-	kh_places_raise_lone(m, s);
+	kh_regions_raise_lone(m, s);
 	kh_claims_forget(&m->here);
 	if (!s->only)
 		kh_text_see_nothing(m->seen, s->mate->amb, s->mate->at, s->mate->len);

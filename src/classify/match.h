@@ -15,14 +15,14 @@
  *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
  *	            that do not overlap are looked up; the others only if a place that has none of
  *	            these could still be the best.  Of a part of a longer record, all at once
- *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted.  The
+ *	anchors     up to KH_MATCH_ANCHORS of a mate: a seed and a bin of its list, sorted.  The
  *	            longest lists are passed over where there would be more
- *	regions     candidates whose bins follow each other closely.  Each seed that a region lacks,
+ *	regions     anchors whose bins follow each other closely.  Each seed that a region lacks,
  *	            and that does not overlap another one, costs the read a mismatch there, so the
  *	            score has an upper bound: the length less kh_match_loss.  Regions are compared
  *	            in classes of equal bounds, the greatest first, while they could still win.  A
  *	            mate is crowded where a class has too many: then all seeds are looked up, and
- *	            the regions with most candidates are compared
+ *	            the regions with most anchors are compared
  *	places      up to KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
  *	            has one of its seeds, the mate lies along it and is compared (kmer/fit.h).
  *	            Before, nothing reads the text
@@ -47,18 +47,18 @@
  *
  *	match.c         kh_match_job: fragments, their segments, in which turns they are compared
  *	match_ask.c     kh_asking_add: the seeds of a segment; kh_asking_look_up: what these find;
- *	                kh_asking_first, kh_asking_found: candidates.  Declared in match_in.h
- *	match_region.h  kh_places_regions: regions of candidates (match_sort.h: kh_sort_many)
+ *	                kh_asking_first, kh_asking_found: anchors.  Declared in match_in.h
+ *	match_region.h  kh_regions_make: regions of anchors (match_sort.h: kh_anchors_sort_many)
  *	match_answer.c  kh_asking_bounds: what a database that is one part of a collection
  *	                says beside its call
  *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
- *	  match_place.h     kh_places_best, kh_places_from: regions compared, and their places
+ *	  match_place.h     kh_regions_compare_best, kh_regions_compare_from: the places of regions
  *	  match_thin.h      kh_thin_places: the same of a database without text
  *	  match_claims.h    kh_match_claims: what places say of each species
  *	  match_score.h     kh_match_rescue_mate: a mate without a place
  *	  match_chain.h     kh_chain_raise: of a part, all species along the chain of the best one
  *	match_call.h    kh_match_count_hits: of claims that may be a call, the hits
- *	  match_hits.h      kh_places_hits: 12-mers that the text has at the places of a claim
+ *	  match_hits.h      kh_claim_hits: 12-mers that the text has at the places of a claim
  *	match_call.h    kh_match_taxon: the call; kh_claims_wanted: candidates of the sample pass
  *	match_strain.h  kh_match_strain: a call below the species
  *	match_later.c   kh_later_poll, kh_later_hits: of a long fragment, what is asked only of the

@@ -3,7 +3,7 @@
 #include "classify/match_in.h"
 #include "classify/match_score.h"
 
-/* Are all lists whole, and no more than so many candidates there? */
+/* Are all lists whole, and no more than so many anchors there? */
 static bool is_plain(const kh_found *f, uint32_t most)
 {
 	const kh_seed_set all = kh_seed_below(f->n);
@@ -11,7 +11,7 @@ static bool is_plain(const kh_found *f, uint32_t most)
 	for (uint32_t w = 0; w < KH_MATCH_SEEDS / 64; w++)
 		if (f->known.bit[w] != all.bit[w])
 			return false;
-	return f->n < KH_MATCH_SEEDS && f->n_candidates <= most;
+	return f->n < KH_MATCH_SEEDS && f->n_anchors <= most;
 }
 
 /* 1: it has regions that are never compared. */
@@ -26,7 +26,7 @@ static uint16_t bound_of(const kh_found *f, uint32_t len)
 
 static uint8_t load_of(const kh_found *f, bool places, bool far)
 {
-	const uint32_t load = places ? f->n_regions + f->n_places : f->n_candidates;
+	const uint32_t load = places ? f->n_regions + f->n_places : f->n_anchors;
 
 	return (uint8_t)((load < KH_ANSWER_FAR ? load : KH_ANSWER_FAR - 1) |
 			 (far ? KH_ANSWER_FAR : 0));

@@ -198,19 +198,19 @@ static size_t first_of(const kh_seeds_found *f, size_t i, size_t seed)
 	return i;
 }
 
-/* A bin as a candidate: with the number of its seed in the mate. */
-static inline uint64_t candidate(const struct bins *b, size_t i)
+/* A bin as an anchor: with the number of its seed in the mate. */
+static inline uint64_t anchor(const struct bins *b, size_t i)
 {
 	const uint32_t seed = (uint32_t)b->bin[i];
 
 	return b->bin[i] - seed + ((b->number ? b->number[seed] : seed) - b->from);
 }
 
-/* Makes candidates of all bins; false: a seed has more bins than its list, or the mate more seeds
+/* Makes anchors of all bins; false: a seed has more bins than its list, or the mate more seeds
  * than are compared. */
 static bool add_all(kh_found *f, const struct bins *b)
 {
-	uint64_t *to = f->candidate + f->n_candidates;
+	uint64_t *to = f->anchor + f->n_anchors;
 	bool many = false;
 
 	KH_UNROLLED
@@ -219,8 +219,8 @@ static bool add_all(kh_found *f, const struct bins *b)
 		to[i] = b->bin[i] - b->from;
 	}
 	for (size_t i = 0; i < b->n && b->number; i++)
-		to[i] = candidate(b, i);
-	f->n_candidates += (uint32_t)b->n;
+		to[i] = anchor(b, i);
+	f->n_anchors += (uint32_t)b->n;
 	return !many && (b->n == 0 || (uint32_t)to[b->n - 1] < f->n);
 }
 
@@ -251,7 +251,7 @@ static void find_lists(const kh_found *f, const struct bins b[2],
 
 	for (int k = 0; k < 2; k++)
 		for (size_t i = 0; i < b[k].n; i += l.n) {
-			const uint32_t seed = (uint32_t)candidate(&b[k], i);
+			const uint32_t seed = (uint32_t)anchor(&b[k], i);
 
 			l = list_at(&b[k], i, &many);
 			if (seed >= f->n)
@@ -261,7 +261,7 @@ static void find_lists(const kh_found *f, const struct bins b[2],
 		}
 }
 
-/* Makes candidates of the bins of seeds that are not passed over (kh_places_pass_over), in their
+/* Makes anchors of the bins of seeds that are not passed over (kh_lists_pass_over), in their
  * order. */
 static void add_some(kh_found *f, const struct bins b[2])
 {
@@ -269,18 +269,18 @@ static void add_some(kh_found *f, const struct bins b[2])
 	uint8_t len[KH_MATCH_SEEDS] = { 0 };
 
 	find_lists(f, b, list, len);
-	kh_places_pass_over(len, f->n);
-	f->n_candidates = 0;
+	kh_lists_pass_over(len, f->n);
+	f->n_anchors = 0;
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (len[i] == KH_LIST_OVER)
 			continue;
 		kh_seed_add(&f->known, i);
 		for (uint32_t j = 0; j < len[i]; j++)
-			f->candidate[f->n_candidates++] = list[i].bin[j] >> 32 << 32 | i;
+			f->anchor[f->n_anchors++] = list[i].bin[j] >> 32 << 32 | i;
 	}
 }
 
-/* Makes candidates of the bins that first and other seeds have; nearly always of all of them. */
+/* Makes anchors of the bins that first and other seeds have; nearly always of all of them. */
 static void add(kh_found *f, const struct bins b[2])
 {
 	if (b[0].n + b[1].n >= KH_LIST_OVER || !add_all(f, &b[0]) || !add_all(f, &b[1]))
@@ -313,7 +313,7 @@ bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	a->bins = (uint32_t)(w->next - a->bin);
 	b[0].bin = from_bin(found, a->bin);
 	b[0].n = a->bins;
-	kh_places_begin(f, from_seed(w->first.seeds.pos, a->seed), a->seeds);
+	kh_found_begin(f, from_seed(w->first.seeds.pos, a->seed), a->seeds);
 	add(f, b);
 	return b[0].n > 0;
 }
@@ -333,7 +333,7 @@ bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 		{ from_bin(others, from), w->next - from, w->others.number, m->first }
 	};
 
-	kh_places_begin(f, from_seed(w->all.pos, m->first), m->seeds);
+	kh_found_begin(f, from_seed(w->all.pos, m->first), m->seeds);
 	add(f, b);
 	return b[0].n + b[1].n > 0;
 }

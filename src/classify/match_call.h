@@ -24,7 +24,7 @@ static KH_HD void kh_match_names_by(const kh_match_db *db, const kh_claim *c, ui
 }
 
 /* Do enough bases of both mates, or of one of them alone, match for a species, and for a genus? */
-static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
+static KH_HD void kh_match_names(const kh_match_db *db, const kh_place *places, const kh_mates *s,
 				 const kh_claim *best, bool *species, bool *genus)
 {
 	uint64_t bases = 0;
@@ -41,7 +41,7 @@ static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, c
 }
 
 /* Could this best claim be a call, of a fragment that is one segment? */
-static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_spot *places,
+static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *places,
 				    const kh_mates *s, const kh_claim *best)
 {
 	bool species, genus;
@@ -54,7 +54,7 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_spot *places
 
 /* --- hits ------------------------------------------------------------------------------ */
 /* Must hits be counted, if this claim is the best one? */
-static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_spot *places,
+static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_place *places,
 				      const kh_mates *s, const kh_claim *best)
 {
 	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
@@ -79,7 +79,7 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s)
 		return;
 	for (uint32_t i = 0; i < m->here.n; i++)
 		if (kh_match_counts(m->db, s, best, &m->here.v[i]))
-			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
+			m->here.v[i].hits = kh_claim_hits(m, s, &m->here.v[i]);
 }
 
 /* --- candidates, and the call ------------------------------------------------------------ */
@@ -95,7 +95,7 @@ static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, i
 }
 
 /* The bin where a place begins. */
-static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_spot *p)
+static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_place *p)
 {
 	const int64_t at = kh_place_at(p), begin = (int64_t)kh_match_begin(db, p->target);
 
@@ -149,7 +149,7 @@ static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t 
 
 /* Is no mate of the best claim more than KH_MATCH_REACH mismatches ahead of a place that has one
  * seed, as chance gives? */
-static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_spot *places,
+static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_place *places,
 					  const kh_claim *best)
 {
 	bool is = true;
@@ -165,13 +165,13 @@ static_assert((uint32_t)KH_MATES_MOST == KH_MATES_APART + KH_MATCH_SPAN / KH_MAT
 
 /* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or they do not
  * lie beside each other. */
-static KH_HD uint8_t kh_claim_mates(const kh_spot *places, const kh_mates *s,
+static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_mates *s,
 				    const kh_claim *best)
 {
 	if (best->mates != 3)
 		return s->mate[0].len >= KH_RESCUE_LEN && s->mate[1].len >= KH_RESCUE_LEN
 			       ? KH_ONE_MATE : 0;
-	const kh_spot *a = &places[best->place[0]], *b = &places[best->place[1]];
+	const kh_place *a = &places[best->place[0]], *b = &places[best->place[1]];
 	const int64_t from = kh_place_at(a), to = kh_place_at(b);
 	const uint64_t apart = (uint64_t)(from < to ? to - from : from - to);
 
@@ -182,7 +182,7 @@ static KH_HD uint8_t kh_claim_mates(const kh_spot *places, const kh_mates *s,
  * species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
  * than KH_CANDIDATES.  In billions of bases a random fragment has seeds of several species by
  * chance; these are no candidates. */
-static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_spot *places,
+static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_place *places,
 						const kh_claims *c, const kh_mates *s,
 						const kh_claim *best)
 {
@@ -220,7 +220,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 }
 
 /* What is wanted of a fragment that is one segment beside its call. */
-static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_spot *places,
+static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_place *places,
 					    const kh_claims *c, const kh_mates *s,
 					    const kh_claim *best)
 {
@@ -230,7 +230,7 @@ static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_spot
 }
 
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
-static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_spot *places,
+static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_place *places,
 				     const kh_claims *claims, const kh_mates *s,
 				     const kh_claim *best, kh_extent crowd)
 {

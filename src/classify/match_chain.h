@@ -81,9 +81,9 @@ static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
 static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, const kh_chain *p,
 				    const kh_claim *best, const kh_claim *c)
 {
-	const kh_spot *here = &m->place[c->place[0]];
+	const kh_place *here = &m->place[c->place[0]];
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
-	const kh_laid l = kh_places_laid(m, s, here);
+	const kh_laid l = kh_place_laid(m, s, here);
 	const uint32_t middle = (here->stretch.from + here->stretch.to) / 2u;
 	const uint32_t near = kh_chain_nearest(p, turned ? l.len - 1 - middle : middle);
 	kh_claim x = *c;
@@ -109,7 +109,7 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, co
 static inline bool kh_chain_is_own(const kh_matching *m, const kh_mates *s, const kh_chain *p,
 				   const kh_claim *best, const kh_claim *c)
 {
-	const kh_spot *here = &m->place[c->place[0]];
+	const kh_place *here = &m->place[c->place[0]];
 	const uint32_t len = s->mate[0].len, from = here->stretch.from, to = here->stretch.to;
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
 

@@ -13,7 +13,7 @@ static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
 
 /* Do two places lie as the mates of a pair: in one target, on opposite strands, and beside each
  * other? */
-static KH_HD bool kh_places_beside(const kh_spot *a, const kh_spot *b)
+static KH_HD bool kh_places_beside(const kh_place *a, const kh_place *b)
 {
 	const int64_t apart = kh_place_at(b) - kh_place_at(a);
 
@@ -68,9 +68,9 @@ static KH_HD void kh_claims_forget(kh_claims *c)
 }
 
 /* The claim of places[place] alone. */
-static KH_HD kh_claim kh_claim_of_one(const kh_match_db *db, const kh_spot *places, uint32_t place)
+static KH_HD kh_claim kh_claim_of_one(const kh_match_db *db, const kh_place *places, uint32_t place)
 {
-	const kh_spot *p = &places[place];
+	const kh_place *p = &places[place];
 	kh_claim c = { db->bins.species[p->target] - db->bins.n_targets, (int32_t)p->fit.score,
 		       p->fit.matches, p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0 };
 
@@ -122,7 +122,7 @@ static KH_HD uint32_t kh_places_first(const kh_matching *m, uint32_t i, uint64_t
 /* Raises claim n by a place of the first mate with those of the second beside it. */
 static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t n, uint32_t place, uint32_t second)
 {
-	const kh_spot *a = &m->place[place];
+	const kh_place *a = &m->place[place];
 	const int64_t at = kh_place_at(a), least = at - KH_MATCH_SPAN;
 	const uint64_t from = kh_place_number(1, !kh_place_strand(a),
 					      least < -KH_TEXT_SPAN ? -KH_TEXT_SPAN : least);

@@ -6,12 +6,12 @@
 
 #include "classify/match_place.h"
 
-static KH_HD_CALLED uint32_t kh_places_near(const kh_matching *m, const kh_spot *p, int step,
-					    int64_t *at, uint32_t n)
+static KH_HD_CALLED uint32_t kh_place_diagonals_near(const kh_matching *m, const kh_place *p,
+						     int step, int64_t *at, uint32_t n)
 {
-	const kh_spot *const first = m->place, *const end = first + m->n_place;
+	const kh_place *const first = m->place, *const end = first + m->n_place;
 
-	for (const kh_spot *q = p + step; n < KH_MATCH_DIAGONALS; q += step) {
+	for (const kh_place *q = p + step; n < KH_MATCH_DIAGONALS; q += step) {
 		const int64_t far = q < first || q >= end ? KH_MATCH_ASIDE + 1
 							  : kh_place_at(q) - kh_place_at(p);
 
@@ -25,15 +25,15 @@ static KH_HD_CALLED uint32_t kh_places_near(const kh_matching *m, const kh_spot 
 }
 
 /* Where a mate lies at a place, and a few bases aside. */
-static KH_HD uint32_t kh_places_about(const kh_matching *m, uint32_t place,
-				      int64_t at[KH_MATCH_DIAGONALS])
+static KH_HD uint32_t kh_place_diagonals(const kh_matching *m, uint32_t place,
+					 int64_t at[KH_MATCH_DIAGONALS])
 {
-	const kh_spot *p = &m->place[place];
+	const kh_place *p = &m->place[place];
 
 	at[0] = kh_place_at(p);
 	if (place >= m->n_place)        /* it was sought beside the other mate */
 		return 1;
-	return kh_places_near(m, p, -1, at, kh_places_near(m, p, 1, at, 1));
+	return kh_place_diagonals_near(m, p, -1, at, kh_place_diagonals_near(m, p, 1, at, 1));
 }
 
 /* The low bit of each of the 32 bases from base i of a mate on in which it differs from the text
@@ -70,7 +70,7 @@ static KH_HD void kh_text_all_differ(const kh_laid *l, int64_t at, uint64_t *wro
 }
 
 /* The k-mers of a mate that a call counts: those without N at every KH_TEXT_STEP bases. */
-static KH_HD uint32_t kh_places_kmers(const kh_matching *m, const kh_mates *s, uint32_t mate)
+static KH_HD uint32_t kh_mate_kmers(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
 	const uint32_t k = KH_TEXT_KMER, len = s->mate[mate].len;
 	const uint64_t *unknown = m->read[mate][0].unknown;
@@ -189,18 +189,18 @@ static KH_HD uint32_t kh_text_hits(const kh_laid *l, const int64_t *at, uint32_t
 }
 
 /* Those that the text has at a place, or a few bases aside. */
-static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s, uint32_t place)
+static KH_HD uint32_t kh_place_hits(const kh_matching *m, const kh_mates *s, uint32_t place)
 {
-	const kh_spot *p = &m->place[place];
-	const kh_laid l = kh_places_laid(m, s, p);
+	const kh_place *p = &m->place[place];
+	const kh_laid l = kh_place_laid(m, s, p);
 	int64_t at[KH_MATCH_DIAGONALS];
 
-	return kh_text_hits(&l, at, kh_places_about(m, place, at), kh_place_strand(p) != 0);
+	return kh_text_hits(&l, at, kh_place_diagonals(m, place, at), kh_place_strand(p) != 0);
 }
 
 /* Those of a segment that the text has where a claim has its mates. */
-static KH_HD_CALLED uint32_t kh_places_hits(const kh_matching *m, const kh_mates *s,
-					    const kh_claim *c)
+static KH_HD_CALLED uint32_t kh_claim_hits(const kh_matching *m, const kh_mates *s,
+					   const kh_claim *c)
 {
 	uint32_t hits = 0;
 
@@ -208,30 +208,30 @@ static KH_HD_CALLED uint32_t kh_places_hits(const kh_matching *m, const kh_mates
 		if (c->mates >> mate & 1)
 			hits += kh_match_is_thin(m->db)
 					? kh_thin_hits(m, s, &m->place[c->place[mate]])
-					: kh_places_hits_of(m, s, c->place[mate]);
+					: kh_place_hits(m, s, c->place[mate]);
 	return hits;
 }
 
 /* Where a mate lies by a claim, to be asked which of its seeds the text has there. */
-typedef struct kh_lies {
+typedef struct kh_diagonals {
 	int64_t at[KH_MATCH_DIAGONALS];
 	uint32_t n, strand;
-} kh_lies;
+} kh_diagonals;
 
-static KH_HD kh_lies kh_places_lies(const kh_matching *m, const kh_claim *c, uint32_t mate)
+static KH_HD kh_diagonals kh_claim_diagonals(const kh_matching *m, const kh_claim *c, uint32_t mate)
 {
-	kh_lies x;
+	kh_diagonals x;
 
 	x.strand = kh_place_strand(&m->place[c->place[mate]]);
-	x.n = kh_places_about(m, c->place[mate], x.at);
+	x.n = kh_place_diagonals(m, c->place[mate], x.at);
 	return x;
 }
 
-static KH_HD bool kh_places_have_seed(const kh_matching *m, const kh_mates *s, uint32_t mate,
-				      const kh_lies *x, uint32_t pos)
+static KH_HD bool kh_diagonals_have_seed(const kh_matching *m, const kh_mates *s, uint32_t mate,
+					 const kh_diagonals *x, uint32_t pos)
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
-	const kh_stands f = kh_places_stands(m, s, mate, pos);
+	const kh_seed_strands f = kh_seed_strands_of(m, s, mate, pos);
 
 	for (uint32_t d = 0; d < x->n; d++) {
 		const int64_t at = x->at[d] + f.at[x->strand];

@@ -60,7 +60,7 @@ int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uin
 int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db *db,
 		      kh_err *err);
 
-/* Makes candidates of the bins that the first seeds of a mate have, or all its seeds.  To be
+/* Makes anchors of the bins that the first seeds of a mate have, or all its seeds.  To be
  * called in the order of segments.  False: the index has none of the seeds. */
 bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
 bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
@@ -103,7 +103,7 @@ typedef struct kh_credit {
  * cleared. */
 typedef struct kh_later {
 	kh_later_part *part;
-	kh_spot *place;
+	kh_place *place;
 	uint64_t *word;
 	kh_later_claim *claim;
 	kh_credit *credit;

@@ -26,17 +26,17 @@ void kh_later_forget(kh_later *l)
 /* --- parts -------------------------------------------------------------------------------- */
 /* Where the arrays of what a mate has found begin, in words, and end. */
 struct arrays {
-	size_t candidate, region, pos, seed, end;
+	size_t anchor, region, pos, seed, end;
 };
 
 static struct arrays arrays_of(const kh_found *f)
 {
-	struct arrays a = { .candidate = 0 };
+	struct arrays a = { .anchor = 0 };
 
-	a.region = a.candidate + f->n_candidates;
+	a.region = a.anchor + f->n_anchors;
 	a.pos = a.region + f->n_regions;
 	a.seed = a.pos + (f->n + 1) / 2;
-	a.end = a.seed + f->n_candidates / 8 + 3;       /* seeds are read 16 at a time */
+	a.end = a.seed + f->n_anchors / 8 + 3;          /* seeds are read 16 at a time */
 	return a;
 }
 
@@ -50,11 +50,11 @@ static int keep_found(kh_later *l, const kh_found *f, kh_err *err)
 
 	if (rc)
 		return rc;
-	memcpy(to + a.candidate, f->candidate, f->n_candidates * sizeof *f->candidate);
+	memcpy(to + a.anchor, f->anchor, f->n_anchors * sizeof *f->anchor);
 	memcpy(to + a.region, f->region, f->n_regions * sizeof *f->region);
 	memcpy(to + a.pos, f->pos, f->n * sizeof *f->pos);
-	memcpy(to + a.seed, f->seed, f->n_candidates);
-	memset((uint8_t *)(to + a.seed) + f->n_candidates, 0, 16);
+	memcpy(to + a.seed, f->seed, f->n_anchors);
+	memset((uint8_t *)(to + a.seed) + f->n_anchors, 0, 16);
 	l->n_word += a.end;
 	return KH_OK;
 }
@@ -107,7 +107,7 @@ static void compare_again(const kh_later *l, uint32_t part, kh_matching *m)
 	m->place = l->place + p->place;
 	m->n_place = p->n_place;
 	m->found[0] = p->of;
-	m->found[0].candidate = from + a.candidate;
+	m->found[0].anchor = from + a.anchor;
 	m->found[0].region = (kh_region *)(from + a.region);
 	m->found[0].pos = (const uint32_t *)(from + a.pos);
 	m->found[0].seed = (uint8_t *)(from + a.seed);
@@ -144,8 +144,8 @@ uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum)
 	for (size_t i = 0; i < l->n_claim; i++)
 		if (l->claim[i].sum == sum) {
 			places_again(l, l->claim[i].part, l->claim[i].place, &m);
-			hits += kh_places_hits_of(&m, &l->part[l->claim[i].part].s,
-						  l->claim[i].place);
+			hits += kh_place_hits(&m, &l->part[l->claim[i].part].s,
+					      l->claim[i].place);
 		}
 	return hits;
 }

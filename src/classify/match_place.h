@@ -1,7 +1,7 @@
 /*
  * match_place.h - the places of a mate: regions compared, the likeliest first; match.h   [HD]
  *
- * A region becomes places where its bins have the bases of its seeds (kh_places_compare).
+ * A region becomes places where its bins have the bases of its seeds (kh_region_compare).
  * match_score.h asks for those that could have some score.
  */
 #ifndef KH_CLASSIFY_MATCH_PLACE_H
@@ -19,7 +19,7 @@ static KH_HD uint32_t kh_places_most(const kh_mates *s)
 }
 
 /* The mate of a place, and the place's target, to be compared. */
-static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, const kh_spot *p)
+static KH_HD kh_laid kh_place_laid(const kh_matching *m, const kh_mates *s, const kh_place *p)
 {
 	const uint32_t mate = kh_place_mate(p);
 	kh_laid l = kh_match_laid(m->db, &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
@@ -30,7 +30,7 @@ static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, con
 }
 
 /* The best stretch of a place. */
-static KH_HD kh_alignment kh_places_stretch(const kh_laid *l, const kh_spot *p)
+static KH_HD kh_alignment kh_places_stretch(const kh_laid *l, const kh_place *p)
 {
 	const uint32_t score = p->stretch.score, columns = p->stretch.to - p->stretch.from;
 	const kh_alignment fit = { score, (columns + score) / 2, columns, p->stretch.from,
@@ -42,32 +42,32 @@ static KH_HD kh_alignment kh_places_stretch(const kh_laid *l, const kh_spot *p)
 /* Is the alignment of a place extended beyond its best stretch?  Not if the stretch is shorter than
  * a quarter of the longest one of the places before; nor if a read has hardly more than one seed
  * there, as by chance. */
-static KH_HD bool kh_match_has_ends(const kh_match_db *db, const kh_mates *s, uint32_t candidates,
+static KH_HD bool kh_place_has_ends(const kh_match_db *db, const kh_mates *s, uint32_t anchors,
 				    uint32_t stretch, uint32_t before)
 {
-	return 4 * stretch >= before && (candidates > 1 || !s->only ||
+	return 4 * stretch >= before && (anchors > 1 || !s->only ||
 					 stretch >= db->sampling.k + KH_MATCH_BEYOND);
 }
 
-/* Compares a mate at a place of a region, and extends the alignment if kh_match_has_ends. */
+/* Compares a mate at a place of a region, and extends the alignment if kh_place_has_ends. */
 static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32_t mate,
 				       const kh_region *r, uint32_t strand, int64_t at,
 				       uint32_t bin)
 {
 	kh_found *f = &m->found[mate];
-	kh_spot p;
+	kh_place p;
 	kh_laid l;
 
 	if (f->n_places == kh_places_most(s))
 		return;
 	p.number = kh_place_number(mate, strand, at);
 	p.target = kh_match_target(m->db, bin);
-	l = kh_places_laid(m, s, &p);
+	l = kh_place_laid(m, s, &p);
 	p.fit = kh_text_fit(&l, at, 0, l.len);
 	p.stretch = kh_best_stretch_of(&p.fit);
 	const uint32_t stretch = p.fit.score;
 
-	if (kh_match_has_ends(m->db, s, r->n, stretch, f->stretch))
+	if (kh_place_has_ends(m->db, s, r->n, stretch, f->stretch))
 		kh_text_fit_ends(&l, at, !s->only, &p.fit);
 	f->stretch = stretch > f->stretch ? stretch : f->stretch;
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
@@ -76,18 +76,18 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 }
 
 /* A seed as it stands in a mate and in its reverse complement: k bases, and where they begin. */
-typedef struct kh_stands {
+typedef struct kh_seed_strands {
 	uint32_t at[2];
 	uint64_t bases[2];
-} kh_stands;
+} kh_seed_strands;
 
-static KH_HD kh_stands kh_places_stands(const kh_matching *m, const kh_mates *s, uint32_t mate,
-					uint32_t pos)
+static KH_HD kh_seed_strands kh_seed_strands_of(const kh_matching *m, const kh_mates *s,
+						uint32_t mate, uint32_t pos)
 {
 	const uint32_t k = m->db->sampling.k, back = s->mate[mate].len - k - pos;
-	const kh_stands x = { { pos, back },
-			      { kh_packed_bits(m->read[mate][0].base, pos, k),
-				kh_packed_bits(m->read[mate][1].base, back, k) } };
+	const kh_seed_strands x = { { pos, back },
+				    { kh_packed_bits(m->read[mate][0].base, pos, k),
+				      kh_packed_bits(m->read[mate][1].base, back, k) } };
 
 	return x;
 }
@@ -96,12 +96,12 @@ static KH_HD kh_stands kh_places_stands(const kh_matching *m, const kh_mates *s,
 
 /* Does a seed lie in a bin on one of the last n places?  Nearly all seeds of a region lie on the
  * place that the first one found. */
-static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_t at[2],
-				 uint32_t bin)
+static KH_HD bool kh_places_have_anchor(const kh_matching *m, uint32_t n, const uint32_t at[2],
+					uint32_t bin)
 {
 	const int64_t stride = m->db->sampling.stride, from = bin * stride;
 
-	for (const kh_spot *p = m->place + m->n_place - n; n > 0; n--, p++) {
+	for (const kh_place *p = m->place + m->n_place - n; n > 0; n--, p++) {
 		const int64_t here = kh_place_at(p) + at[kh_place_strand(p)];
 
 		if (here >= from && here < from + stride &&
@@ -112,9 +112,9 @@ static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_
 }
 
 /* A seed's first bases, each 32 times, as it stands in a mate and in its reverse complement. */
-typedef struct kh_begins {
+typedef struct kh_seed_begins {
 	uint64_t base[2][KH_ALIKE];
-} kh_begins;
+} kh_seed_begins;
 
 /* Base i of some, 32 times. */
 static KH_HD uint64_t kh_text_each(uint64_t bases, int i)
@@ -122,13 +122,13 @@ static KH_HD uint64_t kh_text_each(uint64_t bases, int i)
 	return (bases >> 2 * i & 3) * KH_TEXT_LOW;
 }
 
-static KH_HD kh_begins kh_places_begins(const kh_stands *f)
+static KH_HD kh_seed_begins kh_seed_begins_of(const kh_seed_strands *f)
 {
 	const uint64_t a = f->bases[0], b = f->bases[1];
-	const kh_begins x = { { { kh_text_each(a, 0), kh_text_each(a, 1), kh_text_each(a, 2),
-				  kh_text_each(a, 3) },
-				{ kh_text_each(b, 0), kh_text_each(b, 1), kh_text_each(b, 2),
-				  kh_text_each(b, 3) } } };
+	const kh_seed_begins x = { { { kh_text_each(a, 0), kh_text_each(a, 1), kh_text_each(a, 2),
+				       kh_text_each(a, 3) },
+				     { kh_text_each(b, 0), kh_text_each(b, 1), kh_text_each(b, 2),
+				       kh_text_each(b, 3) } } };
 
 	return x;
 }
@@ -146,9 +146,9 @@ static KH_HD uint64_t kh_text_begin_so(const uint64_t base[KH_ALIKE], uint64_t h
 
 /* Compares the mate where the text has the seed, which begins with one of the bases `alike` from
  * base `from` on as it stands in a strand. */
-static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t mate,
-				    const kh_region *r, const kh_stands *f, uint32_t bin,
-				    int64_t from, const uint64_t alike[2])
+static KH_HD void kh_anchor_compare_at(kh_matching *m, const kh_mates *s, uint32_t mate,
+				       const kh_region *r, const kh_seed_strands *f, uint32_t bin,
+				       int64_t from, const uint64_t alike[2])
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
 	const uint32_t *bases = kh_match_text(m->db, from);
@@ -165,10 +165,10 @@ static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t 
 }
 
 #ifdef KH_TEXT_SSE2
-/* Compares the mate at each place where the text of the candidate's bin has the seed: by its first
+/* Compares the mate at each place where the text of the anchor's bin has the seed: by its first
  * four bases in 16 places at a time, then by all. */
-static inline void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
-				  const kh_region *r, const kh_stands *f, uint32_t bin)
+static inline void kh_anchor_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+				     const kh_region *r, const kh_seed_strands *f, uint32_t bin)
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
 	const int64_t from = (int64_t)bin * m->db->sampling.stride;
@@ -197,14 +197,14 @@ static inline void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t ma
 	}
 }
 #else
-/* Compares the mate at each place where the text of the candidate's bin has the seed. */
-static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
-				 const kh_region *r, const kh_stands *f, uint32_t bin)
+/* Compares the mate at each place where the text of the anchor's bin has the seed. */
+static KH_HD void kh_anchor_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+				    const kh_region *r, const kh_seed_strands *f, uint32_t bin)
 {
 	const uint32_t stride = m->db->sampling.stride;
 	const int64_t from = (int64_t)bin * stride;
 	const uint32_t *bases = kh_match_text(m->db, from);
-	const kh_begins x = kh_places_begins(f);
+	const kh_seed_begins x = kh_seed_begins_of(f);
 	uint64_t next = kh_text_bases(bases, (uint64_t)from);
 
 	for (uint32_t i = 0; i < stride; i += 32) {
@@ -215,44 +215,44 @@ static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mat
 		next = kh_text_bases(bases, (uint64_t)from + i + 32);
 		alike[0] = kh_text_begin_so(x.base[0], here, next) & first;
 		alike[1] = kh_text_begin_so(x.base[1], here, next) & first;
-		kh_places_look_at(m, s, mate, r, f, bin, from + i, alike);
+		kh_anchor_compare_at(m, s, mate, r, f, bin, from + i, alike);
 	}
 }
 #endif
 
 /* Where the seeds of a mate that lies at a place are: one at base `pos` of the mate is at base
  * `at` + pos, or, if the mate is turned, `at` - pos. */
-typedef struct kh_spot_seeds {
+typedef struct kh_place_seeds {
 	int64_t at;
 	uint32_t turned;
 	uint32_t first, bins;           /* bins of its target */
-} kh_spot_seeds;
+} kh_place_seeds;
 
-static KH_HD kh_spot_seeds kh_places_seeds(const kh_matching *m, const kh_mates *s,
-					   const kh_spot *p)
+static KH_HD kh_place_seeds kh_place_seeds_of(const kh_matching *m, const kh_mates *s,
+					      const kh_place *p)
 {
 	const uint32_t stride = m->db->sampling.stride, first = m->db->bins.first[p->target];
 	const uint32_t back = s->mate[kh_place_mate(p)].len - m->db->sampling.k;
 	const uint64_t end = m->db->stretch[p->target].end;
-	const kh_spot_seeds x = { kh_place_at(p) + (kh_place_strand(p) ? back : 0),
-				  kh_place_strand(p), first,
-				  (uint32_t)((end + stride - 1) / stride) - first };
+	const kh_place_seeds x = { kh_place_at(p) + (kh_place_strand(p) ? back : 0),
+				   kh_place_strand(p), first,
+				   (uint32_t)((end + stride - 1) / stride) - first };
 
 	return x;
 }
 
 #ifndef __CUDACC__
-/* As kh_places_first_away, where all bins are of the target. */
-static inline uint32_t kh_places_first_away_in(const kh_found *f, kh_spot_seeds x, int64_t stride,
+/* As kh_anchors_first_off, where all bins are of the target. */
+static inline uint32_t kh_anchors_first_off_in(const kh_found *f, kh_place_seeds x, int64_t stride,
 					       uint32_t i, uint32_t end)
 {
 	const int64_t minus = -(int64_t)x.turned;
 
 	for (; i < end; i++) {
-		const int64_t pos = f->pos[(uint32_t)f->candidate[i]];
+		const int64_t pos = f->pos[(uint32_t)f->anchor[i]];
 		const int64_t here = x.at + ((pos ^ minus) - minus);
 
-		if ((uint64_t)(here - kh_candidate_bin(f->candidate[i]) * stride) >=
+		if ((uint64_t)(here - kh_anchor_bin(f->anchor[i]) * stride) >=
 		    (uint64_t)stride)
 			break;
 	}
@@ -260,18 +260,18 @@ static inline uint32_t kh_places_first_away_in(const kh_found *f, kh_spot_seeds 
 }
 #endif
 
-/* The first candidate from number i on, of those in front of `end`, whose seed is not there. */
-static KH_HD uint32_t kh_places_first_away(const kh_found *f, kh_spot_seeds x, int64_t stride,
+/* The first anchor from number i on, of those in front of `end`, whose seed is not there. */
+static KH_HD uint32_t kh_anchors_first_off(const kh_found *f, kh_place_seeds x, int64_t stride,
 					   uint32_t i, uint32_t end)
 {
 #ifndef __CUDACC__
-	if (i < end && kh_candidate_bin(f->candidate[i]) - x.first < x.bins &&
-	    kh_candidate_bin(f->candidate[end - 1]) - x.first < x.bins)
-		return kh_places_first_away_in(f, x, stride, i, end);
+	if (i < end && kh_anchor_bin(f->anchor[i]) - x.first < x.bins &&
+	    kh_anchor_bin(f->anchor[end - 1]) - x.first < x.bins)
+		return kh_anchors_first_off_in(f, x, stride, i, end);
 #endif
 	for (; i < end; i++) {
-		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
-		const int64_t pos = f->pos[(uint32_t)f->candidate[i]];
+		const uint32_t bin = kh_anchor_bin(f->anchor[i]);
+		const int64_t pos = f->pos[(uint32_t)f->anchor[i]];
 		const int64_t here = x.turned ? x.at - pos : x.at + pos;
 
 		if ((uint64_t)(here - bin * stride) >= (uint64_t)stride ||
@@ -281,13 +281,13 @@ static KH_HD uint32_t kh_places_first_away(const kh_found *f, kh_spot_seeds x, i
 	return i;
 }
 
-static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
 					   kh_region *r)
 {
 	const kh_found *f = &m->found[mate];
 	const uint32_t before = m->n_place, stride = m->db->sampling.stride;
 	const uint32_t back = s->mate[mate].len - m->db->sampling.k, end = r->from + r->n;
-	kh_spot_seeds first = { 0, 0, 0, 0 };   /* of the first place, on which nearly all lie */
+	kh_place_seeds first = { 0, 0, 0, 0 };  /* of the first place, on which nearly all lie */
 
 	if (kh_match_is_thin(m->db)) {
 		kh_thin_places(m, s, mate, r, kh_places_most(s));
@@ -296,19 +296,19 @@ static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, ui
 	r->loss = KH_REGION_COMPARED;
 	for (uint32_t i = r->from; i < end; i++) {
 		if (first.bins > 0)
-			i = kh_places_first_away(f, first, stride, i, end);
+			i = kh_anchors_first_off(f, first, stride, i, end);
 		if (i == end || m->n_place - before >= KH_MATCH_DIAGONALS)
 			break;
-		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
-		const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
+		const uint32_t bin = kh_anchor_bin(f->anchor[i]);
+		const uint32_t pos = f->pos[(uint32_t)f->anchor[i]];
 		const uint32_t n = m->n_place - before, at[2] = { pos, back - pos };
 
-		if (n == 0 || !kh_places_have(m, n, at, bin)) {
-			const kh_stands x = kh_places_stands(m, s, mate, pos);
+		if (n == 0 || !kh_places_have_anchor(m, n, at, bin)) {
+			const kh_seed_strands x = kh_seed_strands_of(m, s, mate, pos);
 
-			kh_places_look(m, s, mate, r, &x, bin);
+			kh_anchor_compare(m, s, mate, r, &x, bin);
 			if (n == 0 && m->n_place > before)
-				first = kh_places_seeds(m, s, &m->place[before]);
+				first = kh_place_seeds_of(m, s, &m->place[before]);
 		}
 	}
 }
@@ -321,26 +321,27 @@ static KH_HD bool kh_mates_have_more(const kh_mates *s)
 }
 
 /* There are too many regions for all to be compared: the heaviest are, when all seeds are known. */
-static KH_HD void kh_places_crowd(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
+static KH_HD void kh_regions_compare_crowd(kh_matching *m, const kh_mates *s, uint32_t mate,
+					   uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
-	uint16_t order[KH_MATCH_CANDIDATES];
+	uint16_t order[KH_MATCH_ANCHORS];
 
 	if (kh_mates_have_more(s)) {
 		f->crowd = 1;
 		return;
 	}
-	kh_places_weigh(m, mate);
-	kh_places_by_weight(f, order);
+	kh_regions_weigh(m, mate);
+	kh_regions_by_weight(f, order);
 	for (uint32_t i = 0; i < f->n_regions && f->n_places < kh_places_most(s); i++)
 		if (kh_region_may(&f->region[order[i]], len, (int64_t)f->best - slack))
-			kh_places_compare(m, s, mate, &f->region[order[i]]);
+			kh_region_compare(m, s, mate, &f->region[order[i]]);
 }
 
 /* Compares the mate in the regions that could have this score, if there is room.  Was there one? */
-static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mate, int64_t score,
-				 uint32_t slack)
+static KH_HD bool kh_regions_compare_from(kh_matching *m, const kh_mates *s, uint32_t mate,
+					  int64_t score, uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
@@ -352,19 +353,19 @@ static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mat
 	for (uint32_t i = 0; i < f->n_regions; i++)
 		n += kh_region_may(&f->region[i], len, score);
 	if (n > kh_places_most(s) - f->n_places) {
-		kh_places_crowd(m, s, mate, slack);
+		kh_regions_compare_crowd(m, s, mate, slack);
 		return true;
 	}
 	for (uint32_t i = 0; i < f->n_regions && n > 0; i++)
 		if (kh_region_may(&f->region[i], len, score))
-			kh_places_compare(m, s, mate, &f->region[i]);
+			kh_region_compare(m, s, mate, &f->region[i]);
 	return n > 0;
 }
 
 #ifndef __CUDACC__
 /* The regions with the least loss, of those that were not compared, in order; their number. */
-static inline uint32_t kh_places_likeliest(const kh_found *f, uint16_t which[KH_MATCH_CANDIDATES],
-					   uint32_t *loss)
+static inline uint32_t kh_regions_likeliest(const kh_found *f, uint16_t which[KH_MATCH_ANCHORS],
+					    uint32_t *loss)
 {
 	uint32_t n = 0, least = KH_REGION_COMPARED;
 
@@ -381,48 +382,50 @@ static inline uint32_t kh_places_likeliest(const kh_found *f, uint16_t which[KH_
 	return n;
 }
 
-/* As kh_places_from, of these regions. */
-static inline void kh_places_from_these(kh_matching *m, const kh_mates *s, uint32_t mate,
-					const uint16_t *which, uint32_t n, uint32_t loss,
-					uint32_t slack)
+/* As kh_regions_compare_from, of these regions. */
+static inline void kh_regions_compare_these(kh_matching *m, const kh_mates *s, uint32_t mate,
+					    const uint16_t *which, uint32_t n, uint32_t loss,
+					    uint32_t slack)
 {
 	const int32_t score = (int32_t)s->mate[mate].len - (int32_t)loss;
 	kh_found *f = &m->found[mate];
 
 	f->least = score < f->least ? score : f->least;
 	if (n > kh_places_most(s) - f->n_places) {
-		kh_places_crowd(m, s, mate, slack);
+		kh_regions_compare_crowd(m, s, mate, slack);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		kh_places_compare(m, s, mate, &f->region[which[i]]);
+		kh_region_compare(m, s, mate, &f->region[which[i]]);
 }
 /* Compares the mate in regions that could be as good as its best one, less `slack`: those first
  * that could be best. */
-static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
+static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_mates *s, uint32_t mate,
+					  uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
-	uint16_t which[KH_MATCH_CANDIDATES];
+	uint16_t which[KH_MATCH_ANCHORS];
 
 	while (!f->crowd) {
-		uint32_t loss, n = kh_places_likeliest(f, which, &loss);
+		uint32_t loss, n = kh_regions_likeliest(f, which, &loss);
 
 		if (loss >= len || len - loss + slack < f->best)
 			break;
-		kh_places_from_these(m, s, mate, which, n, loss, slack);
+		kh_regions_compare_these(m, s, mate, which, n, loss, slack);
 	}
 }
 #else
-static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
+static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_mates *s, uint32_t mate,
+					  uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
 	uint32_t loss;
 
-	while (!f->crowd && (loss = kh_places_least_loss(f)) < len &&
+	while (!f->crowd && (loss = kh_regions_least_loss(f)) < len &&
 	       len - loss + slack >= f->best)
-		kh_places_from(m, s, mate, (int64_t)len - loss, slack);
+		kh_regions_compare_from(m, s, mate, (int64_t)len - loss, slack);
 }
 #endif
 
@@ -430,14 +433,14 @@ static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mat
 /* Puts places in order.  Equal ones stay as they are. */
 static KH_HD void kh_places_sort(kh_matching *m)
 {
-	kh_spot *p = m->place;
+	kh_place *p = m->place;
 
 	for (uint32_t i = 1; i < m->n_place; i++) {
 #ifndef __CUDACC__
 		if (p[i - 1].number <= p[i].number)
 			continue;
 #endif
-		const kh_spot x = p[i];
+		const kh_place x = p[i];
 		uint32_t j = i;
 
 		for (; j > 0 && p[j - 1].number > x.number; j--)

@@ -1,7 +1,7 @@
 /*
  * match_region.h - regions: where a mate may lie by its seeds, and how well at most   [HD]
  *
- * Whoever compares a segment adds the bins of each mate's seeds as candidates.  Those whose bins
+ * Whoever compares a segment adds the bins of each mate's seeds as anchors.  Those whose bins
  * follow each other closely are a region.  The seeds that are missing there bound the score that
  * the mate can have in it, so that most regions need not be compared (match_place.h).
  */
@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include "classify/match_sort.h"
 
-/* --- candidates --------------------------------------------------------------------------- */
+/* --- anchors --------------------------------------------------------------------------- */
 /* Begins with a mate, of whose seeds those at `pos` were looked up. */
-static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t asked)
+static KH_HD void kh_found_begin(kh_found *f, const uint32_t *pos, uint32_t asked)
 {
 	f->pos = pos;
 	f->n = asked < (uint32_t)KH_MATCH_SEEDS ? asked : (uint32_t)KH_MATCH_SEEDS;
-	f->n_candidates = 0;
+	f->n_anchors = 0;
 	f->known = kh_seed_none();
 	f->best = f->stretch = f->n_places = 0;
 	f->crowd = 0;
@@ -27,9 +27,9 @@ static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t ask
 }
 
 /* Passes over lists that are not whole, and, as long as the others have more bins than a mate may
- * have candidates, over the longest one, of equal ones the last: their lengths become
+ * have anchors, over the longest one, of equal ones the last: their lengths become
  * KH_LIST_OVER. */
-static KH_HD void kh_places_pass_over(uint8_t *len, uint32_t n)
+static KH_HD void kh_lists_pass_over(uint8_t *len, uint32_t n)
 {
 	for (;;) {
 		uint32_t sum = 0, longest = 0;
@@ -41,34 +41,34 @@ static KH_HD void kh_places_pass_over(uint8_t *len, uint32_t n)
 			longest = len[longest] == KH_LIST_OVER || len[i] >= len[longest] ? i
 											 : longest;
 		}
-		if (sum <= KH_MATCH_CANDIDATES)
+		if (sum <= KH_MATCH_ANCHORS)
 			return;
 		len[longest] = KH_LIST_OVER;
 	}
 }
 
 /* --- regions ------------------------------------------------------------------------------ */
-static KH_HD uint32_t kh_candidate_bin(uint64_t candidate)
+static KH_HD uint32_t kh_anchor_bin(uint64_t anchor)
 {
-	return (uint32_t)(candidate >> 32);
+	return (uint32_t)(anchor >> 32);
 }
 
 static KH_HD uint32_t kh_region_bin(const kh_found *f, const kh_region *r)
 {
-	return kh_candidate_bin(f->candidate[r->from]);
+	return kh_anchor_bin(f->anchor[r->from]);
 }
 
 /* Two k-mers of a mate lie in bins that are at most so far apart. */
-static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
+static KH_HD uint32_t kh_region_gap(const kh_matching *m, uint32_t len)
 {
 	const uint32_t k = m->db->sampling.k;
 
 	return len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
 }
 
-/* The loss of a place that has only the seeds of n candidates from `from` on; 0, if seeds that are
+/* The loss of a place that has only the seeds of n anchors from `from` on; 0, if seeds that are
  * missing say nothing (kh_match_seeds_tell). */
-static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f, uint32_t len,
+static KH_HD uint32_t kh_region_loss_of(const kh_matching *m, const kh_found *f, uint32_t len,
 					uint32_t from, uint32_t n)
 {
 	kh_seed_set found = kh_seed_none();
@@ -76,7 +76,7 @@ static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f,
 	if (!kh_match_seeds_tell(m->db))
 		return 0;
 	for (uint32_t i = from; i < from + n; i++)
-		kh_seed_add(&found, (uint32_t)f->candidate[i]);
+		kh_seed_add(&found, (uint32_t)f->anchor[i]);
 	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, &found);
 }
 
@@ -89,19 +89,19 @@ static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f,
  * the first one has a region of B, too, where it could have 142.  A claim of B would be 154
  * behind.  If the other mate has no place at all, the first one's regions are compared after all
  * (kh_match_compare). */
-enum { KH_LONE_MOST = 16 };             /* with more regions of a mate no loss is greater: a warp
+enum { KH_REGION_LONE_MOST = 16 };      /* with more regions of a mate no loss is greater: a warp
 					 * has a lane for each region of both */
 
 /* What the loss of a region becomes greater by, if the other mate has none in its species, where
  * the mates have so many regions; 0: no loss does.  A mate's only region is compared in any case.
  * With alleles a place may fit better than its loss says. */
-static KH_HD uint32_t kh_lone_loss(const kh_match_db *db, const kh_mates *s, uint32_t n,
-				   uint32_t of_other)
+static KH_HD uint32_t kh_region_lone_loss(const kh_match_db *db, const kh_mates *s, uint32_t n,
+					  uint32_t of_other)
 {
 	const bool wanted = s->only && db->candidates && !db->alleles && kh_match_seeds_tell(db);
 
-	return wanted && n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_LONE_MOST &&
-			       of_other <= KH_LONE_MOST
+	return wanted && n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_REGION_LONE_MOST &&
+			       of_other <= KH_REGION_LONE_MOST
 		       ? (uint32_t)KH_MATCH_NEARBY : 0;
 }
 
@@ -179,24 +179,24 @@ static inline uint32_t kh_seeds_loss_few(const kh_found *f, const kh_seed_steps 
 	return loss;
 }
 
-/* The seeds of n candidates. */
-static inline kh_seed_set kh_seeds_of(const uint64_t *candidate, uint32_t n)
+/* The seeds of n anchors. */
+static inline kh_seed_set kh_anchors_seeds(const uint64_t *anchor, uint32_t n)
 {
 	kh_seed_set found = kh_seed_none();
 
 	for (uint32_t i = 0; i < n; i++)
-		kh_seed_add(&found, (uint32_t)candidate[i]);
+		kh_seed_add(&found, (uint32_t)anchor[i]);
 	return found;
 }
 
-/* Makes regions of all candidates, which are in order.  Those of close species mostly have the same
+/* Makes regions of all anchors, which are in order.  Those of close species mostly have the same
  * seeds. */
-static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+static inline void kh_regions_find(const kh_matching *m, kh_found *f, uint32_t len)
 {
 	const bool few = f->n <= 64;
-	const uint32_t far = kh_places_far(m, len), k = m->db->sampling.k;
+	const uint32_t far = kh_region_gap(m, len), k = m->db->sampling.k;
 	const bool tell = kh_match_seeds_tell(m->db);
-	const uint64_t *const x = f->candidate, *const end = x + f->n_candidates;
+	const uint64_t *const x = f->anchor, *const end = x + f->n_anchors;
 	uint8_t *seed = f->seed;
 	uint8_t behind[KH_MATCH_SEEDS];
 	kh_seed_steps steps;
@@ -228,7 +228,7 @@ static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uin
 		if (few)
 			found.bit[0] = seeds;
 		else
-			found = kh_seeds_of(from, (uint32_t)(to - from));
+			found = kh_anchors_seeds(from, (uint32_t)(to - from));
 		if (tell && (found.bit[0] != last.bit[0] || found.bit[1] != last.bit[1]))
 			loss = few ? kh_seeds_loss_few(f, &steps, seeds)
 				   : kh_seeds_loss(f, behind, k, len, &found);
@@ -242,11 +242,11 @@ static inline void kh_places_find_regions(const kh_matching *m, kh_found *f, uin
 static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
 
 /* Raises the losses of regions that only one mate has. */
-static inline void kh_places_raise_lone(kh_matching *m, const kh_mates *s)
+static inline void kh_regions_raise_lone(kh_matching *m, const kh_mates *s)
 {
 	const uint32_t more =
-		kh_lone_loss(m->db, s, m->found[0].n_regions, m->found[1].n_regions);
-	uint32_t species[2][KH_LONE_MOST];
+		kh_region_lone_loss(m->db, s, m->found[0].n_regions, m->found[1].n_regions);
+	uint32_t species[2][KH_REGION_LONE_MOST];
 
 	if (more == 0)
 		return;
@@ -271,17 +271,17 @@ static inline void kh_places_raise_lone(kh_matching *m, const kh_mates *s)
 	}
 }
 
-/* Makes regions of all candidates of both mates. */
-static inline void kh_places_regions(kh_matching *m, const kh_mates *s)
+/* Makes regions of all anchors of both mates. */
+static inline void kh_regions_make(kh_matching *m, const kh_mates *s)
 {
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		kh_found *f = &m->found[mate];
 
-		if (f->n_candidates > 32 && m->sorted)
-			kh_sort_many(f->candidate, m->sorted, f->n_candidates);
+		if (f->n_anchors > 32 && m->sorted)
+			kh_anchors_sort_many(f->anchor, m->sorted, f->n_anchors);
 		else
-			kh_sort_few(f->candidate, f->n_candidates);
-		kh_places_find_regions(m, f, s->mate[mate].len);
+			kh_anchors_sort_few(f->anchor, f->n_anchors);
+		kh_regions_find(m, f, s->mate[mate].len);
 	}
 }
 #endif
@@ -294,7 +294,7 @@ static KH_HD bool kh_region_may(const kh_region *r, uint32_t len, int64_t score)
 }
 
 /* The least loss of a region that was not compared. */
-static KH_HD uint32_t kh_places_least_loss(const kh_found *f)
+static KH_HD uint32_t kh_regions_least_loss(const kh_found *f)
 {
 	uint32_t least = KH_REGION_COMPARED;
 
@@ -304,9 +304,9 @@ static KH_HD uint32_t kh_places_least_loss(const kh_found *f)
 }
 
 /* --- too many of them ---------------------------------------------------------------------- */
-/* The weights of a mate's regions: their candidates, and those of the other mate's region beside
+/* The weights of a mate's regions: their anchors, and those of the other mate's region beside
  * each, if there is one; f->crowd becomes the greatest of them. */
-static KH_HD void kh_places_weigh(kh_matching *m, uint32_t mate)
+static KH_HD void kh_regions_weigh(kh_matching *m, uint32_t mate)
 {
 	kh_found *f = &m->found[mate];
 	const kh_found *other = &m->found[!mate];
@@ -329,9 +329,9 @@ static KH_HD void kh_places_weigh(kh_matching *m, uint32_t mate)
 }
 
 /* The numbers of a mate's regions, the heaviest first, of equal ones the first. */
-static KH_HD void kh_places_by_weight(const kh_found *f, uint16_t order[KH_MATCH_CANDIDATES])
+static KH_HD void kh_regions_by_weight(const kh_found *f, uint16_t order[KH_MATCH_ANCHORS])
 {
-	uint16_t at[2 * KH_MATCH_CANDIDATES] = { 0 }, sum = 0;
+	uint16_t at[2 * KH_MATCH_ANCHORS] = { 0 }, sum = 0;
 
 	for (uint32_t i = 0; i < f->n_regions; i++)
 		at[f->crowd - f->region[i].weight]++;

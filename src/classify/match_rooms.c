@@ -30,15 +30,15 @@ int kh_matching_new(kh_matching *m, kh_err *err)
 	if (kh_claims_room(&m->here, KH_MATCH_PLACES, err))
 		return KH_ENOMEM;
 	m->place = kh_array(KH_MATCH_PLACES + KH_RESCUE_MOST, sizeof *m->place, err);
-	m->sorted = kh_array(KH_MATCH_CANDIDATES, sizeof *m->sorted, err);
+	m->sorted = kh_array(KH_MATCH_ANCHORS, sizeof *m->sorted, err);
 	m->seen = kh_array(1, sizeof *m->seen, err);
 	for (int i = 0; i < 2; i++) {
 		kh_found *f = &m->found[i];
 
-		f->candidate = kh_array(KH_MATCH_CANDIDATES, sizeof *f->candidate, err);
-		f->region = kh_array(KH_MATCH_CANDIDATES, sizeof *f->region, err);
-		f->seed = kh_array(KH_MATCH_CANDIDATES, sizeof *f->seed, err);
-		if (!m->place || !m->sorted || !m->seen || !f->candidate || !f->region || !f->seed)
+		f->anchor = kh_array(KH_MATCH_ANCHORS, sizeof *f->anchor, err);
+		f->region = kh_array(KH_MATCH_ANCHORS, sizeof *f->region, err);
+		f->seed = kh_array(KH_MATCH_ANCHORS, sizeof *f->seed, err);
+		if (!m->place || !m->sorted || !m->seen || !f->anchor || !f->region || !f->seed)
 			return KH_ENOMEM;
 	}
 	kh_text_eights_init(m->seen->eights);
@@ -52,7 +52,7 @@ void kh_matching_clear(kh_matching *m)
 	free(m->sorted);
 	free(m->seen);
 	for (int i = 0; i < 2; i++) {
-		free(m->found[i].candidate);
+		free(m->found[i].anchor);
 		free(m->found[i].region);
 		free(m->found[i].seed);
 	}

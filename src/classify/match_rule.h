@@ -21,7 +21,7 @@
 enum {
 	/* Bounds of what is looked up and compared. */
 	KH_MATCH_SEEDS = 128,           /* seeds of a mate; a multiple of 64 */
-	KH_MATCH_CANDIDATES = 256,      /* candidates of a mate */
+	KH_MATCH_ANCHORS = 256,         /* anchors of a mate */
 	KH_MATCH_PLACES = 32,           /* places of a read, or of both mates; a lane has one */
 	KH_MATCH_DIAGONALS = 8,         /* diagonals of a region */
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */

@@ -24,7 +24,7 @@ static KH_HD_CALLED const kh_claim *kh_match_best(const kh_claims *c)
 }
 
 /* The range of bases where the other mate of a place may begin: from .. to.  False: it is empty. */
-static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const kh_spot *a,
+static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const kh_place *a,
 				  int64_t *from, int64_t *to)
 {
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
@@ -43,7 +43,7 @@ static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const
 
 /* The other mate of a place was found: its place goes behind all others, and raises the claim. */
 static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t beside,
-				   const kh_spot *found)
+				   const kh_place *found)
 {
 	m->place[beside] = *found;
 	const kh_claim one = kh_claim_of_place(m, place), two = kh_claim_of_place(m, beside);
@@ -57,12 +57,12 @@ static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t besi
 static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint32_t place,
 					 uint32_t beside)
 {
-	const kh_spot *a = &m->place[place];
+	const kh_place *a = &m->place[place];
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
-	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
-		      { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
-	const kh_laid l = kh_places_laid(m, s, &b);
+	kh_place b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
+		       { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
+	const kh_laid l = kh_place_laid(m, s, &b);
 	int64_t from, to, found;
 	uint32_t differ;
 
@@ -126,8 +126,8 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 	if (!best || m->here.n < 2)
 		return;
 	const kh_claim b = *best;
-	const kh_spot *at = &m->place[b.place[0]];
-	const kh_laid l = kh_places_laid(m, s, at);
+	const kh_place *at = &m->place[b.place[0]];
+	const kh_laid l = kh_place_laid(m, s, at);
 	const kh_alignment stretch = kh_places_stretch(&l, at);
 	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), &stretch, true);
 
@@ -164,14 +164,14 @@ static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, 
 	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
 }
 
-/* The same of a mate without candidates, as any place is better than none. */
+/* The same of a mate without anchors, as any place is better than none. */
 static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_mates *s, uint32_t mate)
 {
-	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_candidates == 0;
+	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_anchors == 0;
 }
 
 /* What a place of the other mate may add to a score, or, if that has none, what losses are
- * greater by for its sake (kh_lone_loss). */
+ * greater by for its sake (kh_region_lone_loss). */
 static KH_HD int64_t kh_match_others(uint32_t best, uint32_t lone)
 {
 	return best > lone ? best : lone;
@@ -184,7 +184,7 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 {
 	const uint32_t slack = kh_match_slack(m->db, s);
 	const kh_found *f = m->found;
-	const uint32_t lone = kh_lone_loss(m->db, s, f[0].n_regions, f[1].n_regions);
+	const uint32_t lone = kh_region_lone_loss(m->db, s, f[0].n_regions, f[1].n_regions);
 	const kh_claim *best;
 	bool more = false;
 
@@ -193,7 +193,7 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 
 		if (a->len > 0)
 			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
-		kh_places_best(m, s, i, slack);
+		kh_regions_compare_best(m, s, i, slack);
 		if (kh_match_falls_short(m, s, i))
 			return;
 	}
@@ -207,7 +207,7 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 				  score - kh_match_others(f[0].best, lone) };
 
 	for (uint32_t i = 0; i < 2; i++)
-		more |= !f[i].crowd && kh_places_from(m, s, i, from[i], slack);
+		more |= !f[i].crowd && kh_regions_compare_from(m, s, i, from[i], slack);
 	if (!more)
 		return;
 	kh_claims_forget(&m->here);

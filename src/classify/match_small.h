@@ -21,9 +21,9 @@ typedef struct kh_small {
 	kh_matching m;
 	uint32_t pos[2][KH_MATCH_SEEDS];
 	uint8_t length[KH_MATCH_SEEDS];         /* of a mate's lists */
-	uint64_t candidate[2][KH_MATCH_CANDIDATES];
-	kh_region region[2][KH_MATCH_CANDIDATES];
-	kh_spot place[KH_MATCH_PLACES + KH_RESCUE_MOST];
+	uint64_t anchor[2][KH_MATCH_ANCHORS];
+	kh_region region[2][KH_MATCH_ANCHORS];
+	kh_place place[KH_MATCH_PLACES + KH_RESCUE_MOST];
 	kh_claim claim[KH_MATCH_PLACES];
 	kh_alone alone[KH_MATCH_PLACES];
 } kh_small;
@@ -34,7 +34,7 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db)
 
 	m->db = db;
 	for (int i = 0; i < 2; i++) {
-		m->found[i].candidate = x->candidate[i];
+		m->found[i].anchor = x->anchor[i];
 		m->found[i].region = x->region[i];
 		m->found[i].seed = NULL;
 	}
@@ -109,7 +109,7 @@ typedef struct kh_small_list {
 	bool whole;
 } kh_small_list;
 
-/* Adds the bins of a seed that the line of a search has as candidates, up to `cap` of them in
+/* Adds the bins of a seed that the line of a search has as anchors, up to `cap` of them in
  * all. */
 static KH_HD kh_small_list kh_small_add_line(kh_small_list l, const kh_seed_index *x,
 					     const kh_seed_search *s, uint32_t first_bin,
@@ -149,7 +149,7 @@ static KH_HD kh_small_list kh_small_add_bins(kh_small_list l, const kh_seed_inde
 	return l;
 }
 
-/* Writes the bins of a seed as candidates, `cap` of them at most.  Of several databases they may be
+/* Writes the bins of a seed as anchors, `cap` of them at most.  Of several databases they may be
  * KH_LIST_OVER and more, which are passed over as those are that are not all. */
 static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, uint64_t key,
 					 uint64_t *to, uint32_t cap)
@@ -216,7 +216,7 @@ static KH_HD kh_small_list kh_small_bins_copied(const kh_match_db *db, uint32_t 
 /* --- a fragment ------------------------------------------------------------------------- */
 /* The call of a fragment of so many k-mers that was compared, but for the features found; *wanted,
  * if it is not NULL: what it could be.  `best`: of the claims, or NULL, of these places. */
-static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *places,
+static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_place *places,
 				     const kh_claims *claims, const kh_mates *s,
 				     const kh_claim *best, kh_extent crowd, uint32_t kmers,
 				     uint32_t confidence, kh_candidates *wanted)
@@ -240,7 +240,7 @@ static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uin
 				   kh_candidates *wanted)
 {
 	const kh_matching *m = &x->m;
-	const uint32_t kmers = kh_places_kmers(m, &j->s, 0) + kh_places_kmers(m, &j->s, 1);
+	const uint32_t kmers = kh_mate_kmers(m, &j->s, 0) + kh_mate_kmers(m, &j->s, 1);
 	const kh_claim *best = kh_match_best(&m->here);
 	kh_call c = kh_small_decide(m->db, m->place, &m->here, &j->s, best, m->crowd, kmers,
 				    confidence, wanted);
@@ -290,17 +290,17 @@ static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, u
 
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		const kh_mate *a = &j->s.mate[mate];
-		kh_lies lies;
+		kh_diagonals lies;
 
 		kh_small_no_seeds(a, had);
 		if (!best || !(best->mates >> mate & 1))
 			continue;
-		lies = kh_places_lies(&x->m, best, mate);
+		lies = kh_claim_diagonals(&x->m, best, mate);
 		for (uint32_t w = 0; 32 * w < a->len; w++)
 			for (uint32_t m = kh_small_marks(j->mark, a, k, w); m; m &= m - 1) {
 				const uint32_t at = kh_lowest_bit(m);
 
-				if (!kh_places_have_seed(&x->m, &j->s, mate, &lies, 32 * w + at))
+				if (!kh_diagonals_have_seed(&x->m, &j->s, mate, &lies, 32 * w + at))
 					continue;
 				had[a->at / 32 + w] |= UINT32_C(1) << at;
 				n++;

@@ -1,5 +1,5 @@
 /*
- * match_sort.h - the candidates of a mate, in order   [HD]
+ * match_sort.h - the anchors of a mate, in order   [HD]
  *
  * They come list by list, each ascending.  Kernels have few of them, which are inserted one after
  * another; the CPU takes eight bits at a time, without a branch that depends on them, and inserts
@@ -11,8 +11,8 @@
 #include <string.h>
 #include "classify/match_types.h"
 
-/* Puts candidate i in order, where those in front of it are. */
-static KH_HD void kh_sort_insert(uint64_t *a, uint32_t i)
+/* Puts anchor i in order, where those in front of it are. */
+static KH_HD void kh_anchors_insert(uint64_t *a, uint32_t i)
 {
 	const uint64_t x = a[i];
 
@@ -21,11 +21,11 @@ static KH_HD void kh_sort_insert(uint64_t *a, uint32_t i)
 	a[i] = x;
 }
 
-/* Sorts candidates, 32 or so: by insertion. */
-static KH_HD void kh_sort_few(uint64_t *a, uint32_t n)
+/* Sorts anchors, 32 or so: by insertion. */
+static KH_HD void kh_anchors_sort_few(uint64_t *a, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++)
-		kh_sort_insert(a, i);
+		kh_anchors_insert(a, i);
 }
 
 #ifndef __CUDACC__
@@ -36,7 +36,7 @@ enum {
 };
 
 /* Of some numbers, becomes how many there are in front of each. */
-static inline void kh_sort_places(uint16_t at[1 << KH_SORT_BITS])
+static inline void kh_sort_starts(uint16_t at[1 << KH_SORT_BITS])
 {
 	uint64_t sum = 0;
 
@@ -54,15 +54,15 @@ static inline void kh_sort_places(uint16_t at[1 << KH_SORT_BITS])
 	}
 }
 
-/* Eight bits of a candidate. */
-static inline uint8_t kh_sort_digit(uint64_t candidate, uint32_t shift)
+/* Eight bits of an anchor. */
+static inline uint8_t kh_sort_digit(uint64_t anchor, uint32_t shift)
 {
-	return (uint8_t)(candidate >> shift);
+	return (uint8_t)(anchor >> shift);
 }
 
 static_assert(KH_SORT_BITS == 8, "a byte");
 
-/* Puts candidates in the order of such bits, of each of which `at` has the first place; equal ones
+/* Puts anchors in the order of such bits, of each of which `at` has the first place; equal ones
  * stay in their order. */
 static inline void kh_sort_by(const uint64_t *from, uint64_t *to, uint32_t n, uint32_t shift,
 			      uint16_t at[1 << KH_SORT_BITS])
@@ -80,15 +80,15 @@ static inline void kh_sort_between(uint64_t *a, uint64_t *other, uint32_t n, uin
 	KH_UNROLLED
 	for (uint32_t i = 0; i < n; i++)
 		at[kh_sort_digit(a[i], shift)]++;
-	kh_sort_places(at);
+	kh_sort_starts(at);
 	kh_sort_by(a, other, n, shift, at);
 	memcpy(a, other, n * sizeof *a);
 }
 
-/* Sorts many candidates, by way of `other`: first by the lowest bits of their bins, by which those
+/* Sorts many anchors, by way of `other`: first by the lowest bits of their bins, by which those
  * of a region differ, then by the highest ones in which any differ, by which regions do.  Hardly
  * any is not in order then, which is by insertion. */
-static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
+static inline void kh_anchors_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 {
 	uint16_t low_at[1 << KH_SORT_BITS] = { 0 }, high_at[1 << KH_SORT_BITS] = { 0 };
 	uint64_t differ = 0;
@@ -104,8 +104,8 @@ static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 		low_at[kh_sort_digit(a[i], 32)]++;
 		high_at[kh_sort_digit(a[i], high)]++;
 	}
-	kh_sort_places(low_at);
-	kh_sort_places(high_at);
+	kh_sort_starts(low_at);
+	kh_sort_starts(high_at);
 	kh_sort_by(a, other, n, 32, low_at);
 	if (bits > KH_SORT_TWICE)
 		kh_sort_between(other, a, n, high - KH_SORT_BITS);
@@ -113,7 +113,7 @@ static inline void kh_sort_many(uint64_t *a, uint64_t *other, uint32_t n)
 	KH_UNROLLED
 	for (uint32_t i = 1; i < n; i++)
 		if (a[i] < a[i - 1])
-			kh_sort_insert(a, i);
+			kh_anchors_insert(a, i);
 }
 #endif
 

@@ -184,10 +184,10 @@ static KH_HD bool kh_species_has_strains(const kh_match_db *db, uint32_t species
 
 /* Adds the strains of a mate at another place of the species, if it fits there as well as it does
  * `here`. */
-static KH_HD void kh_strain_also(const kh_matching *m, const kh_mates *s, const kh_spot *here,
-				 const kh_spot *there, uint32_t species, kh_extent *e)
+static KH_HD void kh_strain_also(const kh_matching *m, const kh_mates *s, const kh_place *here,
+				 const kh_place *there, uint32_t species, kh_extent *e)
 {
-	const kh_laid l = kh_places_laid(m, s, there);
+	const kh_laid l = kh_place_laid(m, s, there);
 	const int64_t at = kh_place_at(there);
 
 	if (kh_text_matches(&l, at, 0, l.len) < here->fit.score)
@@ -199,23 +199,23 @@ static KH_HD void kh_strain_also(const kh_matching *m, const kh_mates *s, const 
 		*e = kh_extent_add(*e, kh_strain_of_place(m->db, &p, there->target, species));
 }
 
-/* The same where the text of a candidate's bin has its seed; *last: where that was before. */
-static KH_HD void kh_strain_look(const kh_matching *m, const kh_mates *s, const kh_spot *here,
-				 uint64_t candidate, uint32_t species, int64_t *last, kh_extent *e)
+/* The same where the text of an anchor's bin has its seed; *last: where that was before. */
+static KH_HD void kh_strain_look(const kh_matching *m, const kh_mates *s, const kh_place *here,
+				 uint64_t anchor, uint32_t species, int64_t *last, kh_extent *e)
 {
-	const uint32_t mate = kh_place_mate(here), bin = kh_candidate_bin(candidate);
+	const uint32_t mate = kh_place_mate(here), bin = kh_anchor_bin(anchor);
 	const uint32_t target = kh_match_target(m->db, bin), stride = m->db->sampling.stride;
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k), from = (uint64_t)bin * stride;
-	const kh_stands f =
-		kh_places_stands(m, s, mate, m->found[mate].pos[(uint32_t)candidate]);
+	const kh_seed_strands f =
+		kh_seed_strands_of(m, s, mate, m->found[mate].pos[(uint32_t)anchor]);
 	const uint32_t *text = kh_match_text(m->db, (int64_t)from);
 
 	for (uint64_t i = from; i < from + stride; i++)
 		for (uint32_t strand = 0; strand < 2; strand++) {
 			const int64_t at = (int64_t)i - f.at[strand];
 
-			const kh_spot p = { kh_place_number(mate, strand, at), target,
-					    { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
+			const kh_place p = { kh_place_number(mate, strand, at), target,
+					     { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 
 			if (at == *last || (kh_text_bases(text, i) & mask) != f.bases[strand])
 				continue;
@@ -227,7 +227,7 @@ static KH_HD void kh_strain_look(const kh_matching *m, const kh_mates *s, const 
 /* Adds the strains of regions that were not compared, as they have few of the seeds, but have
  * alleles, by which the mate may fit as well. */
 static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_mates *s,
-					   const kh_spot *here, uint32_t species, kh_extent *e)
+					   const kh_place *here, uint32_t species, kh_extent *e)
 {
 	const kh_found *f = &m->found[kh_place_mate(here)];
 	const kh_bins *b = &m->db->bins;
@@ -244,29 +244,29 @@ static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_mates 
 		    b->species[target] != b->species[here->target])
 			continue;
 		for (uint32_t k = r->from; k < (uint32_t)r->from + r->n; k++)
-			kh_strain_look(m, s, here, f->candidate[k], species, &last, e);
+			kh_strain_look(m, s, here, f->anchor[k], species, &last, e);
 	}
 }
 
 /* Adds the strains of a mate at one of its places. */
 static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_mates *s,
-					   const kh_spot *p, uint32_t species, kh_extent e)
+					   const kh_place *p, uint32_t species, kh_extent e)
 {
-	const kh_laid l = kh_places_laid(m, s, p);
+	const kh_laid l = kh_place_laid(m, s, p);
 	const kh_strain_place x = kh_strain_place_of(&l, kh_place_at(p),
 						     kh_places_stretch(&l, p), !s->only);
 
 	return kh_extent_add(e, kh_strain_of_place(m->db, &x, p->target, species));
 }
 
-/* Is a candidate in a species? */
-static KH_HD bool kh_strain_is_in(const kh_match_db *db, uint64_t candidate, uint32_t species)
+/* Is an anchor in a species? */
+static KH_HD bool kh_strain_is_in(const kh_match_db *db, uint64_t anchor, uint32_t species)
 {
-	return db->bins.species[kh_match_target(db, kh_candidate_bin(candidate))] == species;
+	return db->bins.species[kh_match_target(db, kh_anchor_bin(anchor))] == species;
 }
 
 #ifdef KH_TEXT_SSE2
-/* Which of 16 candidates, or of n, are of a seed, as bits? */
+/* Which of 16 anchors, or of n, are of a seed, as bits? */
 static inline uint32_t kh_strain_of_seed(const uint8_t *seeds, uint32_t n, uint32_t seed)
 {
 	const __m128i all = _mm_loadu_si128((const __m128i *)seeds);
@@ -276,8 +276,8 @@ static inline uint32_t kh_strain_of_seed(const uint8_t *seeds, uint32_t n, uint3
 }
 #endif
 
-/* How many of n candidates are of a seed, and in a species?  seeds: of each, or NULL. */
-static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *candidate,
+/* How many of n anchors are of a seed, and in a species?  seeds: of each, or NULL. */
+static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *anchor,
 				     const uint8_t *seeds, uint32_t n, uint32_t seed,
 				     uint32_t species)
 {
@@ -286,36 +286,36 @@ static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *cand
 #ifdef KH_TEXT_SSE2
 	for (; seeds && i < n; i += 16)
 		for (uint32_t x = kh_strain_of_seed(seeds + i, n - i, seed); x != 0; x &= x - 1)
-			bins += kh_strain_is_in(db, candidate[i + (uint32_t)__builtin_ctz(x)],
+			bins += kh_strain_is_in(db, anchor[i + (uint32_t)__builtin_ctz(x)],
 						species);
 #else
 	(void)seeds;
 #endif
 	for (; i < n; i++)
-		bins += (uint32_t)candidate[i] == seed &&
-			kh_strain_is_in(db, candidate[i], species);
+		bins += (uint32_t)anchor[i] == seed &&
+			kh_strain_is_in(db, anchor[i], species);
 	return bins;
 }
 
 /* Would other strains that have the text where a mate lies have been found?  Of a seed there that
  * has fewer bins in the species than its list may have, all bins are in that.  i: of the mate's n
- * candidates, one whose seed is `pos` bases behind the mate's first one. */
-static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, const kh_spot *here,
-				     const uint64_t *candidate, const uint8_t *seeds, uint32_t n,
+ * anchors, one whose seed is `pos` bases behind the mate's first one. */
+static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, const kh_place *here,
+				     const uint64_t *anchor, const uint8_t *seeds, uint32_t n,
 				     uint32_t i, uint32_t pos)
 {
-	const uint32_t bin = kh_candidate_bin(candidate[i]);
+	const uint32_t bin = kh_anchor_bin(anchor[i]);
 	const uint32_t ahead = kh_place_strand(here) ? a->len - db->sampling.k - pos : pos;
 
 	return (kh_place_at(here) + ahead) / db->sampling.stride == bin &&
 	       kh_match_in_target(db, here->target, bin) &&
-	       kh_strain_bins(db, candidate, seeds, n, (uint32_t)candidate[i],
+	       kh_strain_bins(db, anchor, seeds, n, (uint32_t)anchor[i],
 			      db->bins.species[here->target]) < KH_SPECIES_PLACES;
 }
 
-/* Nothing but the candidates in the bins where the mate lies is asked for that. */
+/* Nothing but the anchors in the bins where the mate lies is asked for that. */
 static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s,
-					 const kh_spot *here)
+					 const kh_place *here)
 {
 	const kh_mate *a = &s->mate[kh_place_mate(here)];
 	const kh_found *f = &m->found[kh_place_mate(here)];
@@ -323,16 +323,16 @@ static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s
 	const int64_t first = (at > 0 ? at : 0) / stride, last = (at + a->len) / stride;
 	uint32_t i = 0;
 
-	for (uint32_t n = f->n_candidates; n > 0;) {
+	for (uint32_t n = f->n_anchors; n > 0;) {
 		const uint32_t half = n / 2;
-		const bool before = kh_candidate_bin(f->candidate[i + half]) < first;
+		const bool before = kh_anchor_bin(f->anchor[i + half]) < first;
 
 		i = before ? i + half + 1 : i;
 		n = before ? n - half - 1 : half;
 	}
-	for (; i < f->n_candidates && kh_candidate_bin(f->candidate[i]) <= last; i++)
-		if (kh_strain_is_known(m->db, a, here, f->candidate, f->seed, f->n_candidates, i,
-				       f->pos[(uint32_t)f->candidate[i]]))
+	for (; i < f->n_anchors && kh_anchor_bin(f->anchor[i]) <= last; i++)
+		if (kh_strain_is_known(m->db, a, here, f->anchor, f->seed, f->n_anchors, i,
+				       f->pos[(uint32_t)f->anchor[i]]))
 			return true;
 	return false;
 }
@@ -342,7 +342,7 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_mates *s,
 					uint32_t mate)
 {
 	const uint32_t species = kh_species_taxon(m->db, c->species);
-	const kh_spot *here = &m->place[c->place[mate]];
+	const kh_place *here = &m->place[c->place[mate]];
 
 	if (!kh_strain_any_is_known(m, s, here))
 		return species;
@@ -351,7 +351,7 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_mates *s,
 	if (KH_ALLELES)
 		kh_strain_regions(m, s, here, species, &e);
 	for (uint32_t i = 0; i < m->n_place; i++) {
-		const kh_spot *p = &m->place[i];
+		const kh_place *p = &m->place[i];
 
 		if (i != c->place[mate] && kh_place_mate(p) == mate &&
 		    p->fit.score >= here->fit.score &&

@@ -35,19 +35,19 @@ static KH_HD uint32_t kh_thin_cover(const kh_found *f, uint32_t k, const kh_seed
 	return sum;
 }
 
-/* Where the mate would begin by a candidate, on a strand. */
+/* Where the mate would begin by an anchor, on a strand. */
 static KH_HD int64_t kh_thin_at(const kh_matching *m, const kh_mates *s, uint32_t mate,
-				uint64_t candidate, uint32_t strand)
+				uint64_t anchor, uint32_t strand)
 {
-	const uint32_t pos = m->found[mate].pos[(uint32_t)candidate];
+	const uint32_t pos = m->found[mate].pos[(uint32_t)anchor];
 	const uint32_t back = s->mate[mate].len - m->db->sampling.k - pos;
 
-	return (int64_t)(candidate >> 32) * m->db->sampling.stride - (strand ? back : pos);
+	return (int64_t)(anchor >> 32) * m->db->sampling.stride - (strand ? back : pos);
 }
 
-/* The seeds of candidates from .. to - 1 that lie on the diagonal of a place, or a few bases
+/* The seeds of anchors from .. to - 1 that lie on the diagonal of a place, or a few bases
  * aside. */
-static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_mates *s, const kh_spot *p,
+static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_mates *s, const kh_place *p,
 				       uint32_t from, uint32_t to)
 {
 	const uint32_t mate = kh_place_mate(p);
@@ -56,7 +56,7 @@ static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_mates *s, 
 	kh_seed_set set = kh_seed_none();
 
 	for (uint32_t i = from; i < to; i++) {
-		const uint64_t c = f->candidate[i];
+		const uint64_t c = f->anchor[i];
 		const int64_t d = kh_thin_at(m, s, mate, c, kh_place_strand(p)) - kh_place_at(p);
 
 		if (d < far && d > -far &&
@@ -66,20 +66,20 @@ static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_mates *s, 
 	return set;
 }
 
-/* The place of some candidates, all in one target, on a strand, that has most: of equal ones the
+/* The place of some anchors, all in one target, on a strand, that has most: of equal ones the
  * first. */
-static KH_HD kh_spot kh_thin_best(const kh_matching *m, const kh_mates *s, uint32_t mate,
-				  uint32_t from, uint32_t to, uint32_t strand)
+static KH_HD kh_place kh_thin_best(const kh_matching *m, const kh_mates *s, uint32_t mate,
+				   uint32_t from, uint32_t to, uint32_t strand)
 {
 	const kh_found *f = &m->found[mate];
 	const uint32_t k = m->db->sampling.k;
-	kh_spot best = { 0, 0, { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
+	kh_place best = { 0, 0, { 0, 0, 0, 0, 0 }, { 0, 0, 0 } };
 
 	for (uint32_t i = from; i < to; i++) {
-		const uint64_t c = f->candidate[i];
-		kh_spot p = { kh_place_number(mate, strand, kh_thin_at(m, s, mate, c, strand)),
-			      kh_match_target(m->db, (uint32_t)(c >> 32)), { 0, 0, 0, 0, 0 },
-			      { 0, 0, 0 } };
+		const uint64_t c = f->anchor[i];
+		kh_place p = { kh_place_number(mate, strand, kh_thin_at(m, s, mate, c, strand)),
+			       kh_match_target(m->db, (uint32_t)(c >> 32)), { 0, 0, 0, 0, 0 },
+			       { 0, 0, 0 } };
 		const kh_seed_set set = kh_thin_seeds(m, s, &p, from, to);
 
 		p.fit.score = p.fit.matches = kh_thin_cover(f, k, &set);
@@ -90,7 +90,7 @@ static KH_HD kh_spot kh_thin_best(const kh_matching *m, const kh_mates *s, uint3
 	return best;
 }
 
-static KH_HD void kh_thin_add(kh_matching *m, uint32_t mate, const kh_spot *p, uint32_t most)
+static KH_HD void kh_thin_add(kh_matching *m, uint32_t mate, const kh_place *p, uint32_t most)
 {
 	kh_found *f = &m->found[mate];
 
@@ -111,13 +111,13 @@ static KH_HD void kh_thin_places(kh_matching *m, const kh_mates *s, uint32_t mat
 
 	r->loss = KH_REGION_COMPARED;
 	for (uint32_t i = r->from, j; i < end; i = j) {
-		const uint32_t t = kh_match_target(m->db, (uint32_t)(f->candidate[i] >> 32));
+		const uint32_t t = kh_match_target(m->db, (uint32_t)(f->anchor[i] >> 32));
 
 		for (j = i + 1; j < end; j++)
-			if (!kh_match_in_target(m->db, t, (uint32_t)(f->candidate[j] >> 32)))
+			if (!kh_match_in_target(m->db, t, (uint32_t)(f->anchor[j] >> 32)))
 				break;
-		const kh_spot a = kh_thin_best(m, s, mate, i, j, 0);
-		const kh_spot b = kh_thin_best(m, s, mate, i, j, 1);
+		const kh_place a = kh_thin_best(m, s, mate, i, j, 0);
+		const kh_place b = kh_thin_best(m, s, mate, i, j, 1);
 
 		if (a.fit.score >= b.fit.score)
 			kh_thin_add(m, mate, &a, most);
@@ -126,11 +126,11 @@ static KH_HD void kh_thin_places(kh_matching *m, const kh_mates *s, uint32_t mat
 	}
 }
 
-/* The seeds that a place has, of all candidates of its mate. */
-static KH_HD uint32_t kh_thin_hits(const kh_matching *m, const kh_mates *s, const kh_spot *p)
+/* The seeds that a place has, of all anchors of its mate. */
+static KH_HD uint32_t kh_thin_hits(const kh_matching *m, const kh_mates *s, const kh_place *p)
 {
 	const kh_found *f = &m->found[kh_place_mate(p)];
-	const kh_seed_set set = kh_thin_seeds(m, s, p, 0, f->n_candidates);
+	const kh_seed_set set = kh_thin_seeds(m, s, p, 0, f->n_anchors);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->n; i++)
@@ -139,11 +139,11 @@ static KH_HD uint32_t kh_thin_hits(const kh_matching *m, const kh_mates *s, cons
 }
 
 /* Has a place the seed that begins at `pos` of its mate? */
-static KH_HD bool kh_thin_has(const kh_matching *m, const kh_mates *s, const kh_spot *p,
+static KH_HD bool kh_thin_has(const kh_matching *m, const kh_mates *s, const kh_place *p,
 			      uint32_t pos)
 {
 	const kh_found *f = &m->found[kh_place_mate(p)];
-	const kh_seed_set set = kh_thin_seeds(m, s, p, 0, f->n_candidates);
+	const kh_seed_set set = kh_thin_seeds(m, s, p, 0, f->n_anchors);
 
 	for (uint32_t i = 0; i < f->n && f->pos[i] <= pos; i++)
 		if (f->pos[i] == pos)

@@ -55,12 +55,12 @@ typedef struct kh_mates {
 	size_t number;                  /* of the fragment in the job */
 } kh_mates;
 
-/* Candidates whose bins follow each other closely. */
+/* Anchors whose bins follow each other closely. */
 typedef struct kh_region {
 	uint16_t from, n;
 	uint16_t loss;                  /* the mate's score is below its length by that, or more,
-					 * but for kh_lone_loss; or KH_REGION_COMPARED */
-	uint16_t weight;                /* in a crowd: candidates, and those of the other mate's
+					 * but for kh_region_lone_loss; or KH_REGION_COMPARED */
+	uint16_t weight;                /* in a crowd: anchors, and those of the other mate's
 					 * region beside it */
 } kh_region;
 
@@ -71,12 +71,12 @@ typedef struct kh_found {
 	const uint32_t *pos;            /* of the seeds that were looked up */
 	uint32_t n;
 	kh_seed_set known;              /* those whose list is whole */
-	uint64_t *candidate;            /* bin << 32 | seed, ascending */
-	uint32_t n_candidates;
+	uint64_t *anchor;               /* bin << 32 | seed, ascending */
+	uint32_t n_anchors;
 	uint8_t *seed;                  /* of each of these, once regions are made; or NULL */
 	int32_t least;                  /* on the host: the least score that regions were to have to
 					 * be compared */
-	kh_region *region;              /* as many as candidates at most */
+	kh_region *region;              /* as many as anchors at most */
 	uint32_t n_regions;
 	uint32_t unseen;                /* loss of a place that has none of the seeds */
 	uint32_t n_places;
@@ -93,12 +93,12 @@ typedef struct kh_best_stretch {
 } kh_best_stretch;
 
 /* A mate laid along the text. */
-typedef struct kh_spot {
+typedef struct kh_place {
 	uint64_t number;                /* mate, strand and diagonal: places have this order */
 	uint32_t target;
 	kh_alignment fit;
 	kh_best_stretch stretch;
-} kh_spot;
+} kh_place;
 
 static KH_HD kh_best_stretch kh_best_stretch_of(const kh_alignment *fit)
 {
@@ -127,11 +127,11 @@ typedef struct kh_matching {
 	const kh_match_db *db;
 	kh_oriented read[2][2];         /* mates; strands */
 	kh_found found[2];
-	uint64_t *sorted;               /* NULL, or room for the candidates of a mate, by way of
+	uint64_t *sorted;               /* NULL, or room for the anchors of a mate, by way of
 					 * which they are sorted */
 	struct kh_text_seen *seen;      /* NULL, or of a part of a long read, forgotten before it
 					 * is compared */
-	kh_spot *place;                 /* behind the last one there is room for KH_RESCUE_MOST */
+	kh_place *place;                /* behind the last one there is room for KH_RESCUE_MOST */
 	uint32_t n_place;
 	kh_claims here;
 	kh_extent crowd;                /* species, as taxa, of regions that were not compared, and
@@ -144,17 +144,17 @@ static KH_HD uint64_t kh_place_number(uint32_t mate, uint32_t strand, int64_t at
 	return (uint64_t)mate << 61 | (uint64_t)strand << 60 | (uint64_t)(at + KH_TEXT_SPAN);
 }
 
-static KH_HD uint32_t kh_place_mate(const kh_spot *p)
+static KH_HD uint32_t kh_place_mate(const kh_place *p)
 {
 	return (uint32_t)(p->number >> 61);
 }
 
-static KH_HD uint32_t kh_place_strand(const kh_spot *p)
+static KH_HD uint32_t kh_place_strand(const kh_place *p)
 {
 	return (uint32_t)(p->number >> 60) & 1;
 }
 
-static KH_HD int64_t kh_place_at(const kh_spot *p)
+static KH_HD int64_t kh_place_at(const kh_place *p)
 {
 	return (int64_t)(p->number & ((UINT64_C(1) << 60) - 1)) - KH_TEXT_SPAN;
 }

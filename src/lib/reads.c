@@ -22,7 +22,7 @@ struct half {
 	bool end;                       /* there is no more to read */
 	int failed;                     /* what comes behind them, and why */
 	kh_err err;
-	kh_place at;
+	kh_position at;
 	kh_parsed parsed;
 	size_t next;                    /* the first record that was not given out */
 };
@@ -39,7 +39,7 @@ struct kmerhash_reads {
 static int open_half(struct half *h, const char *path, kh_err *err)
 {
 	h->path = strdup(path);
-	h->at = (kh_place) { .name = h->path, .line = 1 };
+	h->at = (kh_position) { .name = h->path, .line = 1 };
 	return h->path ? kh_source_open(&h->source, path, err) : kh_fail_nomem(err);
 }
 

@@ -264,13 +264,13 @@ static void publish(kh_feed *f, struct feed_block *b)
 	pthread_mutex_lock(&f->lock);
 	st->n_rec += p->n_rec - goes_on;
 	st->n_committed++;
-	st->long_records = st->place.format == '@' && b->want >= f->o.block_size &&
+	st->long_records = st->position.format == '@' && b->want >= f->o.block_size &&
 			   p->n_rec <= b->want / f->o.block_size;
 	st->ended |= st->failed;
-	st->format = st->place.format;
+	st->format = st->position.format;
 	pthread_mutex_unlock(&f->lock);
 	if (p->file_end && !st->failed) {
-		st->counted.v[p->file] = st->place.n_rec;
+		st->counted.v[p->file] = st->position.n_rec;
 		st->counted.files = p->file + 1;
 	}
 	if (f->n_streams == 2 && p->n_rec > 0 && !f->orphan) {

@@ -60,7 +60,7 @@ struct feed_block {
 	bool ahead;             /* parsed from `boundary` to `stop` */
 	bool odd; /* only the sequential parse can judge what is at `stop` */
 	size_t boundary, stop;
-	kh_place place;         /* of `stop`, counted from `boundary` */
+	kh_position position;   /* of `stop`, counted from `boundary` */
 	struct {
 		uint64_t *v;    /* by feed_mate, beside parsed.rec */
 		size_t cap, n;  /* n of them are valid, from FEED_FREE on */
@@ -69,7 +69,7 @@ struct feed_block {
 	bool pieces;
 	struct {
 		bool good;
-		kh_place place;
+		kh_position position;
 		size_t stop, n; /* and the number of its records */
 	} head;
 };
@@ -147,7 +147,7 @@ struct feed_stream {
 		struct feed_digest *digest;     /* of each file */
 	} read;
 	/* used in order, while a block is committed: */
-	kh_place place;         /* of the carry, the rest of the blocks before */
+	kh_position position;   /* of the carry, the rest of the blocks before */
 	struct {
 		char *p;
 		size_t n, cap;

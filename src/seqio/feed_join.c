@@ -130,7 +130,7 @@ static void forget_ahead(struct join *j, size_t mark)
 	j->b->mate.n = 0;
 }
 
-static void advance(kh_place *at, const kh_place *by, uint64_t byte_from)
+static void advance(kh_position *at, const kh_position *by, uint64_t byte_from)
 {
 	at->line += by->line - 1;
 	at->byte += by->byte - byte_from;
@@ -141,14 +141,14 @@ static int walk_on(struct join *j)
 {
 	kh_text_range r = { j->pos, j->b->end, j->final };
 
-	return kh_reader_walk(&j->st->place, &j->b->parsed, &r, &j->pos, j->err);
+	return kh_reader_walk(&j->st->position, &j->b->parsed, &r, &j->pos, j->err);
 }
 
 /* Parses from the carry to the boundary, and goes on from there. */
 static int meet(struct join *j)
 {
 	struct feed_block *b = j->b;
-	kh_place *at = &j->st->place;
+	kh_position *at = &j->st->position;
 	size_t mark = b->parsed.n_rec;
 	int rc = KH_OK;
 
@@ -157,7 +157,7 @@ static int meet(struct join *j)
 
 		rc = kh_reader_walk(at, &b->parsed, &r, &j->pos, j->err);
 	}
-	bool same = !at->format || !b->place.format || at->format == b->place.format;
+	bool same = !at->format || !b->position.format || at->format == b->position.format;
 	if (rc || j->pos != b->boundary || !same) {
 		j->st->distrust = true;
 		forget_ahead(j, mark);
@@ -168,9 +168,9 @@ static int meet(struct join *j)
 	rc = head_to_front(j, mark);
 	if (rc)
 		return rc;
-	advance(at, &b->place, !b->file_start);
+	advance(at, &b->position, !b->file_start);
 	if (!at->format)
-		at->format = b->place.format;
+		at->format = b->position.format;
 	j->pos = b->stop;
 	return b->odd ? walk_on(j) : KH_OK;
 }
@@ -179,7 +179,7 @@ static int meet(struct join *j)
 static int keep_pairs(struct join *j)
 {
 	kh_parsed *parsed = &j->b->parsed;
-	kh_place *at = &j->st->place;
+	kh_position *at = &j->st->position;
 
 	if ((parsed->n_rec - j->b->first) % 2 == 0)
 		return KH_OK;
@@ -237,7 +237,7 @@ static int pieces_on(struct join *j, size_t to)
 {
 	kh_text_range r = { j->pos, to, j->final && to == j->b->end };
 
-	return kh_reader_pieces(&j->st->place, &j->b->parsed, &r, &j->pos, j->err);
+	return kh_reader_pieces(&j->st->position, &j->b->parsed, &r, &j->pos, j->err);
 }
 
 /* Parses all of it again, without what was parsed ahead. */
@@ -275,19 +275,19 @@ static int head_again(struct join *j)
 static void take_head(struct join *j)
 {
 	struct feed_block *b = j->b;
-	kh_place *at = &j->st->place;
+	kh_position *at = &j->st->position;
 
-	advance(at, &b->head.place, 1);
-	at->column = b->head.place.column + (b->head.place.line > 1 ? 0 : at->column);
+	advance(at, &b->head.position, 1);
+	at->column = b->head.position.column + (b->head.position.line > 1 ? 0 : at->column);
 	if (b->head.stop > b->raw)
-		at->mid_line = b->head.place.mid_line;
+		at->mid_line = b->head.position.mid_line;
 	j->pos = b->head.stop;
 }
 
 static int pieces_meet(struct join *j)
 {
 	struct feed_block *b = j->b;
-	kh_place *at = &j->st->place;
+	kh_position *at = &j->st->position;
 	char c = b->buf[b->raw];
 	bool line_start = c == '>' || c == '@' || c == ';';
 	bool guessed = j->pos == b->raw && !(at->mid_line && line_start);
@@ -303,12 +303,12 @@ static int pieces_meet(struct join *j)
 	}
 	if (rc || b->boundary == b->end)
 		return rc;
-	advance(at, &b->place, !b->file_start);
+	advance(at, &b->position, !b->file_start);
 	if (!at->in_seq && !b->file_start)
 		at->n_rec--;            /* parsing ahead took a record to be open */
-	at->in_seq = b->place.in_seq;
-	at->mid_line = b->place.mid_line;
-	at->column = b->place.column;
+	at->in_seq = b->position.in_seq;
+	at->mid_line = b->position.mid_line;
+	at->column = b->position.column;
 	j->pos = b->stop;
 	return b->odd ? pieces_on(j, b->end) : KH_OK;
 }
@@ -317,11 +317,11 @@ static int pieces_meet(struct join *j)
 static int make_whole(struct join *j, bool failed)
 {
 	const struct feed_block *b = j->b;
-	const bool next = j->pos < b->end && b->buf[j->pos] == '>' && !j->st->place.mid_line;
+	const bool next = j->pos < b->end && b->buf[j->pos] == '>' && !j->st->position.mid_line;
 	const feed_span s = { j->from, j->pos, next || (j->final && !failed) };
 
 	if (j->final && !failed)
-		j->st->place.n_rec += j->st->place.in_seq;
+		j->st->position.n_rec += j->st->position.in_seq;
 	return feed_long_records(j->f, j->b, &s, failed ? NULL : j->err);
 }
 
@@ -355,8 +355,8 @@ static bool is_in_pieces(struct join *j)
 	struct feed_block *b = j->b;
 
 	if (b->file_start && b->pieces)
-		j->st->place.format = '>';
-	const bool fasta = j->st->place.format == '>' && !j->f->o.interleaved;
+		j->st->position.format = '>';
+	const bool fasta = j->st->position.format == '>' && !j->f->o.interleaved;
 	const bool pieces = j->f->o.pieces || fasta;
 	if (pieces != b->pieces) {
 		b->parsed.n_rec = FEED_FREE;
@@ -375,8 +375,8 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 
 	j.final = b->pub.file_end && !b->bad.code;
 	if (b->file_start) {
-		st->place =
-			(kh_place) { .name = feed_file_name(st, b->pub.file), .line = 1 };
+		st->position =
+			(kh_position) { .name = feed_file_name(st, b->pub.file), .line = 1 };
 		st->carry.n = st->carry.tried = 0;
 		st->distrust = st->walked = st->open.is = false;
 	}

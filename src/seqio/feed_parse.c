@@ -21,7 +21,7 @@ static int records_ahead(struct feed_block *b, kh_err *err)
 	if (b->boundary == b->end)
 		return KH_OK;
 	r.from = b->boundary;
-	int rc = kh_reader_walk(&b->place, &b->parsed, &r, &b->stop, err);
+	int rc = kh_reader_walk(&b->position, &b->parsed, &r, &b->stop, err);
 	b->odd = rc < 0;
 	b->ahead = true;
 	return unless_judged(rc);
@@ -33,11 +33,11 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 	kh_text_range r = { b->raw, b->boundary, final && b->boundary == b->end };
 	char c = b->buf[b->raw];
 
-	b->head.place = (kh_place) {
+	b->head.position = (kh_position) {
 		.name = "", .line = 1, .byte = 1, .in_seq = true,
 		.mid_line = c != '>' && c != '@' && c != ';',
 	};
-	int rc = kh_reader_pieces(&b->head.place, &b->parsed, &r, &b->head.stop, err);
+	int rc = kh_reader_pieces(&b->head.position, &b->parsed, &r, &b->head.stop, err);
 	b->head.good = rc == 0;
 	b->head.n = b->parsed.n_rec - FEED_FREE;
 	return unless_judged(rc);
@@ -80,8 +80,8 @@ static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 	if (rc || b->boundary == b->end)
 		return rc;
 	r.from = b->boundary;
-	b->place.in_seq = !b->file_start;
-	rc = kh_reader_pieces(&b->place, &b->parsed, &r, &b->stop, err);
+	b->position.in_seq = !b->file_start;
+	rc = kh_reader_pieces(&b->position, &b->parsed, &r, &b->stop, err);
 	b->odd = rc < 0;
 	return unless_judged(rc);
 }
@@ -91,7 +91,7 @@ int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->parsed.text = b->buf;
 	if (b->sliced || b->past || b->end == b->raw)
 		return KH_OK;
-	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
+	b->position = (kh_position) { .name = "", .line = 1, .byte = !b->file_start };
 	b->pieces = is_fasta(f, b);
 	if (b->pieces)
 		return pieces_ahead(f, b, err);

@@ -133,9 +133,9 @@ static void end(kh_feed *f)
 			continue;
 		st->read.at = p->byte[s];       /* of a plain file */
 		st->read.fresh = false;
-		st->place = (kh_place) { .name = feed_file_name(st, 0),
-					 .line = 1 + 4 * p->n_rec, .byte = p->byte[s],
-					 .n_rec = p->n_rec, .format = '@' };
+		st->position = (kh_position) { .name = feed_file_name(st, 0),
+					       .line = 1 + 4 * p->n_rec, .byte = p->byte[s],
+					       .n_rec = p->n_rec, .format = '@' };
 		pthread_mutex_lock(&f->lock);
 		st->format = '@';
 		st->n_rec = p->n_rec;

@@ -130,7 +130,7 @@ static int parse_on(struct slices *s)
 	const bool final = s->done == b->want && b->pub.file_end;
 	const kh_text_range r = { s->stop, s->end, final };
 	const size_t mark = b->parsed.n_rec, by = b->raw + s->done - s->end;
-	int rc = kh_reader_walk(&b->place, &b->parsed, &r, &s->stop, s->err);
+	int rc = kh_reader_walk(&b->position, &b->parsed, &r, &s->stop, s->err);
 
 	if (!rc)
 		rc = feed_hash_names(s->f, b, s->err);
@@ -178,7 +178,7 @@ static int begin(struct slices *s)
 	if (rc)
 		return rc;
 	b->parsed.text = s->at.buf;
-	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
+	b->position = (kh_position) { .name = "", .line = 1, .byte = !b->file_start };
 	if (!read_on(s))
 		return 1;
 	const kh_text_range first = { s->size, s->end, false };

@@ -18,7 +18,7 @@ static int take(kh_walk *w, kh_record *rec)
 	if (rc)
 		return rc;
 	w->at->n_rec++;
-	kh_walk_place(w);
+	kh_walk_position(w);
 	return 1;
 }
 
@@ -60,7 +60,7 @@ static int find_record(kh_walk *w)
 		}
 		w->pos = l.next;
 		w->line++;
-		kh_walk_place(w);
+		kh_walk_position(w);
 	}
 }
 
@@ -222,7 +222,7 @@ static int fastq_usual(kh_walk *w)
 	n = parsed->n_rec - n;
 	w->line += 4 * n;
 	w->at->n_rec += n;
-	kh_walk_place(w);
+	kh_walk_position(w);
 	return n > 0;
 }
 
@@ -297,7 +297,7 @@ static int fasta(kh_walk *w)
 	}
 }
 
-int kh_reader_walk(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		   kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, parsed, r, err);

@@ -31,7 +31,7 @@
 enum { KH_HEADER_MAX = 1 << 26, KH_BLANKS_MAX = 1 << 20 };
 
 /* The position of a parse.  All zero but for the name and line 1: the start of a file. */
-typedef struct kh_place {
+typedef struct kh_position {
 	const char *name;       /* the file's, for messages */
 	uint64_t line;          /* of the next byte, from 1 */
 	uint64_t byte;          /* its offset in the decoded text */
@@ -41,7 +41,7 @@ typedef struct kh_place {
 	bool in_seq;            /* a record is open */
 	bool mid_line;          /* the next byte goes on with a sequence line, */
 	uint64_t column;        /*   of which so many bytes are done */
-} kh_place;
+} kh_position;
 
 /* Records and packed sequences; zero it first.  Offsets are into `text`, which must be
  * readable KH_SCAN_PAD bytes behind its end. */
@@ -67,14 +67,14 @@ typedef struct kh_text_range {
 
 /* Takes complete records; *stop is the offset of the first incomplete one, and `at` its place.  On
  * failure they are those of the bad record, and the parsed batch has all records before it. */
-int kh_reader_walk(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		   kh_err *err);
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in the next call's
  * parsed batch.  The text behind *stop (a part of a header line, or of a line's end) is to be given
  * again, together with the text that follows.  On failure the last piece has the good bases of the
  * bad record, unless *stop is at the '>' of that record. */
-int kh_reader_pieces(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		     kh_err *err);
 
 /* The end of the last line in [from, to) that is not blank.  A record of FASTA begins at `from`. */

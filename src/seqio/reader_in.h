@@ -8,7 +8,7 @@
 
 /* A walk in progress.  `pos` and `line` run ahead of the place while a record is open. */
 typedef struct kh_walk {
-	kh_place *at;
+	kh_position *at;
 	kh_parsed *parsed;
 	const kh_text_range *r;
 	const kh_scan *scan;
@@ -67,7 +67,7 @@ int kh_walk_trim(kh_walk *w, kh_line *l);
  * begin. 1: a record begins, at l->at; 0: not known yet; < 0: wrong, whatever follows. */
 int kh_walk_judge_start(kh_walk *w, kh_line *l);
 /* Moves the place to pos. */
-static inline void kh_walk_place(kh_walk *w)
+static inline void kh_walk_position(kh_walk *w)
 {
 	w->at->line = w->line;
 	w->at->byte = w->base + w->pos;
@@ -79,7 +79,7 @@ static inline void kh_walk_place(kh_walk *w)
 void kh_mask_u(kh_parsed *parsed, uint64_t at, const char *s, size_t n);
 void kh_mask_quality(kh_parsed *parsed, uint64_t at, const char *q, size_t n);
 void kh_mask_usual(kh_parsed *parsed, const kh_record *r);
-kh_walk kh_walk_start(kh_place *at, kh_parsed *parsed, const kh_text_range *r, kh_err *err);
+kh_walk kh_walk_start(kh_position *at, kh_parsed *parsed, const kh_text_range *r, kh_err *err);
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);
 

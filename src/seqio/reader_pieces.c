@@ -132,7 +132,7 @@ static int bases(kh_walk *w, struct piece *p)
 	return 1;
 }
 
-int kh_reader_pieces(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		     kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, parsed, r, err);
@@ -155,7 +155,7 @@ int kh_reader_pieces(kh_place *at, kh_parsed *parsed, const kh_text_range *r, si
 			rc = bases(&w, &p);
 	}
 	*stop = w.pos;
-	kh_walk_place(&w);
+	kh_walk_position(&w);
 	const int late = close_piece(&w, &p, rc < 0 ? NULL : err);
 	return rc < 0 ? rc : late;
 }
