@@ -23,7 +23,7 @@ static int dump(const kh_sampling *rule, int asked, const char *s, size_t n, uns
 	uint64_t bound = (asked ? kh_sampling_asked_bound : kh_sampling_bound)(rule, starts);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
-	kh_stretch st = { p.bases, p.amb, 0, starts };
+	kh_sampling_span st = { p.bases, p.amb, 0, starts };
 	int ok = p.bases && p.amb && key && pos;
 
 	for (size_t i = 0, m = ok ? (asked ? kh_sampling_asked : kh_sampling_run)(rule, &st, key,

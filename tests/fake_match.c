@@ -19,7 +19,7 @@ static void mark(const kh_gpu_query *q, const kh_gpu_record *r)
 {
 	const kh_sampling *k = &q->rule.sampling;
 	const uint64_t from = (uint64_t)r->word * 32, starts = kh_sampling_starts(k, r->len);
-	const kh_stretch span = { q->bases, q->amb, from, from + starts };
+	const kh_sampling_span span = { q->bases, q->amb, from, from + starts };
 	const size_t most = (size_t)kh_sampling_asked_bound(k, starts) + 1;
 	uint64_t *key = malloc(most * sizeof *key);
 	uint32_t *pos = malloc(most * sizeof *pos);

@@ -46,7 +46,7 @@ static void same_fit(const kh_alignment *a, const kh_alignment *b)
 	assert_int_equal(a->to, b->to);
 }
 
-/* The best stretch, column by column. */
+/* The best HSP, column by column. */
 static kh_alignment fit_columns(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	kh_alignment best = { 0, 0, 0, 0, 0 };
@@ -83,7 +83,7 @@ static kh_alignment fit_columns(const kh_laid *l, int64_t at, uint32_t from, uin
 
 static kh_text_seen seen;
 
-/* The best stretch aside as fit.h says it: one way to lie after another. */
+/* The best HSP aside as fit.h says it: one way to lie after another. */
 static kh_text_aside aside(const kh_laid *l, int64_t at, bool here, uint32_t from, uint32_t to)
 {
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };

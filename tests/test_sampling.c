@@ -45,7 +45,7 @@ static size_t run(const kh_sampling *rule, const packed *p, uint64_t from, uint6
 	uint64_t bound = kh_sampling_bound(rule, to > from ? to - from : 0);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
-	kh_stretch st = { p->bases, p->amb, from, to };
+	kh_sampling_span st = { p->bases, p->amb, from, to };
 
 	key[bound] = UINT64_C(0xdeadbeef);
 	pos[bound] = 0xdeadbeef;
@@ -158,7 +158,7 @@ static void spread(const kh_sampling *rule, size_t want)
 	uint32_t *pos = malloc(bound * sizeof *pos), *amb = calloc(LEN / 32 + 2, sizeof *amb);
 
 	while (total < want) {
-		kh_stretch st = { bases, amb, 0, LEN };
+		kh_sampling_span st = { bases, amb, 0, LEN };
 
 		for (size_t i = 0; i < LEN / 32 + 2; i++)
 			bases[i] = test_rand();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t MANY_REGIONS = 4;    /* so many, and more, are compared at once */
 
-/* --- the best stretch ------------------------------------------------------------------ */
+/* --- the HSP ----------------------------------------------------------------------- */
 /* Columns that a lane has, one behind another, and the low bits of those that do not match. */
 struct lane_columns {
 	uint32_t from, n;
@@ -41,7 +41,7 @@ __device__ uint32_t least_before(uint32_t x)
 }
 
 /* As kh_text_fit, by all lanes.  With P(i) for matches less mismatches in front of column i, a
- * stretch from i to j has the score P(j) - P(i): so each lane looks for the greatest one that ends
+ * HSP from i to j has the score P(j) - P(i): so each lane looks for the greatest one that ends
  * in its columns, and needs the least P in front of them.  Of equal ones the last i and the first j
  * are taken, as a sum that begins anew where it comes to 0 does. */
 __device__ __noinline__ kh_alignment fit_together(const kh_laid *l, int64_t at, uint32_t from,
@@ -169,20 +169,20 @@ __device__ __noinline__ void fit_ends(const kh_laid *l, int64_t at, bool part, k
 }
 
 /* --- places --------------------------------------------------------------------------- */
-/* Adds a place of a region of so many anchors whose best stretch is known, as the end of
+/* Adds a place of a region of so many anchors whose best HSP is known, as the end of
  * kh_places_add does. */
 __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place *p)
 {
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[kh_place_mate(p)];
-	const uint32_t n = m->n_place, before = f->stretch, stretch = p->fit.score;
+	const uint32_t n = m->n_place, before = f->hsp, hsp = p->fit.score;
 
 	if (f->n_places == kh_places_most(&w->j.s))
 		return;
 	const bool part = !w->j.s.only;
 
-	p->stretch = kh_best_stretch_of(&p->fit);
-	if (kh_place_has_ends(m->db, &w->j.s, anchors, stretch, before)) {
+	p->hsp = kh_hsp_of(&p->fit);
+	if (kh_place_has_ends(m->db, &w->j.s, anchors, hsp, before)) {
 		const kh_laid l = kh_place_laid(m, &w->j.s, p);
 
 		fit_ends(&l, kh_place_at(p), part, &p->fit, part ? &w->chain[!w->best] : NULL);
@@ -194,7 +194,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place
 			w->number = p->number;
 			w->target = p->target;
 		}
-		f->stretch = stretch > before ? stretch : before;
+		f->hsp = hsp > before ? hsp : before;
 		f->best = p->fit.score > f->best ? p->fit.score : f->best;
 		m->place[n] = *p;
 		m->n_place = n + 1;

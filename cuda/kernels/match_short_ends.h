@@ -3,7 +3,7 @@
  *
  * Few of a warp's threads have a place at a time whose ends are to be compared, and that takes
  * longest: each end with sixteen ways to lie aside.  So all threads of the warp do it for one place
- * after the other: half of them for what goes on behind its best stretch, and half for what is in
+ * after the other: half of them for what goes on behind its best HSP, and half for what is in
  * front of it, each for one way to lie.  On the CPU, which the tests use, a thread is alone.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_ENDS_H
@@ -11,7 +11,7 @@
 
 #include "classify/match_small.h"
 
-/* What the threads of a warp share: a mate where it lies, its best stretch, and what goes on behind
+/* What the threads of a warp share: a mate where it lies, its best HSP, and what goes on behind
  * that and in front of it. */
 typedef struct kh_short_shared {
 	kh_oriented read;
@@ -44,7 +44,7 @@ static __device__ void kh_short_share(const kh_laid *l, int64_t at, const kh_ali
 	to->fit = *fit;
 }
 
-/* What goes on behind the stretch, and in front of it, as kh_text_fit_aside says.  False: nothing
+/* What goes on behind the HSP, and in front of it, as kh_text_fit_aside says.  False: nothing
  * does. */
 static __device__ bool kh_short_fit_sides(kh_short_shared *x)
 {

@@ -24,10 +24,10 @@ typedef struct kh_short_found {
 	uint32_t first;                 /* the mate's begin there */
 	uint32_t n_places;              /* on one strand of a target, a few bases aside */
 	uint32_t place[KH_SHORT_PLACES];        /* numbers of them; the first one is the best */
-	uint32_t stretch;               /* the greatest score of a best stretch, */
+	uint32_t hsp;                   /* the greatest score of an HSP, */
 	uint32_t best, net;             /* of a place, and its greatest kh_match_net */
 	uint32_t crowd;                 /* loss of regions that are too many; UINT32_MAX: none */
-	uint32_t before;                /* `stretch` before these; UINT32_MAX, where none are */
+	uint32_t before;                /* `hsp` before these; UINT32_MAX, where none are */
 	bool unclear;                   /* it is not as simple as that */
 	bool tie;                       /* another one elsewhere is as good */
 	bool others;                    /* there are places elsewhere, */
@@ -45,7 +45,7 @@ static KH_HD kh_short_found kh_short_nothing(kh_short_places *kept)
 	kh_short_found f;
 
 	f.kept = kept;
-	f.first = f.n_places = f.place[0] = f.place[1] = f.stretch = f.best = f.net = 0;
+	f.first = f.n_places = f.place[0] = f.place[1] = f.hsp = f.best = f.net = 0;
 	f.kmers = f.hits = f.unseen = f.elsewhere = 0;
 	f.had = 0;
 	f.strain = KH_NO_TAXON;

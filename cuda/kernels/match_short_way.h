@@ -174,7 +174,7 @@ static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 			if (!w->all)
 				return kh_short_stop(w, KH_SHORT_AGAIN);
 			f->crowd = f->next;
-			f->before = f->stretch;
+			f->before = f->hsp;
 		}
 	}
 	w->c = w->r->from[w->region & 255];
@@ -184,7 +184,7 @@ static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 	return true;
 }
 
-/* Goes on to the next place, and finds the mate's best stretch there.  False: the way ends. */
+/* Goes on to the next place, and finds the mate's best HSP there.  False: the way ends. */
 static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_place *p)
 {
 	const uint32_t k = w->db->sampling.k, len = w->s->mate[w->mate].len;
@@ -212,20 +212,20 @@ static KH_HD bool kh_short_go_on(kh_short_way *w, kh_short_found *f, kh_place *p
 	return n == 1 || kh_short_stop(w, KH_SHORT_LEFT);
 }
 
-/* Takes a place that was compared, whose best stretch has this score, with its ends or without
+/* Takes a place that was compared, whose best HSP has this score, with its ends or without
  * them.  What is not as simple as that is unclear, and may yet be too little for a call.  False:
  * the way ends. */
 static KH_HD bool kh_short_take(kh_short_way *w, const kh_place *p, const kh_laid *l,
-				uint32_t stretch, bool ends, kh_short_found *f)
+				uint32_t hsp, bool ends, kh_short_found *f)
 {
 	const uint32_t net = kh_short_net(&p->fit), slack = kh_match_slack(w->db, w->s);
 	const bool room = w->places++ < kh_places_most(w->s) && w->here.n < KH_SHORT_HERE;
 	/* in a crowd, whether ends are compared hangs on the order of places, which the CPU has
 	 * another one of */
 	const bool other = !ends && f->before != UINT32_MAX &&
-			   kh_place_has_ends(w->db, w->s, w->anchors, stretch, f->before);
+			   kh_place_has_ends(w->db, w->s, w->anchors, hsp, f->before);
 
-	f->stretch = stretch > f->stretch ? stretch : f->stretch;
+	f->hsp = hsp > f->hsp ? hsp : f->hsp;
 	if (other)
 		return kh_short_stop(w, KH_SHORT_LEFT);
 	f->best = p->fit.score > f->best ? p->fit.score : f->best;
@@ -251,13 +251,13 @@ static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found 
 			l = kh_short_laid(w->db, w->r, w->s->mate[w->mate].len, &p);
 			p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
 			ends = kh_place_has_ends(w->db, w->s, w->anchors, p.fit.score,
-						 f->stretch);
+						 f->hsp);
 		}
-		const uint32_t stretch = p.fit.score;
+		const uint32_t hsp = p.fit.score;
 
 		kh_short_fit_ends(&l, kh_place_at(&p), ends && kh_text_may_go_on(&l, &p.fit),
 				  &p.fit, shared);
-		has = has && kh_short_take(w, &p, &l, stretch, ends, f);
+		has = has && kh_short_take(w, &p, &l, hsp, ends, f);
 	}
 	return w->ends;
 }

@@ -19,10 +19,10 @@ int kh_pieces_features(kh_features *to, const kh_block_pieces *s, const kh_sampl
 		return rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const kh_piece *p = &s->piece[i];
-		const kh_stretch stretch = { .bases = s->bases, .amb = s->amb, .from = p->at,
-					     .to = p->at + p->starts };
+		const kh_sampling_span span = { .bases = s->bases, .amb = s->amb, .from = p->at,
+						.to = p->at + p->starts };
 		uint32_t *bin = to->bin + to->n;
-		const size_t n = kh_sampling_run(sampling, &stretch, to->key + to->n, bin);
+		const size_t n = kh_sampling_run(sampling, &span, to->key + to->n, bin);
 
 		for (size_t k = 0; k < n; k++)          /* these were positions */
 			bin[k] = p->bin + bin[k] / sampling->stride;

@@ -15,8 +15,9 @@ size_t kh_seen_sample(const uint32_t *text, uint64_t at, uint64_t bases, uint64_
 	/* no base is unknown */
 	static const uint32_t zeros[(KH_SEEN_BLOCK + KH_TEXT_SPAN) / 32 + 4];
 	const uint64_t all = kh_sampling_starts(&sampling, bases);
-	const kh_stretch st = { (const uint64_t *)(const void *)text + at / 32, zeros, at % 32,
-				at % 32 + (all < KH_SEEN_BLOCK ? all : KH_SEEN_BLOCK) };
+	const kh_sampling_span st = { (const uint64_t *)(const void *)text + at / 32, zeros,
+				      at % 32,
+				      at % 32 + (all < KH_SEEN_BLOCK ? all : KH_SEEN_BLOCK) };
 
 	return kh_sampling_run(&sampling, &st, key, pos);
 }

@@ -7,8 +7,7 @@
 #include "base/mem.h"
 #include "translated/make.h"
 
-/* Animals and plants: little of their genomes is genes, and what their stretches without a stop
- * would be are mostly none. */
+/* Animals and plants: little of their genomes is genes, and most of their ORFs are none. */
 #define METAZOA 33208
 #define VIRIDIPLANTAE 33090
 

@@ -218,7 +218,7 @@ static int64_t most(int64_t x, int64_t y)
 	return x > y ? x : y;
 }
 
-/* Joins two stretches by a gap: the first one ends, and the second begins, where most of the
+/* Joins two HSPs by a gap: the first one ends, and the second begins, where most of the
  * columns between match.  False: there is no room. */
 static bool join(const kh_along *l, kh_ungapped *p, kh_ungapped *q)
 {
@@ -242,7 +242,7 @@ static bool join(const kh_along *l, kh_ungapped *p, kh_ungapped *q)
 	return true;
 }
 
-/* Adds a stretch behind the others, with a gap between them. */
+/* Adds an HSP behind the others, with a gap between them. */
 static int add_stretch(kh_aligner *a, const kh_along *l, kh_ungapped x, kh_err *err)
 {
 	kh_ungapped_list *s = &a->joined;
@@ -253,7 +253,7 @@ static int add_stretch(kh_aligner *a, const kh_along *l, kh_ungapped x, kh_err *
 	return kh_ungapped_put(s, x, err);
 }
 
-/* Adds the stretches of a part. */
+/* Adds the HSPs of a part. */
 static int add_part(kh_aligner *a, const kh_along *l, const struct place *x, kh_err *err)
 {
 	const int64_t front = l->back ? (int64_t)(l->len - x->offset - x->len)
@@ -269,7 +269,7 @@ static int add_part(kh_aligner *a, const kh_along *l, const struct place *x, kh_
 
 	for (uint32_t i = 0; i < chain.n && !rc; i++) {
 		const uint32_t in_front = chain.n - 1 - chain.behind;
-		const kh_chain_stretch *of =
+		const kh_chain_hsp *of =
 			&chain.v[i < in_front ? chain.n - 1 - i : i - in_front];
 
 		rc = add_stretch(a, l, (kh_ungapped) { of->from + front, of->to + front,
@@ -285,7 +285,7 @@ static uint32_t quality_of(int64_t margin)
 	return (uint32_t)least(most(x, 0), KH_ALIGN_SURE);
 }
 
-/* The stretches become an alignment. */
+/* The HSPs become an alignment. */
 static int add_aligned(kh_aligner *a, const kh_along *l, kh_aligned *x, uint64_t edits,
 		       kh_err *err)
 {

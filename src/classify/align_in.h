@@ -2,7 +2,7 @@
  * align_in.h - how match.c collects places whose alignments are wanted (align.h)
  *
  * The rule finds how well species fit, and has the place of each mate, or part of a record, that it
- * counts.  Those of the species that a call rests on are looked at once more: a place is stretches
+ * counts.  Those of the species that a call rests on are looked at once more: a place is HSPs
  * of the read on diagonals of the text, as the rule scored them (kmer/fit.h).  Neighbours are
  * joined by one gap, where most bases match, and so are the parts of a long record that follow one
  * another in the text.  Then the alignment gets as few edits as can be (kmer/refine.h).

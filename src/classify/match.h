@@ -28,7 +28,7 @@
  *	            Before, nothing reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;
  *	            a mate without a place is sought beside the other one; of a part, all species
- *	            are compared where the best one's stretches lie, as well (match_chain.h)
+ *	            are compared where the best one's HSPs lie, as well (match_chain.h)
  *	call        the LCA of the species with the best score, and of those in a crowd that may be
  *	            as good, as deep as matches and mismatches allow; for several parts, by the
  *	            sums of these scores where a species is best, and from some parts only where

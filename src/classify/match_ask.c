@@ -47,14 +47,14 @@ void kh_asking_clear(kh_asking_all *w)
 static int sample(kh_asking_all *w, kh_mate *x, const kh_sampling *k, kh_err *err)
 {
 	const uint64_t starts = kh_sampling_starts(k, x->len);
-	const kh_stretch stretch = { x->bases, x->amb, x->at, x->at + starts };
+	const kh_sampling_span span = { x->bases, x->amb, x->at, x->at + starts };
 	kh_seeds *all = &w->all;
 	int rc = seeds_room(all, (size_t)kh_sampling_asked_bound(k, starts), err);
 
 	x->first = all->n;
 	if (rc || starts == 0)
 		return rc;
-	x->seeds = (uint32_t)kh_sampling_asked(k, &stretch, all->key + all->n, all->pos + all->n);
+	x->seeds = (uint32_t)kh_sampling_asked(k, &span, all->key + all->n, all->pos + all->n);
 	all->n += x->seeds;
 	return KH_OK;
 }

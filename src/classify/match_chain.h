@@ -1,7 +1,7 @@
 /*
- * match_chain.h - how a part of a long read goes along the text, stretch by stretch   [HD]
+ * match_chain.h - how a part of a long read goes along the text, HSP by HSP   [HD]
  *
- * A part has errors all along, so at each place it is a chain of stretches, and how much of it each
+ * A part has errors all along, so at each place it is a chain of HSPs, and how much of it each
  * chain has hangs on luck.  Species that are close differ by less than that.  So other species are
  * compared where the best one's chain has the part: there all have the same errors, and what is
  * left are their own differences.
@@ -12,32 +12,32 @@
 #include "classify/match_hits.h"
 
 enum {
-	/* stretches beside the best one, at most, as each has the score of an end; or of a read,
+	/* HSPs beside the best one, at most, as each has the score of an end; or of a read,
 	 * which has one on each side */
 	KH_CHAIN_ENDS = KH_MATCH_PIECE / KH_END_SCORE + 1
 };
 
 /* Columns of a read, and how many bases aside it lies there. */
-typedef struct kh_chain_stretch {
+typedef struct kh_chain_hsp {
 	uint16_t from, to;
 	int32_t aside;
-} kh_chain_stretch;
+} kh_chain_hsp;
 
-/* The best stretch of a place, then those behind it, and those in front of it, outwards. */
+/* The best HSP of a place, then those behind it, and those in front of it, outwards. */
 typedef struct kh_chain {
 	uint32_t n, behind;
-	kh_chain_stretch v[KH_CHAIN_ENDS + 1];
+	kh_chain_hsp v[KH_CHAIN_ENDS + 1];
 } kh_chain;
 
 static KH_HD void kh_chain_add(kh_chain *p, const kh_alignment *fit, int64_t aside)
 {
-	const kh_chain_stretch x = { (uint16_t)fit->from, (uint16_t)fit->to, (int32_t)aside };
+	const kh_chain_hsp x = { (uint16_t)fit->from, (uint16_t)fit->to, (int32_t)aside };
 
 	if (p->n <= KH_CHAIN_ENDS)
 		p->v[p->n++] = x;
 }
 
-/* That of a read, or of a part of one, that lies at `at`, by its best stretch. */
+/* That of a read, or of a part of one, that lies at `at`, by its best HSP. */
 static KH_HD kh_chain kh_chain_of(const kh_laid *l, int64_t at, const kh_alignment *best,
 				  bool part)
 {
@@ -57,14 +57,14 @@ static KH_HD kh_chain kh_chain_of(const kh_laid *l, int64_t at, const kh_alignme
 	return p;
 }
 
-/* The stretch that has a column, or is nearest to it; of equal ones the first. */
+/* The HSP that has a column, or is nearest to it; of equal ones the first. */
 static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
 {
 	uint32_t least = UINT32_MAX, which = 0;
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < p->n; i++) {
-		const kh_chain_stretch *x = &p->v[i];
+		const kh_chain_hsp *x = &p->v[i];
 		const uint32_t far = column < x->from  ? x->from - column
 				     : column >= x->to ? column - x->to + 1
 						       : 0;
@@ -75,7 +75,7 @@ static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
 	return which;
 }
 
-/* The claim that a species has, by claim c, along the chain of the best one: the stretch in which
+/* The claim that a species has, by claim c, along the chain of the best one: the HSP in which
  * the middle of its own best one lies is where it is by itself, and the others are as far aside of
  * that as those of the chain are. */
 static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, const kh_chain *p,
@@ -84,13 +84,13 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, co
 	const kh_place *here = &m->place[c->place[0]];
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
 	const kh_laid l = kh_place_laid(m, s, here);
-	const uint32_t middle = (here->stretch.from + here->stretch.to) / 2u;
+	const uint32_t middle = (here->hsp.from + here->hsp.to) / 2u;
 	const uint32_t near = kh_chain_nearest(p, turned ? l.len - 1 - middle : middle);
 	kh_claim x = *c;
 
 	x.matches = 0;
 	for (uint32_t i = 0; i < p->n; i++) {
-		const kh_chain_stretch *y = &p->v[i];
+		const kh_chain_hsp *y = &p->v[i];
 		const int64_t aside = y->aside - (int64_t)p->v[near].aside;
 
 		x.matches += turned ? kh_text_matches(&l, kh_place_at(here) - aside,
@@ -104,13 +104,13 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, co
 }
 
 #ifndef __CUDACC__
-/* Is the chain one stretch, in which the part lies by claim c, too?  So it does at most places of
+/* Is the chain one HSP, in which the part lies by claim c, too?  So it does at most places of
  * reads with few errors. */
 static inline bool kh_chain_is_own(const kh_matching *m, const kh_mates *s, const kh_chain *p,
 				   const kh_claim *best, const kh_claim *c)
 {
 	const kh_place *here = &m->place[c->place[0]];
-	const uint32_t len = s->mate[0].len, from = here->stretch.from, to = here->stretch.to;
+	const uint32_t len = s->mate[0].len, from = here->hsp.from, to = here->hsp.to;
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
 
 	return p->n == 1 && c->columns == to - from && best->columns == c->columns &&

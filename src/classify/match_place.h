@@ -29,24 +29,24 @@ static KH_HD kh_laid kh_place_laid(const kh_matching *m, const kh_mates *s, cons
 	return l;
 }
 
-/* The best stretch of a place. */
-static KH_HD kh_alignment kh_places_stretch(const kh_laid *l, const kh_place *p)
+/* The best HSP of a place. */
+static KH_HD kh_alignment kh_place_hsp(const kh_laid *l, const kh_place *p)
 {
-	const uint32_t score = p->stretch.score, columns = p->stretch.to - p->stretch.from;
-	const kh_alignment fit = { score, (columns + score) / 2, columns, p->stretch.from,
-				   p->stretch.to };
+	const uint32_t score = p->hsp.score, columns = p->hsp.to - p->hsp.from;
+	const kh_alignment fit = { score, (columns + score) / 2, columns, p->hsp.from,
+				   p->hsp.to };
 
 	return score > 0 ? fit : kh_text_fit(l, kh_place_at(p), 0, l->len);
 }
 
-/* Is the alignment of a place extended beyond its best stretch?  Not if the stretch is shorter than
+/* Is the alignment of a place extended beyond its best HSP?  Not if the HSP is shorter than
  * a quarter of the longest one of the places before; nor if a read has hardly more than one seed
  * there, as by chance. */
 static KH_HD bool kh_place_has_ends(const kh_match_db *db, const kh_mates *s, uint32_t anchors,
-				    uint32_t stretch, uint32_t before)
+				    uint32_t hsp, uint32_t before)
 {
-	return 4 * stretch >= before && (anchors > 1 || !s->only ||
-					 stretch >= db->sampling.k + KH_MATCH_BEYOND);
+	return 4 * hsp >= before && (anchors > 1 || !s->only ||
+				     hsp >= db->sampling.k + KH_MATCH_BEYOND);
 }
 
 /* Compares a mate at a place of a region, and extends the alignment if kh_place_has_ends. */
@@ -64,12 +64,12 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.target = kh_match_target(m->db, bin);
 	l = kh_place_laid(m, s, &p);
 	p.fit = kh_text_fit(&l, at, 0, l.len);
-	p.stretch = kh_best_stretch_of(&p.fit);
-	const uint32_t stretch = p.fit.score;
+	p.hsp = kh_hsp_of(&p.fit);
+	const uint32_t hsp = p.fit.score;
 
-	if (kh_place_has_ends(m->db, s, r->n, stretch, f->stretch))
+	if (kh_place_has_ends(m->db, s, r->n, hsp, f->hsp))
 		kh_text_fit_ends(&l, at, !s->only, &p.fit);
-	f->stretch = stretch > f->stretch ? stretch : f->stretch;
+	f->hsp = hsp > f->hsp ? hsp : f->hsp;
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
 	f->n_places++;
 	m->place[m->n_place++] = p;

@@ -123,7 +123,7 @@ static KH_HD int kh_seed_has(const kh_seed_set *s, uint32_t i)
 
 /* By how much at least the score of a mate is below its length where it lacks the seeds in `known`
  * that are not in `found`: of those that do not overlap each has a mismatch, which costs 2, or 1 at
- * an end of the mate, where the stretch can do without it.  (A gap costs more.) */
+ * an end of the mate, where the HSP can do without it.  (A gap costs more.) */
 static KH_HD uint32_t kh_match_loss(const uint32_t *pos, uint32_t n, uint32_t k, uint32_t len,
 				    const kh_seed_set *known, const kh_seed_set *found)
 {

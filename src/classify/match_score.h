@@ -128,8 +128,8 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 	const kh_claim b = *best;
 	const kh_place *at = &m->place[b.place[0]];
 	const kh_laid l = kh_place_laid(m, s, at);
-	const kh_alignment stretch = kh_places_stretch(&l, at);
-	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), &stretch, true);
+	const kh_alignment hsp = kh_place_hsp(&l, at);
+	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), &hsp, true);
 
 	for (uint32_t i = 0; i < m->here.n; i++)
 		if (m->here.v[i].species != b.species)

@@ -53,7 +53,7 @@ static KH_HD void kh_strain_add(const kh_tree *tree, kh_strain *s, uint32_t taxo
 typedef struct kh_strain_place {
 	kh_laid laid;
 	int64_t at;
-	kh_alignment fit;       /* its best stretch there */
+	kh_alignment fit;       /* its best HSP there */
 	uint32_t first, last;   /* columns of that whose alleles are asked for */
 	bool part;              /* of a long read */
 } kh_strain_place;
@@ -254,7 +254,7 @@ static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_mates 
 {
 	const kh_laid l = kh_place_laid(m, s, p);
 	const kh_strain_place x = kh_strain_place_of(&l, kh_place_at(p),
-						     kh_places_stretch(&l, p), !s->only);
+						     kh_place_hsp(&l, p), !s->only);
 
 	return kh_extent_add(e, kh_strain_of_place(m->db, &x, p->target, species));
 }

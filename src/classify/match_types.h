@@ -81,28 +81,28 @@ typedef struct kh_found {
 	uint32_t unseen;                /* loss of a place that has none of the seeds */
 	uint32_t n_places;
 	uint32_t best;                  /* the greatest score of a place, */
-	uint32_t stretch;               /* and of its best stretch */
+	uint32_t hsp;                   /* and of its best HSP */
 	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
 					 * the greatest weight of them; but 1, while seeds are left
 					 * to look up */
 } kh_found;
 
-/* The columns of a best stretch, and its score; 0: it is not known. */
-typedef struct kh_best_stretch {
+/* The columns of an HSP, and its score; 0: it is not known. */
+typedef struct kh_hsp {
 	uint16_t from, to, score;
-} kh_best_stretch;
+} kh_hsp;
 
 /* A mate laid along the text. */
 typedef struct kh_place {
 	uint64_t number;                /* mate, strand and diagonal: places have this order */
 	uint32_t target;
 	kh_alignment fit;
-	kh_best_stretch stretch;
+	kh_hsp hsp;
 } kh_place;
 
-static KH_HD kh_best_stretch kh_best_stretch_of(const kh_alignment *fit)
+static KH_HD kh_hsp kh_hsp_of(const kh_alignment *fit)
 {
-	const kh_best_stretch s = { (uint16_t)fit->from, (uint16_t)fit->to, (uint16_t)fit->score };
+	const kh_hsp s = { (uint16_t)fit->from, (uint16_t)fit->to, (uint16_t)fit->score };
 
 	return s;
 }

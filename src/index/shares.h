@@ -13,15 +13,15 @@
 #define KH_SHARES_BESIDE 4096
 #define KH_SHARES_TILES 256             /* at most */
 
-/* Where to find a stretch of all of them, such as the index or the text. */
+/* Where to find a section of them, such as the index or the text. */
 typedef struct kh_shares {
 	const uint64_t *tile;           /* tile[i]: from where all bytes count for those in tile i;
-					 * NULL: the stretch lies in one memory */
-	uint64_t first;                 /* of all bytes, that of the stretch */
+					 * NULL: the section lies in one memory */
+	uint64_t first;                 /* of all bytes, that of the section */
 	uint32_t shift;                 /* bytes of a tile are 2^shift */
 } kh_shares;
 
-/* From where the bytes of a stretch count for those near byte i of it: `whole`, if it lies in one
+/* From where the bytes of a section count for those near byte i of it: `whole`, if it lies in one
  * memory. */
 static KH_HD const void *kh_shares_near(const kh_shares *s, const void *whole, uint64_t i)
 {

@@ -23,7 +23,7 @@ static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
 	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
 }
 
-/* A stretch, and where its read lies. */
+/* An HSP, and where its read lies. */
 typedef struct kh_text_aside {
 	kh_alignment fit;
 	int64_t at;
@@ -155,7 +155,7 @@ static inline uint64_t kh_text_any_allele(const uint32_t *alleles, uint64_t i, u
 
 /* Where a read lies from 8 bases in front of `at` to 8 behind it, but for `at` itself: halves of
  * sums of its columns from .. to - 1, a byte for each way to lie.  They are found by four columns
- * at a time, whose sums are even.  A stretch that begins inside of four gains 2 at most by that,
+ * at a time, whose sums are even.  An HSP that begins inside of four gains 2 at most by that,
  * and one that ends there 2, or 3 behind the last four. */
 static inline __m128i kh_text_halves(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {

@@ -9,7 +9,7 @@
 #include "kmer/take.h"
 #include "kmer/text.h"
 
-/* --- the best stretch ------------------------------------------------------------- */
+/* --- the HSP ------------------------------------------------------------------- */
 typedef struct kh_text_columns {
 	uint32_t from, to;
 } kh_text_columns;
@@ -55,7 +55,7 @@ static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns 
 	wrong[end - 1] |= ~kh_text_first(c.to - 32 * (end - 1)) & KH_TEXT_LOW;
 }
 
-/* The best stretch of these columns, if its score is above KH_TEXT_EIGHT. */
+/* The HSP of these columns, if its score is above KH_TEXT_EIGHT. */
 static inline kh_alignment kh_text_fit_eights(const kh_text_eight *eights, kh_text_columns c,
 					      const uint64_t wrong[KH_TEXT_WORDS])
 {
@@ -64,11 +64,11 @@ static inline kh_alignment kh_text_fit_eights(const kh_text_eight *eights, kh_te
 
 	for (uint32_t w = c.from / 32; w < end; w++)
 		now = kh_text_add_eights(eights, now, (int32_t)(32 * w), wrong[w], &best);
-	return kh_text_stretch_of(best);
+	return kh_text_hsp_of(best);
 }
 #endif
 
-/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
+/* The HSP of the columns from .. to - 1 of a read whose first base would be base `at` of
  * the text, or that begins in front of it.  Only columns on the target count.  Where a read does
  * not belong most columns do not match, so they are taken by runs. */
 static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
@@ -78,7 +78,7 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 	kh_text_sum s = kh_text_sum_from(c.from);
 
 	if (c.from >= c.to)
-		return kh_text_sum_stretch(&s);
+		return kh_text_sum_hsp(&s);
 #ifdef KH_TEXT_SSE2
 	uint64_t wrong[KH_TEXT_WORDS];
 
@@ -102,10 +102,10 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 #endif
 	if (done < c.to)
 		kh_text_add_matches(&s, done, c.to);
-	return kh_text_sum_stretch(&s);
+	return kh_text_sum_hsp(&s);
 }
 
-/* How many of the columns from .. to - 1 match: no stretch of them has a greater score. */
+/* How many of the columns from .. to - 1 match: no HSP of them has a greater score. */
 static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
@@ -133,7 +133,7 @@ static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t fro
 	return n;
 }
 
-/* Could a stretch of the columns from .. to - 1 have a score of KH_END_SCORE?  Nearly always none
+/* Could an HSP of the columns from .. to - 1 have a score of KH_END_SCORE?  Nearly always none
  * has where a read does not belong, which is found by four columns at a time, as by
  * kh_text_halves.  Columns that are not there count as matches. */
 static KH_HD bool kh_text_may_score(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
@@ -217,7 +217,7 @@ static inline kh_text_aside kh_text_fit_by_halves(const kh_laid *l, int64_t at, 
 }
 #endif
 
-/* The best stretch of some columns of a read that lies aside of `at`, or there if `here` says so;
+/* The HSP of some columns of a read that lies aside of `at`, or there if `here` says so;
  * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
  * the one further on.  The one that could be best often is, so it is compared first, and then those
  * that could be as good. */
@@ -300,9 +300,9 @@ static KH_HD kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool 
 	return kh_text_try_asides(l, at, here, from, to);
 }
 
-/* What goes on in front of the best stretch of a read, or behind it. */
+/* What goes on in front of the best HSP of a read, or behind it. */
 typedef struct kh_text_side {
-	int64_t at;                     /* how the last stretch lies */
+	int64_t at;                     /* how the last HSP lies */
 	uint32_t edge;                  /* where what is left begins, or ends */
 	bool front, part;               /* of a part of a long read */
 	bool done;
@@ -316,12 +316,12 @@ static KH_HD kh_text_side kh_text_side_of(const kh_alignment *fit, int64_t at, b
 	return s;
 }
 
-/* Columns of a read where its next stretch is sought. */
+/* Columns of a read where its next HSP is sought. */
 typedef struct kh_text_window {
 	uint32_t from, n;
 } kh_text_window;
 
-/* The next stretch lies up to 8 bases aside of the last one, as after an insertion or a deletion.
+/* The next HSP lies up to 8 bases aside of the last one, as after an insertion or a deletion.
  * Of a read there is one at most, which may be anywhere.  A part has errors all along: there it is
  * sought in a window that begins where the last one ends, or, if there was none, in the middle of
  * the last window.  False: there is no window left. */
@@ -349,7 +349,7 @@ static KH_HD bool kh_text_take_window(kh_text_side *s, const kh_text_window *w,
 	return false;
 }
 
-/* The next stretch; false: there is none. */
+/* The next HSP; false: there is none. */
 static KH_HD bool kh_text_go_on(const kh_laid *l, kh_text_side *s, kh_alignment *end)
 {
 	kh_text_window w;
@@ -365,7 +365,7 @@ static KH_HD bool kh_text_go_on(const kh_laid *l, kh_text_side *s, kh_alignment 
 	return false;
 }
 
-/* Are so many bases in front of the best stretch of a read, or behind it, that it may go on
+/* Are so many bases in front of the best HSP of a read, or behind it, that it may go on
  * there? */
 static KH_HD bool kh_text_may_go_on(const kh_laid *l, const kh_alignment *fit)
 {
@@ -381,7 +381,7 @@ static KH_HD void kh_text_add_end(kh_alignment *fit, const kh_alignment *end)
 	fit->to = end->to > fit->to ? end->to : fit->to;
 }
 
-/* Adds to the best stretch of a read that lies at `at` what goes on in front of it, and behind. */
+/* Adds to the best HSP of a read that lies at `at` what goes on in front of it, and behind. */
 static KH_HD void kh_text_fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit)
 {
 	kh_text_side side[2];

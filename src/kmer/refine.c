@@ -13,7 +13,7 @@ enum {
 };
 
 /* A piece of the alignment, between matches that stay: columns of the record from .. on, the first
- * one in this stretch; the outermost diagonals; mismatches and bases of gaps. */
+ * one in this HSP; the outermost diagonals; mismatches and bases of gaps. */
 struct piece {
 	size_t in;
 	int64_t from, low, high;
@@ -28,7 +28,7 @@ struct walk {
 	struct piece piece;
 	int64_t run;                    /* the column from which on all match */
 	uint64_t edits;                 /* of all that is behind the piece */
-	size_t in;                      /* to->fine has all in front of this stretch, */
+	size_t in;                      /* to->fine has all in front of this HSP, */
 	int64_t done;                   /* and column */
 };
 
@@ -97,7 +97,7 @@ static uint64_t wrong_of(const kh_along *l, int64_t i, uint32_t n, int64_t at)
 }
 
 /* --- pieces ------------------------------------------------------------------------------ */
-/* Copies what is in front of this column of a stretch. */
+/* Copies what is in front of this column of an HSP. */
 static int copy_old(struct walk *w, size_t in, int64_t end, kh_err *err)
 {
 	int rc = KH_OK;
@@ -112,7 +112,7 @@ static int copy_old(struct walk *w, size_t in, int64_t end, kh_err *err)
 	return rc;
 }
 
-/* Puts the new alignment of the piece, which ends at this column of a stretch, behind what is in
+/* Puts the new alignment of the piece, which ends at this column of an HSP, behind what is in
  * front of it. */
 static int put_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
 {
@@ -133,7 +133,7 @@ static int put_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
 	return rc;
 }
 
-/* Ends the piece at this column of a stretch, and aligns it anew if it may have fewer edits: not if
+/* Ends the piece at this column of an HSP, and aligns it anew if it may have fewer edits: not if
  * it has two mismatches at most and no gap, or a gap and no mismatch. */
 static int end_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
 {
@@ -160,7 +160,7 @@ static int end_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
 	return put_piece(w, in, end, err);
 }
 
-/* This column of a stretch, or the gap in front of it, is so many edits.  They begin a piece if
+/* This column of an HSP, or the gap in front of it, is so many edits.  They begin a piece if
  * enough columns in front of them match, or the last one is long. */
 static int note_edits(struct walk *w, size_t in, int64_t column, uint32_t edits, kh_err *err)
 {
@@ -175,8 +175,8 @@ static int note_edits(struct walk *w, size_t in, int64_t column, uint32_t edits,
 	return rc;
 }
 
-/* Columns of a stretch that do not match; the first and the last one of all stay. */
-static int walk_stretch(struct walk *w, size_t in, int64_t first, int64_t last, kh_err *err)
+/* Columns of an HSP that do not match; the first and the last one of all stay. */
+static int walk_hsp(struct walk *w, size_t in, int64_t first, int64_t last, kh_err *err)
 {
 	const kh_ungapped s = w->old[in];
 	int rc = KH_OK;
@@ -198,7 +198,7 @@ static int walk_stretch(struct walk *w, size_t in, int64_t first, int64_t last, 
 	return rc;
 }
 
-/* The gap behind a stretch. */
+/* The gap behind an HSP. */
 static int walk_gap(struct walk *w, size_t in, kh_err *err)
 {
 	const kh_ungapped *s = &w->old[in];
@@ -221,7 +221,7 @@ int kh_refine(kh_refiner *r, const kh_along *l, kh_ungapped_list *s, uint64_t *e
 
 	r->fine.n = 0;
 	for (size_t i = 0; i < s->n && !rc; i++) {
-		rc = walk_stretch(&w, i, first.from, last.to - 1, err);
+		rc = walk_hsp(&w, i, first.from, last.to - 1, err);
 		if (!rc && i + 1 < s->n)
 			rc = walk_gap(&w, i, err);
 	}

@@ -1,7 +1,7 @@
 /*
- * refine.h - an alignment of ungapped stretches gets fewer edits
+ * refine.h - an alignment of HSPs gets fewer edits
  *
- * The stretches of a chain (kmer/fit.h) miss gaps that lie near each other or near mismatches: they
+ * The HSPs of a chain (kmer/fit.h) miss gaps that lie near each other or near mismatches: they
  * go on beside them, as a run of mismatches.  So what lies between long exact matches is aligned
  * anew, from end to end (edits.h), if it may have fewer edits; most reads have nothing of the kind.
  */
@@ -42,7 +42,7 @@ void kh_refiner_clear(kh_refiner *r);
 /* Does base i of the record match, if its first base would be on base `at` of the text?  An unknown
  * base does not; one that is the allele does. */
 bool kh_along_match(const kh_along *l, int64_t i, int64_t at);
-/* Adds a stretch behind the others, or makes the last one longer, if it is on its diagonal. */
+/* Adds an HSP behind the others, or makes the last one longer, if it is on its diagonal. */
 int kh_ungapped_put(kh_ungapped_list *s, kh_ungapped x, kh_err *err);
 /* Gives an alignment fewer edits, if it can; its first column, and the last one, stay.  *edits:
  * mismatches and bases of gaps that it has then. */

@@ -97,7 +97,7 @@ static void take_bits(const kh_sampling *rule, const uint64_t *bases, uint64_t a
 		}
 }
 
-static size_t run_syncmer(const kh_sampling *rule, const kh_stretch *sp, uint64_t *key,
+static size_t run_syncmer(const kh_sampling *rule, const kh_sampling_span *sp, uint64_t *key,
 			  uint32_t *pos)
 {
 	kh_syncmer_fn *syncmers = kh_syncmer_get(rule);
@@ -125,7 +125,7 @@ static size_t run_syncmer(const kh_sampling *rule, const kh_stretch *sp, uint64_
 
 /* One window: a sorted list of the smallest orders so far (distinct, as the order is
  * a bijection of the canonical k-mer). */
-static size_t minhash_window(const kh_sampling *rule, const kh_stretch *sp, uint64_t at,
+static size_t minhash_window(const kh_sampling *rule, const kh_sampling_span *sp, uint64_t at,
 			     uint64_t end, uint64_t *key)
 {
 	uint64_t small[KH_MINHASH_S_MAX], kmer[KH_MINHASH_S_MAX];
@@ -160,7 +160,7 @@ static size_t minhash_window(const kh_sampling *rule, const kh_stretch *sp, uint
 	return left;
 }
 
-static size_t run_minhash(const kh_sampling *rule, const kh_stretch *sp, uint64_t *key,
+static size_t run_minhash(const kh_sampling *rule, const kh_sampling_span *sp, uint64_t *key,
 			  uint32_t *pos)
 {
 	size_t n = 0;
@@ -189,7 +189,7 @@ static size_t leave_out(const kh_sampling *rule, uint64_t *key, uint32_t *pos, s
 	return left;
 }
 
-size_t kh_sampling_run(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+size_t kh_sampling_run(const kh_sampling *rule, const kh_sampling_span *span, uint64_t *key,
 		       uint32_t *pos)
 {
 	size_t n;
@@ -201,7 +201,7 @@ size_t kh_sampling_run(const kh_sampling *rule, const kh_stretch *span, uint64_t
 	return rule->least ? leave_out(rule, key, pos, n) : n;
 }
 
-size_t kh_sampling_asked(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+size_t kh_sampling_asked(const kh_sampling *rule, const kh_sampling_span *span, uint64_t *key,
 			 uint32_t *pos)
 {
 	size_t n = 0;

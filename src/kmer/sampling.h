@@ -172,18 +172,18 @@ int kh_sampling_check(const kh_sampling *rule, kh_err *err);
  * before `to` must lie inside the sequence.  Room for kh_sampling_bound(to - from).
  * Returns the number of features.
  */
-typedef struct kh_stretch {
+typedef struct kh_sampling_span {
 	const uint64_t *bases;
 	const uint32_t *amb;
 	uint64_t from, to;
-} kh_stretch;
+} kh_sampling_span;
 
-size_t kh_sampling_run(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+size_t kh_sampling_run(const kh_sampling *rule, const kh_sampling_span *span, uint64_t *key,
 		       uint32_t *pos);
 
 /* The same of a read that is compared with text: what is looked up of it, with the starts of the
  * k-mers, ascending.  Room for kh_sampling_asked_bound(to - from). */
-size_t kh_sampling_asked(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+size_t kh_sampling_asked(const kh_sampling *rule, const kh_sampling_span *span, uint64_t *key,
 			 uint32_t *pos);
 
 /* Starts of k-mers in a sequence of len bases. */

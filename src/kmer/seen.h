@@ -194,8 +194,8 @@ static inline uint64_t kh_text_window_wrong(const kh_text_window_seen *w, uint32
 	return (x | x >> 1) & (y | y >> 1) & KH_TEXT_LOW;
 }
 
-/* The best stretch in way i, if its score is above KH_TEXT_EIGHT. */
-static inline kh_alignment kh_text_window_stretch(const kh_text_window_seen *w, uint32_t i)
+/* The best HSP in way i, if its score is above KH_TEXT_EIGHT. */
+static inline kh_alignment kh_text_window_hsp(const kh_text_window_seen *w, uint32_t i)
 {
 	int32_t now = (int32_t)w->from, best = KH_TEXT_NO_MORE;
 
@@ -206,13 +206,13 @@ static inline kh_alignment kh_text_window_stretch(const kh_text_window_seen *w, 
 
 		now = kh_text_add_eights(w->eights, now, (int32_t)first, x, &best);
 	}
-	return kh_text_stretch_of(best);
+	return kh_text_hsp_of(best);
 }
 
 /* Compares a window in way i, which may be the best one. */
 static inline void kh_text_window_try(kh_text_window_seen *w, uint32_t i)
 {
-	kh_alignment fit = kh_text_window_stretch(w, i);
+	kh_alignment fit = kh_text_window_hsp(w, i);
 
 	if (i == 0)
 		w->here = (uint8_t)fit.score;

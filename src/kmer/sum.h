@@ -1,4 +1,4 @@
-/* sum.h - the stretch of columns with the greatest sum: text.h   [HD] */
+/* sum.h - the HSP: the columns in a row with the greatest sum: text.h   [HD] */
 #ifndef KH_KMER_SUM_H
 #define KH_KMER_SUM_H
 
@@ -38,8 +38,8 @@ static KH_HD void kh_text_add_mismatches(kh_text_sum *s, uint32_t at, uint32_t n
 	s->now = on ? s->now - n : 0;
 }
 
-/* The stretch with the greatest sum: its matches are more than its mismatches by that. */
-static KH_HD kh_alignment kh_text_sum_stretch(const kh_text_sum *s)
+/* The HSP: its matches are more than its mismatches by that. */
+static KH_HD kh_alignment kh_text_sum_hsp(const kh_text_sum *s)
 {
 	const uint32_t columns = s->best_to - s->best_from;
 	const kh_alignment a = { s->best, (columns + s->best) / 2, columns, s->best_from,
@@ -146,8 +146,8 @@ static inline int32_t kh_text_add_eights(const kh_text_eight *eights, int32_t no
 	return now;
 }
 
-/* The stretch of such a number. */
-static inline kh_alignment kh_text_stretch_of(int32_t number)
+/* The HSP of such a number. */
+static inline kh_alignment kh_text_hsp_of(int32_t number)
 {
 	const uint32_t score = (uint32_t)number / KH_TEXT_SUM, from = (uint32_t)number % KH_TEXT_TO;
 	const uint32_t to = KH_TEXT_LAST - (uint32_t)number / KH_TEXT_TO % KH_TEXT_TO;

@@ -10,8 +10,8 @@
  * for each base its XOR with the allele, or 0.  Behind these are as many zeros again.
  *
  * A read that lies along the text, as it is or as its reverse complement, is compared base by base:
- * a match, with the text or an allele, counts 1, a mismatch -1, and what counts is the stretch with
- * the greatest sum.
+ * a match, with the text or an allele, counts 1, a mismatch -1, and what counts is the high-scoring
+ * segment pair (HSP): the columns in a row, without a gap, with the greatest sum.
  *
  * Which strains have their text like that of a stretch is known by their lowest common ancestor: of
  * those that are the same there, and of those that differ in some base.

@@ -6,7 +6,7 @@
 
 enum {
 	FIXED = 512,            /* all of a line but names and the list of gaps */
-	RUN = 32                /* of that, a stretch and a gap */
+	RUN = 32                /* of that, an HSP and a gap */
 };
 
 static char *put_field(char *at, uint64_t x)

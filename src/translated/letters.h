@@ -4,11 +4,11 @@
  * Amino acids that often take each other's place share a letter: LM IV C A G S T P FY W E D N Q KR
  * H are numbers 0 to 15, by the genetic code 11, or, of references, by 4, in which TGA is no stop
  * but W.  A key is 8 or 10 letters in a row, of four bits each, the first one highest.  Of all keys
- * in a row an open syncmer is kept: a stretch of four letters, a number like the key, has the order
+ * in a row an open syncmer is kept: a word of four letters, a number like the key, has the order
  * 40503 times that mod 2^16, and none of those in the key has a lesser one than that in the middle.
  *
  * Example: ATGAGCAAAGGTGAAGAACTGTTT are the codons of MSKGEELF, letters 0 5 14 4 10 10 0 8, and the
- * key 05e4aa08.  Its stretches 05e4, 5e4a, e4aa, 4aa0 and aa08 have the orders 64508, 60902, 3206,
+ * key 05e4aa08.  Its words 05e4, 5e4a, e4aa, 4aa0 and aa08 have the orders 64508, 60902, 3206,
  * 51296 and 30648: the one in the middle has the least, so the key is kept.
  */
 #ifndef KH_TRANSLATED_LETTERS_H

@@ -13,7 +13,7 @@ typedef struct kh_read_frame {
 	uint32_t len, strand, pos;
 } kh_read_frame;
 
-/* Adds the codons of the stretch that fits at p, a place to which that key leads. */
+/* Adds the codons of the HSP at p, a place to which that key leads. */
 void kh_likeness_add(kh_likeness *l, const kh_translated *t, const kh_translated_place *p,
 		     const kh_read_frame *f);
 

@@ -17,14 +17,14 @@ struct work {
 	uint32_t k;                     /* of keys */
 	const kh_letters_by *by;
 	kh_letter_keys keys;
-	kh_codings codings;
-	uint64_t *bases;                /* of a stretch, in the direction in which it is read */
+	kh_orfs found;
+	uint64_t *bases;                /* of an ORF, in the direction in which it is read */
 	size_t cap_bases;
 	uint64_t codons;                /* of the genus, */
 	kh_key_at *key;                 /* its keys */
 	size_t n_keys, cap_keys;
-	kh_laid_stretch *stretch;       /* and its stretches */
-	size_t n_stretches, cap_stretches;
+	kh_laid_orf *orf;               /* and its ORFs */
+	size_t n_orfs, cap_orfs;
 	uint32_t *known;                /* the keys once more: open addressing, 0: free */
 	size_t cap_known, mask;
 	bool knows_0;
@@ -85,8 +85,8 @@ static int make_known(struct work *w, uint64_t keys, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-/* The bases of a stretch as they are read; behind the last one and in the word behind it, zeros. */
-static int take_bases(struct work *w, const kh_laid_stretch *s, uint32_t codons, kh_err *err)
+/* The bases of an ORF as they are read; behind the last one and in the word behind it, zeros. */
+static int take_bases(struct work *w, const kh_laid_orf *s, uint32_t codons, kh_err *err)
 {
 	const uint64_t n = 3 * (uint64_t)codons;
 	const size_t words = (size_t)n / 32 + 2;
@@ -109,7 +109,7 @@ static bool has_letters(const uint8_t *letter, uint32_t k)
 	return kh_text_count(seen) >= KH_KEY_LETTERS;
 }
 
-/* Adds the key at one of the letters of a stretch, of which the first is number `at`. */
+/* Adds the key at one of the letters of an ORF, of which the first is number `at`. */
 static void add_key(struct work *w, const uint8_t *letter, uint32_t i, uint32_t at)
 {
 	if (has_letters(letter + i, w->k))
@@ -117,7 +117,7 @@ static void add_key(struct work *w, const uint8_t *letter, uint32_t i, uint32_t 
 				      (uint32_t)(w->codons + at + i);
 }
 
-/* Adds the keys of the stretch, as if it were behind all that are kept. */
+/* Adds the keys of the ORF, as if it were behind all that are kept. */
 static int add_keys(struct work *w, uint32_t codons, kh_err *err)
 {
 	uint8_t letter[KH_LETTERS_ROOM] = { 0 };
@@ -149,12 +149,12 @@ static bool is_known(const struct work *w, size_t first)
 	return 2 * n >= w->n_keys - first;
 }
 
-static int add_stretch(struct work *w, uint32_t target, const kh_coding *c, kh_err *err)
+static int add_orf(struct work *w, uint32_t target, const kh_orf *c, kh_err *err)
 {
 	const uint64_t at = w->in->target[target].at + c->at;
 	const uint64_t last = at + 3 * (uint64_t)c->codons - 1;
-	const kh_laid_stretch s = { (uint32_t)w->codons, target,
-				    c->strand ? 2 * last + 1 : 2 * at };
+	const kh_laid_orf s = { (uint32_t)w->codons, target,
+				c->strand ? 2 * last + 1 : 2 * at };
 	const size_t first = w->n_keys;
 	int rc = take_bases(w, &s, c->codons, err);
 
@@ -167,11 +167,11 @@ static int add_stretch(struct work *w, uint32_t target, const kh_coding *c, kh_e
 		return KH_OK;
 	}
 	if (!rc)
-		rc = KH_GROW(w->stretch, w->cap_stretches, w->n_stretches + 2, err);
+		rc = KH_GROW(w->orf, w->cap_orfs, w->n_orfs + 2, err);
 	if (rc)
 		return rc;
 	learn(w, first, w->n_keys);
-	w->stretch[w->n_stretches++] = s;
+	w->orf[w->n_orfs++] = s;
 	w->codons += c->codons;
 	return KH_OK;
 }
@@ -179,18 +179,18 @@ static int add_stretch(struct work *w, uint32_t target, const kh_coding *c, kh_e
 /* Gives a genus what was made of it. */
 static int end_genus(struct work *w, kh_genus_made *g, kh_err *err)
 {
-	if (w->n_stretches == 0)
+	if (w->n_orfs == 0)
 		return KH_OK;
-	w->stretch[w->n_stretches++] = (kh_laid_stretch) { (uint32_t)w->codons, KH_NO_TARGET, 0 };
+	w->orf[w->n_orfs++] = (kh_laid_orf) { (uint32_t)w->codons, KH_NO_TARGET, 0 };
 	g->codons = w->codons;
 	g->key = kh_array_large(w->n_keys, sizeof *g->key, err);
-	g->stretch = kh_array(w->n_stretches, sizeof *g->stretch, err);
-	if (!g->key || !g->stretch)
+	g->orf = kh_array(w->n_orfs, sizeof *g->orf, err);
+	if (!g->key || !g->orf)
 		return KH_ENOMEM;
 	memcpy(g->key, w->key, w->n_keys * sizeof *g->key);
-	memcpy(g->stretch, w->stretch, w->n_stretches * sizeof *g->stretch);
+	memcpy(g->orf, w->orf, w->n_orfs * sizeof *g->orf);
 	g->n_keys = w->n_keys;
-	g->n_stretches = w->n_stretches;
+	g->n_orfs = w->n_orfs;
 	for (size_t i = 0; i < g->n_keys; i++)
 		g->at[kh_translated_range(g->key[i])]++;
 	return KH_OK;
@@ -207,12 +207,12 @@ static int make_genus(struct work *w, kh_genus_made *g, kh_err *err)
 
 	for (size_t j = g->first; j < g->first + g->n; j++)
 		bases += w->in->target[j].bases;
-	w->codons = w->n_keys = w->n_stretches = 0;
+	w->codons = w->n_keys = w->n_orfs = 0;
 	rc = make_known(w, bases / KEY_BASES < KEYS_FIRST ? bases / KEY_BASES : KEYS_FIRST, 0, err);
 	for (size_t j = g->first; j < g->first + g->n && !rc; j++) {
-		rc = kh_codings_find(&w->codings, w->in, &w->in->target[j], err);
-		for (size_t k = 0; k < w->codings.n && !rc; k++)
-			rc = add_stretch(w, (uint32_t)j, &w->codings.v[k], err);
+		rc = kh_orfs_find(&w->found, w->in, &w->in->target[j], err);
+		for (size_t k = 0; k < w->found.n && !rc; k++)
+			rc = add_orf(w, (uint32_t)j, &w->found.v[k], err);
 	}
 	return rc ? rc : end_genus(w, g, err);
 }
@@ -232,11 +232,11 @@ static int make_genera(void *arg, unsigned worker, kh_err *err)
 	(void)worker;
 	for (size_t i; !rc && (i = all->next++) < m->head.genera;)
 		rc = make_genus(&w, &m->made[i], err);
-	free(w.codings.v);
-	free(w.codings.covered);
+	free(w.found.v);
+	free(w.found.covered);
 	free(w.bases);
 	free(w.key);
-	free(w.stretch);
+	free(w.orf);
 	free(w.known);
 	return rc;
 }
@@ -266,9 +266,9 @@ static int find_genera(kh_translated_made *m, const kh_translated_input *in, kh_
 static void genus_clear(kh_genus_made *g)
 {
 	free(g->key);
-	free(g->stretch);
+	free(g->orf);
 	g->key = NULL;
-	g->stretch = NULL;
+	g->orf = NULL;
 }
 
 static uint64_t up_to_next_genus(uint64_t codons)
@@ -276,7 +276,7 @@ static uint64_t up_to_next_genus(uint64_t codons)
 	return (codons + KH_GENUS_CODONS - 1) / KH_GENUS_CODONS * KH_GENUS_CODONS;
 }
 
-/* Forgets genera of which nothing is kept, and numbers the codons and stretches of the others. */
+/* Forgets genera of which nothing is kept, and numbers the codons and ORFs of the others. */
 static int number_codons(kh_translated_made *m, kh_err *err)
 {
 	uint64_t codons = 0;
@@ -291,8 +291,8 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 			.taxon = m->genus[i].taxon, .first = (uint32_t)codons,
 			.threshold = KH_TRANSLATED_LEAST, .called = m->genus[i].called
 		};
-		g->first_stretch = m->n_stretches;
-		m->n_stretches += g->n_stretches;
+		g->first_orf = m->n_orfs;
+		m->n_orfs += g->n_orfs;
 		codons += up_to_next_genus(g->codons);
 		if (n < i) {
 			m->made[n] = *g;
@@ -330,7 +330,7 @@ static size_t find_ranges(kh_translated_made *m)
 static void find_blocks(kh_translated_made *m, uint32_t genus)
 {
 	const kh_genus_made *g = &m->made[genus];
-	const kh_laid_stretch *s = m->stretch + g->first_stretch, *last = s + g->n_stretches - 1;
+	const kh_laid_orf *s = m->orf + g->first_orf, *last = s + g->n_orfs - 1;
 	const uint64_t first = m->genus[genus].first;
 	const uint64_t end = first + up_to_next_genus(g->codons);
 
@@ -339,7 +339,7 @@ static void find_blocks(kh_translated_made *m, uint32_t genus)
 		while (s < last && s[1].codon <= i * KH_CODON_BLOCK)
 			s++;
 		m->block[i].genus = genus;
-		m->block[i].stretch = (uint32_t)(s - m->stretch);
+		m->block[i].orf = (uint32_t)(s - m->orf);
 	}
 }
 
@@ -352,22 +352,22 @@ static int join_genus(void *arg, size_t i, kh_err *err)
 	(void)err;
 	for (size_t j = 0; j < g->n_keys; j++)
 		m->key[g->at[kh_translated_range(g->key[j])]++] = g->key[j] + first;
-	for (size_t j = 0; j < g->n_stretches; j++) {
-		m->stretch[g->first_stretch + j] = g->stretch[j];
-		m->stretch[g->first_stretch + j].codon += first;
+	for (size_t j = 0; j < g->n_orfs; j++) {
+		m->orf[g->first_orf + j] = g->orf[j];
+		m->orf[g->first_orf + j].codon += first;
 	}
 	find_blocks(m, (uint32_t)i);
 	genus_clear(g);
 	return KH_OK;
 }
 
-/* Puts keys, by range, and stretches of all genera together. */
+/* Puts keys, by range, and ORFs of all genera together. */
 static int join(kh_translated_made *m, kh_err *err)
 {
 	m->key = kh_array_large(find_ranges(m), sizeof *m->key, err);
-	m->stretch = kh_array_large(m->n_stretches, sizeof *m->stretch, err);
+	m->orf = kh_array_large(m->n_orfs, sizeof *m->orf, err);
 	m->block = kh_array_large((size_t)(m->codons / KH_CODON_BLOCK) + 1, sizeof *m->block, err);
-	if (!m->key || !m->stretch || !m->block)
+	if (!m->key || !m->orf || !m->block)
 		return KH_ENOMEM;
 	return kh_each(m->in->threads, m->head.genera, join_genus, m, err);
 }
@@ -420,7 +420,7 @@ void kh_translated_made_free(kh_translated_made *m)
 	free(m->line);
 	free(m->place);
 	free(m->key);
-	free(m->stretch);
+	free(m->orf);
 	free(m->block);
 	free(m);
 }

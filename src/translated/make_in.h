@@ -5,27 +5,27 @@
 #include <stdbool.h>
 #include "translated/make.h"
 
-#define KH_STRETCH_CODONS 60            /* without a stop */
+#define KH_ORF_CODONS 60                /* without a stop */
 #define KH_GENUS_CODONS 32              /* the first codon of a genus is a multiple of these */
 
-/* A stop-free stretch of a target: its first base along the target. */
-typedef struct kh_coding {
+/* An open reading frame of a target, without a stop: its first base along the target. */
+typedef struct kh_orf {
 	uint64_t at;
 	uint32_t codons;
 	uint32_t strand;                /* 1: the reverse complement is read */
-} kh_coding;
+} kh_orf;
 
-typedef struct kh_codings {
-	kh_coding *v;
+typedef struct kh_orfs {
+	kh_orf *v;
 	size_t n, cap;
 	uint64_t *covered;              /* a bit for each base */
 	size_t cap_covered;
-} kh_codings;
+} kh_orfs;
 
-/* The stretches of a target that are long enough: the longest first; one that is covered by those
+/* The ORFs of a target that are long enough: the longest first; one that is covered by those
  * before it for more than half is left out. */
-int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_translated_target *t,
-		    kh_err *err);
+int kh_orfs_find(kh_orfs *c, const kh_translated_input *in, const kh_translated_target *t,
+		 kh_err *err);
 
 /* A key at a place: key << 32 | codon. */
 typedef uint64_t kh_key_at;
@@ -36,13 +36,13 @@ static inline uint32_t kh_translated_range(kh_key_at key)
 	return (uint32_t)(key >> 56);
 }
 
-/* A stretch of a target that the database keeps: its first codon, of the genus or of all, and where
+/* An ORF of a target that the database keeps: its first codon, of the genus or of all, and where
  * this begins in the text: twice its first base, and 1 more if it is read downwards.  Behind those
  * of a genus is one of no target: zeros. */
-typedef struct kh_laid_stretch {
+typedef struct kh_laid_orf {
 	uint32_t codon, target;
 	uint64_t place;
-} kh_laid_stretch;
+} kh_laid_orf;
 #define KH_NO_TARGET UINT32_MAX
 
 /* What is kept of a genus. */
@@ -54,9 +54,9 @@ typedef struct kh_genus_made {
 	/* its keys of each range; then, where the next one of them goes */
 	size_t at[KH_TRANSLATED_RANGES];
 	uint64_t codons;
-	kh_laid_stretch *stretch;
-	size_t n_stretches;
-	size_t first_stretch;           /* among those of all */
+	kh_laid_orf *orf;
+	size_t n_orfs;
+	size_t first_orf;               /* among those of all */
 } kh_genus_made;
 
 /* A key of a genus in one of its tiles, and, in another genus, the place of the same key. */
@@ -87,11 +87,11 @@ struct kh_translated_made {
 	kh_key_at *key;                 /* of all genera, ascending */
 	kh_range_made range[KH_TRANSLATED_RANGES];
 	uint64_t codons;                /* of all genera */
-	kh_laid_stretch *stretch;       /* of all genera, by codon */
-	size_t n_stretches;
-	/* by KH_CODON_BLOCK codons: the last genus, and stretch, that begins at the first of these
+	kh_laid_orf *orf;               /* of all genera, by codon */
+	size_t n_orfs;
+	/* by KH_CODON_BLOCK codons: the last genus, and ORF, that begins at the first of these
 	 * or before */
-	struct { uint32_t genus, stretch; } *block;
+	struct { uint32_t genus, orf; } *block;
 };
 
 /* The genus of a codon. */
@@ -104,19 +104,19 @@ static inline uint32_t kh_genus_at(const kh_translated_made *m, uint32_t codon)
 	return i;
 }
 
-/* The stretch of a codon. */
-static inline const kh_laid_stretch *kh_stretch_at(const kh_translated_made *m, uint32_t codon)
+/* The ORF of a codon. */
+static inline const kh_laid_orf *kh_orf_at(const kh_translated_made *m, uint32_t codon)
 {
-	const kh_laid_stretch *s = &m->stretch[m->block[codon / KH_CODON_BLOCK].stretch];
-	const kh_laid_stretch *last = m->stretch + m->n_stretches - 1;
+	const kh_laid_orf *s = &m->orf[m->block[codon / KH_CODON_BLOCK].orf];
+	const kh_laid_orf *last = m->orf + m->n_orfs - 1;
 
 	while (s < last && s[1].codon <= codon)
 		s++;
 	return s;
 }
 
-/* Where a codon of a stretch begins in the text. */
-static inline uint64_t kh_place_in(const kh_laid_stretch *s, uint32_t codon)
+/* Where a codon of an ORF begins in the text. */
+static inline uint64_t kh_orf_place(const kh_laid_orf *s, uint32_t codon)
 {
 	const uint64_t bases = 3 * (uint64_t)(codon - s->codon);
 

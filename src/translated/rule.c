@@ -1,4 +1,4 @@
-/* rule.c - fragments compared with translated stretches: rule.h */
+/* rule.c - fragments compared with translated ORFs: rule.h */
 #include <config.h>
 #include "translated/rule.h"
 

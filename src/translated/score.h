@@ -43,7 +43,7 @@ static KH_HD uint32_t kh_translated_run(uint32_t len)
 	return len < KH_TRANSLATED_LONG ? KH_TRANSLATED_RUN : KH_TRANSLATED_RUN_LONG;
 }
 
-/* How a mate lies along a part of the text, and the stretch of it that fits. */
+/* How a mate lies along a part of the text, and its HSP there. */
 typedef struct kh_translated_place {
 	int64_t at;                     /* of its first base, or of the last one's complement */
 	uint32_t part;
@@ -53,8 +53,7 @@ typedef struct kh_translated_place {
 
 static_assert(KH_TEXT_SPAN < UINT16_MAX, "columns have 16 bits");
 
-/* 2 for a match, -5 for a mismatch, of the stretch where matches less mismatches are most; no less
- * than 0. */
+/* 2 for a match, -5 for a mismatch, of the HSP (kmer/text.h); no less than 0. */
 static KH_HD uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
 {
 	return 7 * matches > 5 * columns ? 7 * matches - 5 * columns : 0;
@@ -137,7 +136,7 @@ static KH_HD bool kh_translated_alike(const kh_translated *t, const kh_oriented 
 	return 100 * (len - differ) >= KH_TRANSLATED_ALIKE * len;
 }
 
-/* Finds the stretch of a mate, turned to its strand, that fits where it lies. */
+/* Finds the HSP of a mate, turned to its strand, where it lies. */
 static KH_HD void kh_translated_fit(const kh_translated *t, const kh_oriented *o, uint32_t len,
 				    kh_translated_place *p)
 {
@@ -274,8 +273,8 @@ static KH_HD uint32_t kh_translated_nearest(const kh_translated *t,
 	return best;
 }
 
-/* In how many columns of the stretch of p, a place of a mate, the text is that where the mate lies
- * at q. */
+/* In how many columns of the HSP of p, a place of a mate, the text is that where the mate lies at
+ * q. */
 static KH_HD uint32_t kh_translated_common(const kh_translated *t, const kh_translated_place *p,
 					   const kh_translated_place *q, uint32_t len)
 {

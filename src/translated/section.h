@@ -1,9 +1,8 @@
 /*
- * section.h - translated seeds of a database: protein-coding stretches of the references, by genus,
- * and a table of their keys
+ * section.h - translated seeds of a database: ORFs of the references, by genus, and their keys
  *
- *	build:    targets of a genus -> stop-free stretches (stretches.c) -> keys; stretches
- *	          that the genus has nearly so are left out (make.c) -> keys of one genus only,
+ *	build:    targets of a genus -> ORFs (orfs.c) -> keys; ORFs that the genus has nearly so
+ *	          are left out (make.c) -> keys of one genus only,
  *	          thresholds by those of two (thresholds.c) -> the section, kmerhash-db(5)
  *	classify: a fragment that the rule left uncalled -> keys of its six frames -> places
  *	          -> ungapped comparison of its bases -> scores of genera (rule.c) -> a genus,

@@ -177,10 +177,10 @@ static void put_bits(struct bits *x, uint64_t bits, unsigned n)
 /* The place of a codon in the text of the database, or in that of the section. */
 static uint64_t place_of(const kh_translated_made *m, uint32_t codon)
 {
-	const kh_laid_stretch *s = kh_stretch_at(m, codon);
+	const kh_laid_orf *s = kh_orf_at(m, codon);
 	const kh_translated_target *t = &m->in->target[s->target];
 
-	return kh_place_in(s, codon) + 2 * (t->db_at - t->at);
+	return kh_orf_place(s, codon) + 2 * (t->db_at - t->at);
 }
 
 static void put_some(const kh_translated_made *m, const kh_key_at *key, size_t n, struct bits *to)
@@ -189,7 +189,7 @@ static void put_some(const kh_translated_made *m, const kh_key_at *key, size_t n
 		__builtin_prefetch(&m->block[(uint32_t)key[i] / KH_CODON_BLOCK]);
 	for (size_t i = 0; i < n; i++)
 		__builtin_prefetch(
-			&m->stretch[m->block[(uint32_t)key[i] / KH_CODON_BLOCK].stretch]);
+			&m->orf[m->block[(uint32_t)key[i] / KH_CODON_BLOCK].orf]);
 	for (size_t i = 0; i < n; i++)
 		put_bits(to, place_of(m, (uint32_t)key[i]), m->head.bits);
 }

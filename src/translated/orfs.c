@@ -1,5 +1,5 @@
-/* stretches.c - where references may code for proteins: stretches of a frame without a stop; and
- * bases as these are read */
+/* orfs.c - open reading frames (ORFs): where references may code for proteins, as a frame has no
+ * stop; and bases as they are read there */
 #include <config.h>
 #include "translated/make_in.h"
 
@@ -26,21 +26,21 @@ static uint64_t unknown_at(const kh_translated_input *in, uint64_t base)
 /* --- frames --------------------------------------------------------------------------- */
 /* The frames of one strand that are gone through: where the codons without a stop begin. */
 struct frames {
-	kh_codings *to;
+	kh_orfs *to;
 	uint64_t from[3];
 	uint32_t strand;
 };
 
 static int add(struct frames *f, uint64_t from, uint64_t to, kh_err *err)
 {
-	kh_codings *c = f->to;
+	kh_orfs *c = f->to;
 	int rc;
 
-	if (to < from + 3 * KH_STRETCH_CODONS)
+	if (to < from + 3 * KH_ORF_CODONS)
 		return KH_OK;
 	rc = KH_GROW(c->v, c->cap, c->n + 1, err);
 	if (!rc)
-		c->v[c->n++] = (kh_coding) { from, (uint32_t)((to - from) / 3), f->strand };
+		c->v[c->n++] = (kh_orf) { from, (uint32_t)((to - from) / 3), f->strand };
 	return rc;
 }
 
@@ -61,7 +61,7 @@ static int go_on(struct frames *f, uint64_t at, uint64_t stops, kh_err *err)
 	return rc;
 }
 
-static int find_all(kh_codings *c, const kh_translated_input *in, const kh_translated_target *t,
+static int find_all(kh_orfs *c, const kh_translated_input *in, const kh_translated_target *t,
 		    kh_err *err)
 {
 	struct frames f[2] = { { c, { 0, 1, 2 }, 0 }, { c, { 0, 1, 2 }, 1 } };
@@ -100,8 +100,8 @@ static uint64_t bits_of(uint64_t i, uint64_t from, uint64_t to)
 	return x;
 }
 
-/* Takes a stretch, unless more than half of its bases are covered; false: they are. */
-static bool cover(kh_codings *c, const kh_coding *x)
+/* Takes an ORF, unless more than half of its bases are covered; false: they are. */
+static bool cover(kh_orfs *c, const kh_orf *x)
 {
 	const uint64_t from = x->at, to = x->at + 3 * (uint64_t)x->codons;
 	uint64_t covered = 0;
@@ -120,15 +120,15 @@ static bool cover(kh_codings *c, const kh_coding *x)
 
 static int longest_first(const void *a, const void *b)
 {
-	const kh_coding *x = a, *y = b;
+	const kh_orf *x = a, *y = b;
 
 	if (x->codons != y->codons)
 		return x->codons < y->codons ? 1 : -1;
 	return x->at != y->at ? (x->at > y->at ? 1 : -1) : (int)x->strand - (int)y->strand;
 }
 
-int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_translated_target *t,
-		    kh_err *err)
+int kh_orfs_find(kh_orfs *c, const kh_translated_input *in, const kh_translated_target *t,
+		 kh_err *err)
 {
 	const size_t words = (size_t)(t->bases / 64) + 1;
 	size_t kept = 0;
@@ -167,7 +167,7 @@ void kh_read_bases(const uint32_t *text, uint64_t place, uint64_t n, uint64_t *t
 
 void kh_read_codons(const kh_translated_made *m, uint32_t codon, uint32_t n, uint64_t *to)
 {
-	const kh_laid_stretch *s = kh_stretch_at(m, codon), *last = m->stretch + m->n_stretches - 1;
+	const kh_laid_orf *s = kh_orf_at(m, codon), *last = m->orf + m->n_orfs - 1;
 
 	memset(to, 0, (size_t)(3 * (uint64_t)n / 32 + 2) * sizeof *to);
 	for (; s <= last && s->codon < codon + (uint64_t)n; s++) {
@@ -175,7 +175,7 @@ void kh_read_codons(const kh_translated_made *m, uint32_t codon, uint32_t n, uin
 		const uint32_t end = s < last && s[1].codon - codon < n ? s[1].codon : codon + n;
 
 		if (s->target != KH_NO_TARGET)
-			kh_read_bases(m->in->text, kh_place_in(s, from),
+			kh_read_bases(m->in->text, kh_orf_place(s, from),
 				      3 * (uint64_t)(end - from), to, 3 * (uint64_t)(from - codon));
 	}
 }
