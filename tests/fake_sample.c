@@ -1,5 +1,5 @@
 /* fake_sample.c - the launchers by which a sample is counted, on one thread, without a GPU: classes
- * of fragments, masks of stretches, registers of taxa (fake_match.c) */
+ * of fragments, masks of intervals, registers of taxa (fake_match.c) */
 #include <config.h>
 
 #include <string.h>
@@ -46,7 +46,7 @@ static uint32_t count(const kh_gpu_query *q, uint32_t i)
 	c->at[place].many++;
 	c->many[kh_class_counted(call->kmers)]++;
 	if (located)
-		c->mask[(c->origin[target] + bin) / KH_STRETCH] |= UINT32_C(1)
+		c->mask[(c->origin[target] + bin) / KH_INTERVAL] |= UINT32_C(1)
 								   << kh_class_share(call);
 	return place;
 }
@@ -75,8 +75,8 @@ int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream)
 		uint64_t last = UINT64_MAX;
 
 		s->found[t] = 0;
-		for (uint64_t i = s->stretch[t]; i < s->stretch[t + 1]; i++) {
-			const uint64_t block = (i - s->stretch[t]) >> s->shift[t];
+		for (uint64_t i = s->interval[t]; i < s->interval[t + 1]; i++) {
+			const uint64_t block = (i - s->interval[t]) >> s->shift[t];
 
 			if (!(s->mask[i] & s->own[t]) || block == last)
 				continue;

@@ -1,6 +1,6 @@
 /*
  * gpu_census.h - fragments counted by class on devices, beside the host's counts: classes, the
- * class of each fragment, stretches; and counters of distinct features; with room for all classes
+ * class of each fragment, intervals; and counters of distinct features; with room for all classes
  * and taxa, and for a few, so that most fragments are left to the host
  */
 #ifndef KH_TEST_GPU_CENSUS_H
@@ -27,7 +27,7 @@ struct sample {
 	kh_class_of *of;
 	kh_distinct distinct;
 	kh_classes classes;
-	uint64_t *stretch;
+	uint64_t *interval;
 	uint32_t *mask;
 };
 
@@ -38,7 +38,7 @@ static void mark(const struct sample *s, const kh_class_of *of, const kh_classes
 		return;
 	const kh_db_locus l = kh_db_locate(s->db, of->target, s->a.candidates[i].bin);
 
-	mask[s->stretch[l.target] + l.at / KH_STRETCH] |= 1u << c->at[of->index].cell % KH_SHARES;
+	mask[s->interval[l.target] + l.at / KH_INTERVAL] |= 1u << c->at[of->index].cell % KH_SHARES;
 }
 
 /* The first job has no long fragment: what those find is counted by the host. */
@@ -76,8 +76,8 @@ static void count_on_host(struct sample *s)
 	s->of = calloc(FRAGMENTS, sizeof *s->of);
 	run_jobs(&cpu, s->db, s->rule.rule, s->job, JOBS, &s->a);
 	count_features(s);
-	OK(kh_stretches(s->db, &s->stretch, err));
-	s->mask = calloc(s->stretch[s->db->h->n_targets], sizeof *s->mask);
+	OK(kh_intervals(s->db, &s->interval, err));
+	s->mask = calloc(s->interval[s->db->h->n_targets], sizeof *s->mask);
 	OK(kh_classes_init(&s->classes, err));
 	OK(kh_classes_add(&s->classes, &s->rule, s->a.call, s->a.candidates, FRAGMENTS, s->of,
 			  err));
@@ -199,7 +199,7 @@ static bool any_registers(const kh_distinct *d)
 	return false;
 }
 
-static void compare_stretches(const struct sample *s, kh_census *census, const struct way *w,
+static void compare_intervals(const struct sample *s, kh_census *census, const struct way *w,
 			      const struct counted *c)
 {
 	const uint32_t n = (uint32_t)s->db->h->n_targets;
@@ -214,10 +214,10 @@ static void compare_stretches(const struct sample *s, kh_census *census, const s
 	}
 	OK(w->be->census.search(census, &q, err));
 	for (uint32_t t = 0; t < n; t++) {
-		const uint64_t end = s->stretch[t + 1], block = UINT64_C(1) << shift[t];
+		const uint64_t end = s->interval[t + 1], block = UINT64_C(1) << shift[t];
 		uint32_t want = 0;
 
-		for (uint64_t x = s->stretch[t]; x < end; x += block) {
+		for (uint64_t x = s->interval[t]; x < end; x += block) {
 			uint32_t any = 0;
 
 			for (uint64_t y = x; y < x + block && y < end; y++)
@@ -238,7 +238,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	const kh_engine_options eo = { .rule = s->rule.rule,
 				       .on = devices_of(w),
 				       .queues = (unsigned)w->n_devices };
-	const kh_census_options co = { .stretch = s->stretch,
+	const kh_census_options co = { .interval = s->interval,
 				       .n_targets = (uint32_t)s->db->h->n_targets,
 				       .classes = room };
 	struct counted *c = calloc(1, sizeof *c);
@@ -246,7 +246,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	kh_census *census = NULL;
 	kh_counters *counters = NULL;
 
-	c->mask = calloc(s->stretch[co.n_targets], sizeof *c->mask);
+	c->mask = calloc(s->interval[co.n_targets], sizeof *c->mask);
 	OK(kh_classes_init(&c->left, err));
 	OK(w->be->engine_open(&e, s->db, &eo, err));
 	OK(w->be->census.open(&census, e, &co, err));
@@ -269,8 +269,8 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	}
 	assert_int_equal(c->n_left > 0, room > 0);
 	compare_classes(s, w, c);
-	compare_stretches(s, census, w, c);
-	compare_stretches(s, census, w, c);
+	compare_intervals(s, census, w, c);
+	compare_intervals(s, census, w, c);
 	w->be->census.close(census);
 	w->be->engine_close(e);
 	kh_classes_clear(&c->left);
@@ -321,7 +321,7 @@ static void check_census(const struct way *w, size_t n)
 	kh_distinct_clear(&s.distinct);
 	answer_clear(&s.a);
 	free(s.of);
-	free(s.stretch);
+	free(s.interval);
 	free(s.mask);
 	kh_db_close(db);
 	for (int i = 0; i < 2; i++)

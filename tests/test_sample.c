@@ -399,7 +399,7 @@ TEST(test_very_many_species)
 	kh_monitor *m;
 
 	wide_classes(&c, db);
-	OK(kh_stretches(db, &first, err));
+	OK(kh_intervals(db, &first, err));
 	uint32_t *mask = calloc(first[SPECIES], sizeof *mask);
 	kh_model_input in = { .db = db, .rule = &rule, .classes = &c, .mask = mask,
 			      .fragments = 1 << 20, .change = true };

@@ -3,7 +3,7 @@
  *
  * A part of a census is the memory of one device; kernels of all queues there count in it
  * (census.cu).  At the end it is read, and the masks of the other devices are added to those of the
- * first one, which then counts the stretches that they mark.
+ * first one, which then counts the intervals that they mark.
  */
 #include <config.h>
 #include "cuda/engine/engine.h"
@@ -43,14 +43,14 @@ struct census {
 	kh_cuda_part *part;             /* base.parts of them */
 	struct taken *taken;            /* the same */
 	uint32_t classes, n_targets, n_kept;
-	uint64_t n_stretches;
+	uint64_t n_intervals;
 };
 
 /* The arrays of a part. */
 struct arrays {
 	size_t bytes;                   /* of all */
 	kh_gpu_census gpu;
-	uint64_t *stretch, *origin;
+	uint64_t *interval, *origin;
 	uint32_t *own, *found;          /* of a search, on the first device */
 	uint8_t *shift;
 };
@@ -84,9 +84,9 @@ static struct arrays lay_out(const struct census *c, char *at)
 	g->slot = (uint64_t *)at;
 	at += kh_gpu_up(sizeof *g->slot << g->bits);
 	g->mask = (uint32_t *)at;
-	at += kh_gpu_up(c->n_stretches * sizeof *g->mask);
-	g->stretch = a.stretch = (uint64_t *)at;
-	at += kh_gpu_up(((size_t)c->n_targets + 1) * sizeof *a.stretch);
+	at += kh_gpu_up(c->n_intervals * sizeof *g->mask);
+	g->interval = a.interval = (uint64_t *)at;
+	at += kh_gpu_up(((size_t)c->n_targets + 1) * sizeof *a.interval);
 	g->origin = a.origin = (uint64_t *)at;
 	at += kh_gpu_up(c->n_kept * sizeof *a.origin);
 	a.own = (uint32_t *)at;
@@ -104,25 +104,25 @@ static struct arrays arrays_of(const struct census *c, unsigned part)
 	return lay_out(c, c->part[part].room.p);
 }
 
-/* Where the bins of each kept stretch would begin among those of all stretches of the census, less
+/* Where the bins of each kept stretch would begin among those of all intervals of the census, less
  * the first one's number (kh_gpu_census). */
-static uint64_t *make_origins(const kh_db *db, const uint64_t *stretch, kh_err *err)
+static uint64_t *make_origins(const kh_db *db, const uint64_t *interval, kh_err *err)
 {
 	uint64_t *origin = kh_array(db->n_kept, sizeof *origin, err);
 
 	for (uint32_t t = 0; origin && t < db->n_kept; t++) {
 		const kh_db_locus l = kh_db_locate(db, t, db->bins.first[t]);
 
-		origin[t] = KH_STRETCH * stretch[l.target] + l.at - db->bins.first[t];
+		origin[t] = KH_INTERVAL * interval[l.target] + l.at - db->bins.first[t];
 	}
 	return origin;
 }
 
-static int put_stretches(const struct census *c, const kh_db *db, const uint64_t *stretch,
+static int put_intervals(const struct census *c, const kh_db *db, const uint64_t *interval,
 			 kh_err *err)
 {
-	uint64_t *origin = make_origins(db, stretch, err);
-	const size_t bytes = ((size_t)c->n_targets + 1) * sizeof *stretch;
+	uint64_t *origin = make_origins(db, interval, err);
+	const size_t bytes = ((size_t)c->n_targets + 1) * sizeof *interval;
 	int rc = origin ? KH_OK : KH_ENOMEM;
 
 	for (unsigned i = 0; i < c->base.parts && !rc; i++) {
@@ -130,7 +130,7 @@ static int put_stretches(const struct census *c, const kh_db *db, const uint64_t
 
 		rc = kh_gpu_use(c->part[i].device, err);
 		if (!rc)
-			rc = kh_cuda_part_copy(&c->part[i], a.stretch, stretch, bytes, err);
+			rc = kh_cuda_part_copy(&c->part[i], a.interval, interval, bytes, err);
 		if (!rc)
 			rc = kh_cuda_part_copy(&c->part[i], a.origin, origin,
 					       c->n_kept * sizeof *origin, err);
@@ -158,7 +158,7 @@ int kh_cuda_census_open(kh_census **out, kh_engine *e, const kh_census_options *
 		     : e->input / BYTES_A_CLASS > CLASSES ? MANY_CLASSES : CLASSES;
 	c->n_targets = o->n_targets;
 	c->n_kept = e->db->n_kept;
-	c->n_stretches = o->stretch[o->n_targets];
+	c->n_intervals = o->interval[o->n_targets];
 	c->taken = kh_array(c->base.parts, sizeof *c->taken, err);
 	rc = c->taken ? open_parts(c, e, err) : KH_ENOMEM;
 	if (!rc && !c->part && c->classes > CLASSES) {
@@ -166,7 +166,7 @@ int kh_cuda_census_open(kh_census **out, kh_engine *e, const kh_census_options *
 		rc = open_parts(c, e, err);
 	}
 	if (!rc && c->part)
-		rc = put_stretches(c, e->db, o->stretch, err);
+		rc = put_intervals(c, e->db, o->interval, err);
 	if (rc || !c->part)
 		kh_cuda_census_close(&c->base);
 	else
@@ -236,7 +236,7 @@ int kh_cuda_census_read(kh_census *base, unsigned part, kh_team *team, kh_census
 	return rc;
 }
 
-/* --- stretches -------------------------------------------------------------------- */
+/* --- intervals -------------------------------------------------------------------- */
 /* Adds masks, which the device of a part can copy, to those of the first device, by way of
  * `chunk`. */
 static int add_masks(struct census *c, const kh_gpu_buf *chunk, const kh_cuda_part *by,
@@ -245,8 +245,8 @@ static int add_masks(struct census *c, const kh_gpu_buf *chunk, const kh_cuda_pa
 	const kh_cuda_part *to = &c->part[0];
 	int rc = KH_OK;
 
-	for (uint64_t at = 0; at < c->n_stretches && !rc; at += CHUNK) {
-		const uint64_t n = c->n_stretches - at < CHUNK ? c->n_stretches - at : CHUNK;
+	for (uint64_t at = 0; at < c->n_intervals && !rc; at += CHUNK) {
+		const uint64_t n = c->n_intervals - at < CHUNK ? c->n_intervals - at : CHUNK;
 
 		if ((rc = kh_gpu_use(by->device, err)) ||
 		    (rc = kh_cuda_part_copy(by, chunk->p, mask + at, n * sizeof *mask, err)) ||
@@ -284,7 +284,7 @@ int kh_cuda_census_search(kh_census *base, const kh_census_search *s, kh_err *er
 	const kh_cuda_part *p = &c->part[0];
 	const struct arrays a = arrays_of(c, 0);
 	const size_t bytes = (size_t)c->n_targets * sizeof *s->own;
-	const kh_gpu_census_search q = { .mask = a.gpu.mask, .stretch = a.stretch, .own = a.own,
+	const kh_gpu_census_search q = { .mask = a.gpu.mask, .interval = a.interval, .own = a.own,
 					 .shift = a.shift, .found = a.found, .n = c->n_targets };
 	int rc = add_all_masks(c, s->also, err);
 

@@ -1,5 +1,5 @@
 /*
- * census.cu - fragments counted by class, and the masks of stretches (classify/class.h)
+ * census.cu - fragments counted by class, and the masks of intervals (classify/class.h)
  *
  * A thread a fragment.  All queues of a device count in one open-addressed table, which has far
  * fewer classes than there are fragments: nearly always the class is there, and is found by
@@ -77,7 +77,7 @@ __device__ uint32_t place_of(const kh_gpu_census &c, const kh_class &k)
 /* Notes a share found, of a fragment that lies there. */
 __device__ void mark(const kh_gpu_census &c, uint32_t target, uint32_t bin, uint32_t share)
 {
-	uint32_t *mask = &c.mask[(c.origin[target] + bin) / KH_STRETCH];
+	uint32_t *mask = &c.mask[(c.origin[target] + bin) / KH_INTERVAL];
 	const uint32_t bit = 1u << share;
 
 	if (!(__ldcg(mask) & bit))
@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(THREADS)
 		mask[i] |= other[i];
 }
 
-/* A warp a target: 32 stretches at a time, so that lanes read what lies side by side.  A block of
- * them is counted where its first stretch with such a mask is. */
+/* A warp a target: 32 intervals at a time, so that lanes read what lies side by side.  A block of
+ * them is counted where its first interval with such a mask is. */
 __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 {
 	const uint32_t t = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 	if (t >= s.n)
 		return;
 	const uint32_t own = s.own[t], shift = s.shift[t];
-	const uint64_t from = s.stretch[t], n = s.stretch[t + 1] - from;
+	const uint64_t from = s.interval[t], n = s.interval[t + 1] - from;
 
 	for (uint64_t i = 0; own && i < n; i += 32) {
 		const uint64_t x = i + lane_id();

@@ -40,7 +40,7 @@ typedef struct kh_gpu_long {
 	uint32_t first, n;              /* its parts */
 } kh_gpu_long;
 
-/* A part of a census (census.h).  All is zero at first, but for `stretch` and `origin`. */
+/* A part of a census (census.h).  All is zero at first, but for `interval` and `origin`. */
 typedef struct kh_gpu_census {
 	kh_class *at;                   /* cap of them */
 	uint32_t *n;                    /* places in `at` that were taken, or asked for */
@@ -50,10 +50,10 @@ typedef struct kh_gpu_census {
 	 * `at`, or UINT32_MAX while that is written, and the upper half of its class's mix. */
 	uint64_t *slot;
 	uint64_t *many;                 /* KH_N_MOST + 1 */
-	uint32_t *mask;                 /* of each stretch */
-	const uint64_t *stretch;        /* first one of each target */
-	/* of what bins.h calls target t: its bin b lies in stretch (origin[t] + b) / KH_STRETCH, of
-	 * the sum modulo 2^64 */
+	uint32_t *mask;                 /* of each interval */
+	const uint64_t *interval;       /* first one of each target */
+	/* of what bins.h calls target t: its bin b lies in interval (origin[t] + b) / KH_INTERVAL,
+	 * of the sum modulo 2^64 */
 	const uint64_t *origin;
 } kh_gpu_census;
 
@@ -218,10 +218,10 @@ int kh_gpu_census_prepare(void);
 int kh_gpu_census_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* Adds the bits of n masks to others. */
 int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream);
-/* found[t], of n targets: blocks of 2^shift[t] stretches that have a mask with a bit of own[t]. */
+/* found[t], of n targets: blocks of 2^shift[t] intervals that have a mask with a bit of own[t]. */
 typedef struct kh_gpu_census_search {
 	const uint32_t *mask;
-	const uint64_t *stretch;
+	const uint64_t *interval;
 	const uint32_t *own;
 	const uint8_t *shift;
 	uint32_t *found;

@@ -26,8 +26,8 @@ typedef struct kh_census {
 } kh_census;
 
 typedef struct kh_census_options {
-	/* first stretch of each target, and the number of them all: n_targets + 1 */
-	const uint64_t *stretch;
+	/* first interval of each target, and the number of them all: n_targets + 1 */
+	const uint64_t *interval;
 	uint32_t n_targets;
 	uint32_t classes;               /* that each part can hold; 0: as many as suit */
 } kh_census_options;
@@ -40,8 +40,8 @@ typedef struct kh_census_part {
 	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
 } kh_census_part;
 
-/* Counts the blocks of each target that have a stretch whose mask has a bit in common with
- * own[target].  A block is 2^shift[target] stretches in a row, the first from that target's first
+/* Counts the blocks of each target that have an interval whose mask has a bit in common with
+ * own[target].  A block is 2^shift[target] intervals in a row, the first from that target's first
  * one on; the last one may have fewer. */
 typedef struct kh_census_search {
 	const uint32_t *own;

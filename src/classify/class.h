@@ -11,7 +11,7 @@
  * The second pass treats fragments of one class alike, so a count of each class is nearly all that
  * it has to know, and its memory does not grow with the reads.  Besides, a fragment is located if
  * one species alone is best, and the place of the best claim lies in a target of it: then its share
- * is noted, as a bit, in the mask of the stretch of that target.
+ * is noted, as a bit, in the mask of the interval of that target.
  */
 #ifndef KH_CLASSIFY_CLASS_H
 #define KH_CLASSIFY_CLASS_H
@@ -23,8 +23,9 @@
 #define KH_NO_CLASS UINT32_MAX
 #define KH_UNCOUNTED (KH_NO_CLASS - 1)
 
-/* Bins of a stretch of a genome, which has a mask; some in a row are a block (census.h). */
-#define KH_STRETCH 8
+/* Bins of an interval of a genome, which has a mask; some in a row are a block (census.h).  The
+ * columns "stretches" of a profile count intervals. */
+#define KH_INTERVAL 8
 
 enum {
 	KH_SHARES = 32,         /* shares of k-mers found, h / n */

@@ -47,22 +47,22 @@ static void add_up(kh_page_known *k)
 int kh_page_known_make(kh_page_known *k, const kh_db *db, kh_err *err)
 {
 	const uint32_t n = db->tax->n;
-	uint64_t *stretches = kh_array(n, sizeof *stretches, err);
+	uint64_t *intervals = kh_array(n, sizeof *intervals, err);
 	int rc = KH_ENOMEM;
 
 	k->db = db;
 	k->genomes = kh_array(n, sizeof *k->genomes, err);
 	k->longest = kh_array(n, sizeof *k->longest, err);
 	k->part = kh_array(n, sizeof *k->part, err);
-	if (stretches && k->genomes && k->longest && k->part)
+	if (intervals && k->genomes && k->longest && k->part)
 		rc = KH_OK;
 	if (!rc && !db->k2) {
-		kh_species_stretches(db, stretches);
-		rc = kh_species_parts(db, stretches, k->part, err);
+		kh_species_intervals(db, intervals);
+		rc = kh_species_parts(db, intervals, k->part, err);
 		add_targets(k);
 		add_up(k);
 	}
-	free(stretches);
+	free(intervals);
 	return rc;
 }
 

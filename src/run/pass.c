@@ -28,7 +28,7 @@ struct kh_pass {
 	kh_class_rule rule;
 	struct worker *worker;
 	/* Counts the fragments of most tasks; NULL: workers count them all.  `marked`: workers have
-	 * marked stretches that it does not know. */
+	 * marked intervals that it does not know. */
 	kh_census *census;
 	const kh_backend *be;           /* of the census */
 	atomic_bool marked;
@@ -142,7 +142,7 @@ bool kh_pass_writes(const kh_pass *s)
 
 int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 {
-	const kh_census_options o = { .stretch = s->marks.first,
+	const kh_census_options o = { .interval = s->marks.first,
 				      .n_targets = (uint32_t)s->o.db->h->n_targets };
 	int rc = KH_OK;
 

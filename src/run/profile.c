@@ -11,8 +11,8 @@
 struct sum {
 	uint64_t first, final, direct, bases;   /* bases: called in the first pass */
 	double reads;
-	/* bases of species that are there; of those of them that have a whole genome; and these a
-	 * stretch of it */
+	/* bases of species that are there; of those of them that have a whole genome; and these an
+	 * interval of it */
 	double weight, whole, depth;
 	double covered;
 	const kh_presence *presence;
@@ -26,7 +26,7 @@ struct sum {
 /* What is known of each species' references, and how many times as many fragments were shared as
  * species were given. */
 struct known {
-	uint64_t *stretches;
+	uint64_t *intervals;
 	bool *part;
 	double more;
 };
@@ -80,14 +80,14 @@ static void add_species(const kh_profile *p, const kh_results *r, const struct k
 	const double fragments = r->sum.fragments > 0 ? (double)r->sum.fragments : 1;
 	const double each = s->first > 0 ? (double)s->bases / (double)s->first
 					 : (double)r->sum.bases / fragments;
-	const double stretch = KH_STRETCH * (double)p->db->h->sampling.stride;
+	const double interval = KH_INTERVAL * (double)p->db->h->sampling.stride;
 
 	s->detected = detected_of(s->presence);
 	s->reads = reads_of(s, l->more);
-	s->covered = covered_by(s->presence, s->reads * each, (double)l->stretches[t] * stretch);
+	s->covered = covered_by(s->presence, s->reads * each, (double)l->intervals[t] * interval);
 	s->weight = s->presence && kh_presence_is_there(s->presence) ? s->reads * each : 0;
 	s->whole = l->part[t] ? 0 : s->weight;
-	s->depth = s->whole / (double)l->stretches[t];
+	s->depth = s->whole / (double)l->intervals[t];
 	s->n_like = s->presence || s->first > 0;
 	s->like[0] = t;
 	s->many[0] = s->detected == KH_NOT_DETECTED ? (double)s->first : s->reads;
@@ -278,7 +278,7 @@ static void make_rows(kh_profile *p, const kh_results *of, const struct sum *s,
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
 		*r = row_of(p, t, s, l->part[t]);
-		r->genome = l->stretches[t] * KH_STRETCH * p->db->h->sampling.stride;
+		r->genome = l->intervals[t] * KH_INTERVAL * p->db->h->sampling.stride;
 		r->translated = by_genus->of && !by_genus->dropped[t] ? by_genus->of[t].calls : 0;
 		p->n++;
 	}
@@ -323,7 +323,7 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 {
 	const uint32_t n = db->tax->n;
 	struct sum *s = kh_array(n, sizeof *s, err);
-	const struct known l = { kh_array(n, sizeof *l.stretches, err),
+	const struct known l = { kh_array(n, sizeof *l.intervals, err),
 				 kh_array(n, sizeof *l.part, err),
 				 more_of(db, kh_pass_result_of(r->pass)->model) };
 	int rc = KH_ENOMEM;
@@ -331,9 +331,9 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 	*p = (kh_profile) { .db = db, .fragments = r->sum.fragments };
 	p->row = kh_array(n, sizeof *p->row, err);
 	p->unknown = kh_array(n, sizeof *p->unknown, err);
-	if (s && l.stretches && l.part && p->row && p->unknown) {
-		kh_species_stretches(db, l.stretches);
-		rc = kh_species_parts(db, l.stretches, l.part, err);
+	if (s && l.intervals && l.part && p->row && p->unknown) {
+		kh_species_intervals(db, l.intervals);
+		rc = kh_species_parts(db, l.intervals, l.part, err);
 	}
 	if (!rc) {
 		add_up(p, r, &l, s);
@@ -343,7 +343,7 @@ int kh_profile_make(kh_profile *p, const kh_db *db, const kh_results *r, kh_err 
 		make_rows(p, r, s, &l);
 		rc = kh_team_run(r->team, count_some, &(struct counting) { p, r }, err);
 	}
-	free(l.stretches);
+	free(l.intervals);
 	free(l.part);
 	free(s);
 	if (rc)

@@ -2,8 +2,8 @@
  * breadth.c - over how much of a genome the fragments of a species are spread
  *
  * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
- * from another species, or a contaminated stretch of a reference, collects reads in a few places.
- * A stretch is 8 bins.  Its mask notes, as bits, the shares of k-mers found of the fragments that
+ * from another species, or a contaminated piece of a reference, collects reads in a few places.
+ * An interval is 8 bins.  Its mask notes, as bits, the shares of k-mers found of the fragments that
  * are located in it.
  *
  * A species may have more strains than lists keep bins for (KH_SPECIES_PLACES).  The share of its
@@ -18,11 +18,11 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-enum { LARGE = 1 << 20 };       /* stretches: fewer are searched by one thread */
+enum { LARGE = 1 << 20 };       /* intervals: fewer are searched by one thread */
 
-int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err)
+int kh_intervals(const kh_db *db, uint64_t **first, kh_err *err)
 {
-	const uint64_t bases = (uint64_t)KH_STRETCH * db->h->sampling.stride;
+	const uint64_t bases = (uint64_t)KH_INTERVAL * db->h->sampling.stride;
 	uint64_t *at = kh_array((size_t)db->h->n_targets + 1, sizeof *at, err);
 
 	if (!at)
@@ -41,7 +41,7 @@ static size_t mask_bytes(const kh_marks *m)
 int kh_marks_init(kh_marks *m, const kh_db *db, kh_err *err)
 {
 	*m = (kh_marks) { .db = db };
-	const int rc = kh_stretches(db, &m->first, err);
+	const int rc = kh_intervals(db, &m->first, err);
 
 	if (!rc)
 		m->mask = kh_pages(mask_bytes(m), err);
@@ -55,12 +55,12 @@ void kh_marks_clear(kh_marks *m)
 	free(m->first);
 }
 
-/* The mask of the stretch where a window begins. */
+/* The mask of the interval where a window begins. */
 static inline _Atomic uint32_t *place_of(const kh_marks *m, uint32_t target, uint32_t bin)
 {
 	const kh_db_locus l = kh_db_locate(m->db, target, bin);
 
-	return &m->mask[m->first[l.target] + l.at / KH_STRETCH];
+	return &m->mask[m->first[l.target] + l.at / KH_INTERVAL];
 }
 
 static void mark(_Atomic uint32_t *mask, uint32_t share)
@@ -142,7 +142,7 @@ static kh_presence *best_species(const kh_work *w, const kh_class *k)
 	return best == KH_NO_TAXON ? NULL : &w->m->at[w->place[best] - 1];
 }
 
-/* The stretches of its genome that can be told by place; all: its own fragments, in 1/256. */
+/* The intervals of its genome that can be told by place; all: its own fragments, in 1/256. */
 static uint64_t told_by_place(const kh_presence *p, uint64_t all)
 {
 	const uint64_t n = 256 * p->counted, g = n < all ? p->length * n / all : p->length;
@@ -150,7 +150,7 @@ static uint64_t told_by_place(const kh_presence *p, uint64_t all)
 	return !p->many_strains ? p->length : g > 2 ? g : 2;
 }
 
-/* G stretches, N fragments: G (1 - e^(-N / G)), in 1/256. */
+/* G intervals, N fragments: G (1 - e^(-N / G)), in 1/256. */
 static uint64_t expect(uint64_t g, uint64_t n)
 {
 	const uint64_t left = n < 64 * g ? kh_exp2q(n * KH_LOG2_E / g) : 0;
@@ -161,7 +161,7 @@ static uint64_t expect(uint64_t g, uint64_t n)
 /* The blocks of each target in which fragments of its species lie; threads share the targets. */
 struct search {
 	const kh_work *w;
-	const uint64_t *first;          /* stretch of each target */
+	const uint64_t *first;          /* interval of each target */
 	unsigned threads;
 	uint32_t *own, *found;          /* by target */
 	uint8_t *shift;
@@ -250,7 +250,7 @@ int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *f
 			    .found = kh_array(n, sizeof *s.found, err),
 			    .shift = kh_array(n, sizeof *s.shift, err) };
 	uint64_t *first = NULL;
-	int rc = s.own && s.found && s.shift ? kh_stretches(w->in->db, &first, err) : KH_ENOMEM;
+	int rc = s.own && s.found && s.shift ? kh_intervals(w->in->db, &first, err) : KH_ENOMEM;
 
 	for (uint32_t t = 0, at; t < n && !rc; t++)
 		if ((at = species_of(w, t))) {

@@ -11,7 +11,7 @@
  *	a G mean of (1 - e^(-n u / (U a G)))
  *
  * The mean is over blocks from which perfect reads were made (probe.c): u is the share of a block's
- * reads that fit the species alone, U the mean of u.  So stretches that sisters share do not count
+ * reads that fit the species alone, U the mean of u.  So genes that sisters share do not count
  * as missing, and the number of reads does not matter.  Of all fragments that sharing gives the
  * species, the share U should fit it alone; the part is the measured share divided by U.  A
  * fragment leads if no other species is near the best.  A species' own fragments lead as often as
@@ -120,24 +120,24 @@ void kh_cover_count(kh_work *w, const kh_class *k)
 		kh_add(&to->sole, k->many);
 }
 
-/* A block is so many stretches, as a power of two, that 1.5 fragments or more should lie in it; but
+/* A block is so many intervals, as a power of two, that 1.5 fragments or more should lie in it; but
  * there are four blocks at least.  Blocks of genes are those, or shorter. */
-static void cut(kh_presence *p, uint64_t stretch)
+static void cut(kh_presence *p, uint64_t interval)
 {
 	kh_cover *c = &p->cover;
 
 	while (c->n > 0 && 2 * (c->n << c->shift) < 3 * p->length && p->length >> c->shift > 4)
 		c->shift++;
-	while (c->shift_genes < c->shift && stretch << (c->shift_genes + 1) <= GENES)
+	while (c->shift_genes < c->shift && interval << (c->shift_genes + 1) <= GENES)
 		c->shift_genes++;
 }
 
 void kh_cover_begin(kh_work *w)
 {
-	const uint64_t stretch = (uint64_t)KH_STRETCH * w->in->db->h->sampling.stride;
+	const uint64_t interval = (uint64_t)KH_INTERVAL * w->in->db->h->sampling.stride;
 
 	for (uint32_t i = 0; i < w->m->n; i++)
-		cut(&w->m->at[i], stretch);
+		cut(&w->m->at[i], interval);
 }
 
 /* The share of the blocks with any, in 1/2^34, of a species that is all over the share a of them,

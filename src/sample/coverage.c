@@ -16,14 +16,14 @@ struct kh_coverage {
 int kh_coverage_new(kh_coverage **out, const kh_db *db, kh_err *err)
 {
 	kh_coverage *c = kh_array(1, sizeof *c, err);
-	uint64_t before = 0;            /* stretches of the targets before */
+	uint64_t before = 0;            /* intervals of the targets before */
 	int rc;
 
 	if (!c)
 		return KH_ENOMEM;
 	c->db = db;
 	c->tree = kh_taxonomy_tree(db->tax);
-	rc = kh_stretches(db, &c->first, err);
+	rc = kh_intervals(db, &c->first, err);
 	for (uint32_t t = 0; !rc && t < db->h->n_targets; t++) {
 		const uint64_t n = c->first[t + 1] - before;
 

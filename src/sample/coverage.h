@@ -4,9 +4,9 @@
  * Counts the fragments that are located (kh_class.located: one species alone is best, and the best
  * place lies in one of its targets) and that the first pass called that species or below.
  *
- * A target is divided into at most KH_COVERAGE_PARTS parts, none smaller than a stretch, so the
- * counts take no more memory than the masks of stretches do.  Example: with bins of 16 bases a
- * stretch has 128; lambda, of 48,502 bases, has 379 stretches and 100 parts of about 485 bases.
+ * A target is divided into at most KH_COVERAGE_PARTS parts, none smaller than an interval, so the
+ * counts take no more memory than the masks of intervals do.  Example: with bins of 16 bases an
+ * interval has 128; lambda, of 48,502 bases, has 379 intervals and 100 parts of about 485 bases.
  */
 #ifndef KH_SAMPLE_COVERAGE_H
 #define KH_SAMPLE_COVERAGE_H

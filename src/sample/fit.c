@@ -19,7 +19,7 @@ enum {
 /* Logarithms of likelihoods are in 1/2^24 bits. Two divergences must be better than one by 10
  * log2(e), and, as shapes are not exact, by 0.006 log2(e) for each fragment; by more where nearly
  * all are like the reference, as strains may have genes that differ more.  By 0.002 they must be
- * better than what is as flexible.  An interval ends where the loss is 1.92 log2(e). */
+ * better than what is as flexible.  The confidence interval ends where the loss is 1.92 log2(e). */
 #define GAIN ((INT64_C(14427) << 24) / 1000)
 #define GAIN_LIKELIER 567               /* for 1/256 of a fragment */
 #define GAIN_EACH 1701                  /* the same of 0.018 */

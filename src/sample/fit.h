@@ -31,7 +31,7 @@ typedef struct kh_fit {
 	uint32_t shape[3], n;   /* n: shapes in use */
 	uint32_t weight[3];     /* in 1/2^20 */
 	uint32_t one_shape, one_weight; /* the best mixture of one divergence */
-	uint32_t low, high;     /* interval of the first shape: nearly as likely */
+	uint32_t low, high;     /* confidence interval of the first shape */
 	uint64_t total;         /* fragments, in 1/256 */
 	/* the long ones of `total`: not fitted, as errors of long reads look like divergence */
 	uint64_t many_long;

@@ -35,9 +35,9 @@ bool kh_numbered_on(const char *a, const char *b)
 	       y.number == x.number + 1;
 }
 
-void kh_species_stretches(const kh_db *db, uint64_t *length)
+void kh_species_intervals(const kh_db *db, uint64_t *length)
 {
-	const uint64_t stretch = (uint64_t)KH_STRETCH * db->h->sampling.stride;
+	const uint64_t interval = (uint64_t)KH_INTERVAL * db->h->sampling.stride;
 	uint64_t sum = 0;
 
 	for (uint32_t t = 0; t < db->tax->n; t++)
@@ -50,8 +50,8 @@ void kh_species_stretches(const kh_db *db, uint64_t *length)
 		    !kh_numbered_on(db->ids + t[-1].id, db->ids + t->id))
 			sum = 0;
 		sum += t->bases;
-		if (s != KH_NO_TAXON && sum / stretch > length[s])
-			length[s] = sum / stretch;
+		if (s != KH_NO_TAXON && sum / interval > length[s])
+			length[s] = sum / interval;
 	}
 }
 
@@ -80,7 +80,7 @@ static bool is_near(const kh_taxonomy *tax, uint32_t taxon)
 static bool is_part(const kh_db *db, uint32_t species, uint64_t length, const struct clade *clade)
 {
 	const kh_taxonomy *tax = db->tax;
-	const uint64_t bases = length * KH_STRETCH * db->h->sampling.stride;
+	const uint64_t bases = length * KH_INTERVAL * db->h->sampling.stride;
 	bool compared = false;
 
 	for (uint32_t t = species; t != 0; t = tax->parent[t]) {

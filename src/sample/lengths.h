@@ -16,8 +16,8 @@
 /* Is `b` the accession after `a`: the same letters, and a number that is one greater? */
 bool kh_numbered_on(const char *a, const char *b);
 
-/* Sets length[taxon] of species, in stretches (classify/class.h), at least 2; 2 of other taxa. */
-void kh_species_stretches(const kh_db *db, uint64_t *length);
+/* Sets length[taxon] of species, in intervals (classify/class.h), at least 2; 2 of other taxa. */
+void kh_species_intervals(const kh_db *db, uint64_t *length);
 
 /* Sets part[taxon]: is the species shorter than a genome of its domain can be, or than a tenth of
  * its relatives' mean, so that its references are a plasmid or a fragment?  `length` as above. */

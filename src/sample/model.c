@@ -12,7 +12,7 @@ enum {
 	LONG_IS = 8,            /* a long fragment counts as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	NARROW_LEAST = 5,       /* located fragments that a species is judged narrow by */
-	NARROW_MOST = 20        /* with so many stretches, narrow only if far more are expected */
+	NARROW_MOST = 20        /* with so many intervals, narrow only if far more are expected */
 };
 
 const char *kh_verdict_name(enum kh_verdict v)
@@ -81,7 +81,7 @@ static int describe_species(kh_work *w, kh_err *err)
 {
 	const kh_db *db = w->in->db;
 	const kh_rank family = kh_rank_find("family", 6);
-	const uint64_t stretch = (uint64_t)KH_STRETCH * db->h->sampling.stride;
+	const uint64_t interval = (uint64_t)KH_INTERVAL * db->h->sampling.stride;
 	uint64_t *length = kh_array(db->tax->n, sizeof *length, err);
 	uint64_t *bases = kh_array(db->tax->n, sizeof *bases, err);
 	uint64_t *of_taxon = kh_array(db->tax->n, sizeof *of_taxon, err);
@@ -94,7 +94,7 @@ static int describe_species(kh_work *w, kh_err *err)
 		free(sequences);
 		return KH_ENOMEM;
 	}
-	kh_species_stretches(db, length);
+	kh_species_intervals(db, length);
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
 		const uint32_t s = db->tax->species[db->target[i].taxon];
 
@@ -115,12 +115,12 @@ static int describe_species(kh_work *w, kh_err *err)
 		w->m->at[i].bases = bases[t];
 		w->m->at[i].sequences = sequences[t];
 		w->m->at[i].many_strains =
-			bases[t] / stretch > (uint64_t)KH_SPECIES_PLACES * length[t];
+			bases[t] / interval > (uint64_t)KH_SPECIES_PLACES * length[t];
 		w->family[i] = family_of(db->tax, t, family);
 	}
 	for (uint32_t t = 0; t < db->tax->n; t++) {
 		const uint32_t s = db->tax->species[t], i = s == KH_NO_TAXON ? 0 : w->place[s];
-		const uint64_t has = of_taxon[t] / stretch;
+		const uint64_t has = of_taxon[t] / interval;
 
 		/* what has less than half of it is no genome */
 		if (i && 2 * has >= length[s] && has < w->m->at[i - 1].least)
@@ -161,16 +161,16 @@ static bool is_echo(const kh_presence *p, uint64_t most)
 	return p->verdict != KH_TOO_FEW && own > 0 && 2 * own < p->fit.total && is_rare(p, most);
 }
 
-/* Has it found less than this share, in tenths, of the stretches to be expected? */
+/* Has it found less than this share, in tenths, of the intervals to be expected? */
 static bool is_below(const kh_presence *p, uint64_t tenths)
 {
 	return 10 * 256 * (p->found + 1) < tenths * p->expected;
 }
 
 /* Part of a genome, or genes that are read more often than others, are no artefact; so if there are
- * many stretches, and all fragments are alike and near the reference, a fifth will do, but not
+ * many intervals, and all fragments are alike and near the reference, a fifth will do, but not
  * beside a far more abundant species of its family.  A few long reads have many places, one behind
- * the other, so by chance they may lie in fewer stretches than as many short ones. */
+ * the other, so by chance they may lie in fewer intervals than as many short ones. */
 static bool is_narrow(const kh_presence *p, uint64_t most)
 {
 	const bool doubtful = p->found < NARROW_MOST || is_rare(p, most);

@@ -75,7 +75,7 @@ typedef struct kh_cover {
 	bool sister;                    /* more than a tenth of perfect reads are not sole */
 	bool lacks;                     /* it lacks genes that strains have */
 	bool clear;                     /* not refuted by any result of perfect reads */
-	uint8_t shift, shift_genes;     /* a block is 2^shift stretches */
+	uint8_t shift, shift_genes;     /* a block is 2^shift intervals */
 } kh_cover;
 
 typedef struct kh_presence {
@@ -91,12 +91,12 @@ typedef struct kh_presence {
 	uint32_t own_long;              /* share of its long fragments that are its own, 1/65536 */
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	bool by_long;                   /* the fit is of the long ones (long.c) */
-	uint64_t length;                /* stretches of its genome, at least 2 */
-	uint64_t least;                 /* stretches of the shortest genome of its strains */
+	uint64_t length;                /* intervals of its genome, at least 2 */
+	uint64_t least;                 /* intervals of the shortest genome of its strains */
 	uint64_t bases, sequences;      /* of all its targets */
 	bool many_strains;              /* more than lists keep bins for: KH_SPECIES_PLACES */
 	uint64_t counted;               /* own fragments that are located */
-	uint64_t found, expected;       /* stretches that they lie in; expected in 1/256 */
+	uint64_t found, expected;       /* intervals that they lie in; expected in 1/256 */
 	/* as counted; with many_strains, all own fragments that have it alone as their best */
 	uint64_t lone;
 	uint64_t share;                 /* sum of 64 h / n of its fragments; see fit.total */
@@ -122,12 +122,12 @@ static inline uint64_t kh_presence_own(const kh_presence *p)
 }
 
 /* The same, with copies of a fragment counted once: scaled down if the fragments lie in fewer
- * stretches than chance gives. */
+ * intervals than chance gives. */
 static inline uint64_t kh_presence_different(const kh_presence *p)
 {
 	const uint64_t own = kh_presence_own(p), places = p->found << 8, of = p->expected;
 
-	/* so many stretches are found in a deep sample only */
+	/* so many intervals are found in a deep sample only */
 	if (of == 0 || places >= of || of >> 32)
 		return own;
 	return own / of * places + own % of * places / of;
@@ -151,9 +151,9 @@ typedef struct kh_model_input {
 	const kh_db *db;
 	const kh_rule *rule;
 	const kh_classes *classes;      /* joined */
-	const uint32_t *mask;           /* of each stretch: bit j, a located fragment of share j */
+	const uint32_t *mask;           /* of each interval: bit j, a located fragment of share j */
 	/* NULL, or searches masks that lie on a device: sets found[t], of each target, to how many
-	 * of its blocks of 2^shift[t] stretches have a mask with a bit of own[t] */
+	 * of its blocks of 2^shift[t] intervals have a mask with a bit of own[t] */
 	int (*search)(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t *found,
 		      kh_err *err);
 	void *arg;
@@ -176,15 +176,15 @@ static inline uint32_t kh_model_end(const kh_model *m, uint32_t call)
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err);
 void kh_model_clear(kh_model *m);
 
-/* Numbers the stretches of all targets, in their order.  (*first)[t], to be freed: the first one
- * of target t; behind the last target, how many stretches there are. */
-int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err);
+/* Numbers the intervals of all targets, in their order.  (*first)[t], to be freed: the first one
+ * of target t; behind the last target, how many intervals there are. */
+int kh_intervals(const kh_db *db, uint64_t **first, kh_err *err);
 
-/* The shares of the fragments located in each stretch, marked by all workers (breadth.c). */
+/* The shares of the fragments located in each interval, marked by all workers (breadth.c). */
 typedef struct kh_marks {
 	const kh_db *db;
-	uint64_t *first;                /* from kh_stretches */
-	_Atomic uint32_t *mask;         /* of each stretch: kh_model_input.mask */
+	uint64_t *first;                /* from kh_intervals */
+	_Atomic uint32_t *mask;         /* of each interval: kh_model_input.mask */
 } kh_marks;
 
 int kh_marks_init(kh_marks *m, const kh_db *db, kh_err *err);

@@ -228,10 +228,10 @@ bool kh_cover_is_steady(const kh_presence *p);
 int kh_told_make(kh_work *w, kh_err *err);
 /* Finds the identity of species whose fragments are nearly all long. */
 void kh_judge_long(kh_work *w);
-/* found[i] += in the targets of species i, the blocks of 2^shift[i] stretches (single stretches if
+/* found[i] += in the targets of species i, the blocks of 2^shift[i] intervals (single intervals if
  * shift is NULL) that have a mask with a bit of own[i]. */
 int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err);
-/* Counts, for each species, its own located fragments, and the stretches that they lie in. */
+/* Counts, for each species, its own located fragments, and the intervals that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
 /* Leaves a species that was judged a relative, an echo, or narrow by copies of a few fragments its
  * near fragments, if enough of those that were called it are near. */

@@ -217,7 +217,7 @@ static void make_short(const kh_work *w, made *m, uint32_t i)
 {
 	begin(m);
 	add_short_reads(m, w->in->db, &w->probe[i], size_of(w, i),
-			(uint64_t)KH_STRETCH * w->in->db->h->sampling.stride
+			(uint64_t)KH_INTERVAL * w->in->db->h->sampling.stride
 				<< w->m->at[i].cover.shift);
 }
 

@@ -15,7 +15,7 @@
 enum {
 	NEAR = 980,             /* in 1/1000: least identity, with errors, of near fragments, */
 	CLOSE = 950,            /* and of close ones */
-	FEW_PLACES = 5,         /* fragments in fewer stretches, */
+	FEW_PLACES = 5,         /* fragments in fewer intervals, */
 	COPIES = 16,            /* with no more than so many in each, are copies */
 	FEW_SHAPE = 6,          /* the shape assumed of few fragments */
 	/* high confidence: */
@@ -106,7 +106,7 @@ static enum kh_doubt doubt_of(const kh_presence *p)
 
 	if (kh_presence_different(p) < SURE_READS)
 		return KH_DOUBT_READS;
-	/* of long ones errors make the interval wide */
+	/* of long ones errors make the confidence interval wide */
 	if (p->by_long && p->verdict != KH_PRESENT)
 		return KH_DOUBT_FAR;
 	if (f->weak && !calls_are_near(p))
