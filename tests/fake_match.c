@@ -112,7 +112,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 	bool again = true;
 
 	memset(&x, 0xa5, sizeof x);
-	kh_small_init(&x, &q->text);
+	kh_small_init(&x, &q->db);
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		kh_mate *a = &j.s.mate[mate];
 
@@ -175,13 +175,13 @@ static void shorts(const kh_gpu_query *q, bool all)
 			memset(q->fetch.n, 0, KH_GPU_FETCH_COUNTS);
 		for (uint32_t at = 0; at < n; at++)
 			if (all || !kh_gpu_is_long(q, at))
-				want[i](q, &q->text, all ? q->again[at] : at, all);
+				want[i](q, &q->db, all ? q->again[at] : at, all);
 		fetch(&q->fetch);
 	}
 	for (uint32_t at = 0; at < n; at++) {
 		const uint32_t i = all ? q->again[at] : at;
 		const bool has = all || !kh_gpu_is_long(q, i);
-		const kh_short_end end = kh_short_compare(q, &q->text, i, has, all, NULL);
+		const kh_short_end end = kh_short_compare(q, &q->db, i, has, all, NULL);
 
 		if (!has && q->found)
 			kh_gpu_leave_to_host(q, i);
@@ -209,7 +209,7 @@ static void compare_parts(const kh_gpu_query *q, bool first)
 		if (kh_gpu_wants_part(q, i, first))
 			compare(q, q->n + i);
 	for (uint32_t k = 0; k < q->n_longs; k++)
-		kh_gpu_sum(q, &q->text, &q->longs[k], first);
+		kh_gpu_sum(q, &q->db, &q->longs[k], first);
 }
 
 static int run(const kh_gpu_query *q, cudaStream_t stream)

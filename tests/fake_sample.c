@@ -28,9 +28,9 @@ static uint32_t count(const kh_gpu_query *q, uint32_t i)
 	const kh_candidates *cand = &q->candidates[i];
 	const kh_gpu_census *c = &q->census;
 	const uint32_t best = kh_class_best(cand), bin = cand->bin;
-	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&q->text, bin);
+	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&q->db, bin);
 	const bool located = best != KH_NO_TAXON &&
-			     q->text.tree.species[q->text.bins.taxon[target]] == best;
+			     q->db.tree.species[q->db.bins.taxon[target]] == best;
 	const bool has = call->taxon != KH_GPU_CALL_LEFT && kh_has_class(call, cand);
 	const bool counted = has && !kh_gpu_called_later(q, i);
 	const kh_class_rest rest = kh_class_rest_of(&q->rule, call, located);

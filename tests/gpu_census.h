@@ -20,7 +20,7 @@ enum { SAMPLE_READS = 3000, FRAGMENTS = SAMPLE_READS + SAMPLE_READS / 2 + SAMPLE
 /* What is counted, and what the host makes of it. */
 struct sample {
 	const kh_db *db;
-	kh_match_db text;
+	kh_match_db match;
 	kh_class_rule rule;
 	const kh_job *job;
 	struct answer a;
@@ -308,8 +308,8 @@ static void check_census(const struct way *w, size_t n)
 		{ .n = SAMPLE_READS, .block = { &block[1].b, &block[0].b } },
 	};
 	s.db = db;
-	kh_match_db_init(&s.text, db, &rule);
-	s.rule = (kh_class_rule) { &rule, &s.text };
+	kh_match_db_init(&s.match, db, &rule);
+	s.rule = (kh_class_rule) { &rule, &s.match };
 	s.job = job;
 	count_on_host(&s);
 	assert_true(s.classes.n > 2 * FEW);

@@ -66,7 +66,7 @@ static void pass_jobs(struct passing *x, const kh_compute *c, const kh_job *job)
 static struct passed pass_by(const struct way *w, const kh_db *db, const kh_rule *rule,
 			     const kh_job *job)
 {
-	static char *const no_path[KH_N_TEXTS];
+	static char *const no_path[KH_N_BY_FRAGMENT];
 	const kh_style style = { .tax = db->tax, .k = kh_rule_counted(rule).k };
 	struct passed p = { .changed = 0 };
 	struct passing x = { .p = &p };
@@ -94,7 +94,7 @@ static struct passed pass_by(const struct way *w, const kh_db *db, const kh_rule
 	p.changed = kh_pass_result_of(x.pass)->changed;
 	assert_int_equal(kh_pass_jobs(x.pass), PASS_JOBS);
 	for (uint64_t i = 0; i < PASS_JOBS; i++)
-		OK(kh_pass_format(x.pass, 0, i, &(kh_texts) { .lines = &p.lines }, err));
+		OK(kh_pass_format(x.pass, 0, i, &(kh_result_bufs) { .lines = &p.lines }, err));
 	kh_pass_close(x.pass);
 	kh_compute_close(&c);
 	kh_monitor_free(m);

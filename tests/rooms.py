@@ -61,9 +61,9 @@ WAYS = [
         ("src/classify/match_hits.h", "12-mers that the text has are counted", "8 of 10"),
         ("src/classify/match_call.h", "the species that fit best become a call", "only lambda: 10710"),
         ("src/classify/match_strain.h", "which becomes that of a strain, if the read lies where strains differ", "no strains"),
-        ("src/run/flow_texts.c", "calls are counted by taxon, and their texts made", "one read of 10710"),
+        ("src/run/flow_format.c", "calls are counted by taxon, and lines and reads are formatted", "one read of 10710"),
         ("src/run/format.c", "the call becomes a line", "C, read, 10710, 60, 10710:8 0:2"),
-        ("src/io/text.c", "lines are compressed and written", "to standard output"),
+        ("src/io/writer.c", "lines are compressed and written", "to standard output"),
         ("src/run/report.c", "the counts of workers are added up, and become a report", "100 % of the reads"),
     ]),
 ]

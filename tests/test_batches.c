@@ -13,7 +13,7 @@ static void make_tasks(kh_batch_task task[TASKS], uint32_t counts[TASKS], uint32
 	for (uint32_t i = 0; i < TASKS; i++) {
 		counts[i] = 100 + i;
 		results[i] = 0;
-		task[i] = (kh_batch_task) { .q = { .text.text = text, .mark = &mark,
+		task[i] = (kh_batch_task) { .q = { .db.text = text, .mark = &mark,
 						   .counts = &counts[i] },
 					    .results = &results[i],
 					    .bytes = sizeof results[i] };

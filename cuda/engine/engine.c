@@ -44,8 +44,8 @@ static int put_guess(const kh_db *db, struct kh_cuda_copy *c, kh_err *err)
 	}
 	rc = put(&c->guess, guess, n * sizeof *guess, err);
 	free(guess);
-	c->text.guess = c->guess.p;
-	c->text.guess_shift = shift;
+	c->db.guess = c->guess.p;
+	c->db.guess_shift = shift;
 	return rc;
 }
 
@@ -92,12 +92,12 @@ static int put_indices(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 						  .shares = in_tiles(e, c, f->index) };
 	}
 	if (!rc) {
-		c->text.seeds = part[0].index;
+		c->db.seeds = part[0].index;
 		rc = put(&c->part, part, e->n_files * sizeof *part, err);
 	}
 	if (e->n_files > 1) {
-		c->text.beside = (kh_seed_part *)c->part.p + 1;
-		c->text.n_beside = e->n_files - 1;
+		c->db.beside = (kh_seed_part *)c->part.p + 1;
+		c->db.n_beside = e->n_files - 1;
 	}
 	free(part);
 	free(dir);
@@ -111,7 +111,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	/* so that no pointer of a kernel is NULL */
 	const kh_text_strains none = { 0, 0, 0, 0 };
 	const size_t n = db->n_strains;
-	kh_match_db *x = &c->text;
+	kh_match_db *x = &c->db;
 	int rc;
 
 	if ((e->placement != KH_PLACE_REPLICATE && (rc = put_tiles(e, c, err))) ||
@@ -134,7 +134,7 @@ static int put_bins(const kh_db *db, struct kh_cuda_copy *c, kh_err *err)
 	const kh_taxonomy *t = db->tax;
 	const size_t n = t->n * sizeof(uint32_t), m = db->bins.n_targets * sizeof(uint32_t);
 	const size_t species = db->bins.n_species * sizeof(uint32_t);
-	kh_match_db *x = &c->text;
+	kh_match_db *x = &c->db;
 	int rc;
 
 	if ((rc = put(&c->first, db->bins.first, m + sizeof(uint32_t), err)) ||
@@ -173,7 +173,7 @@ static int put_translated(const kh_engine *e, struct kh_cuda_copy *c, kh_err *er
 	*x = *t;
 	kh_translated_move(x, c->seeds.p);
 	x->part = c->seed_part.p;
-	x->text = c->text.text;
+	x->text = c->db.text;
 	c->translated.k = t->head->k;
 	memcpy(c->translated.letter, kh_letter_of, sizeof kh_letter_of);
 	return KH_OK;

@@ -33,7 +33,7 @@ struct kh_cuda_copy {
 	uint64_t from, to;              /* its share of the bytes */
 	KH_GPU_BUFS(all, image, dir, part, first, guess, taxon, target_species, parent, end,
 		    species, genus, stretch, strains, tile, seeds, seed_part);
-	kh_match_db text;
+	kh_match_db db;
 	kh_batches *batches;
 	kh_gpu_translated translated;
 };

@@ -179,7 +179,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 	const kh_task *t = f->task;
 	const struct kh_results r = kh_results_of(l, f);
 	char *out = f->dout.p;
-	kh_gpu_query q = { .text = l->c->text,
+	kh_gpu_query q = { .db = l->c->db,
 			   .rule = l->e->rule,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),

@@ -101,7 +101,7 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 		return KH_UNCOUNTED;
 	}
 	const uint32_t best = kh_class_best(&cand);
-	const kh_match_db &db = q.text;
+	const kh_match_db &db = q.db;
 	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&db, cand.bin);
 	const bool located =
 		best != KH_NO_TAXON && db.tree.species[db.bins.taxon[target]] == best;

@@ -141,7 +141,7 @@ typedef struct kh_gpu_translated {
 } kh_gpu_translated;
 
 typedef struct kh_gpu_query {
-	kh_match_db text;               /* the database */
+	kh_match_db db;                 /* the database */
 	kh_rule rule;
 	const uint64_t *bases;
 	const uint32_t *amb;

@@ -4,7 +4,7 @@
 
 extern "C" int kh_gpu_queries_run(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 {
-	int e = q[0]->text.alleles || q[0]->text.n_beside > 0
+	int e = q[0]->db.alleles || q[0]->db.n_beside > 0
 			? match(q, n, stream)
 			: kh_gpu_queries_match_plain(q, n, stream);
 

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(BLOCK) want_kernel(const __grid_constant__ que
 	const uint32_t n = all_seeds ? q.counts[KH_GPU_AGAIN] : q.n;
 
 	if (threadIdx.x == 0)
-		db = q.text;
+		db = q.db;
 	__syncthreads();
 	if (at >= n)
 		return;
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ qu
 	if (blockIdx.x * BLOCK >= n)
 		return;
 	if (threadIdx.x == 0)
-		db = q.text;
+		db = q.db;
 	__syncthreads();
 	const uint32_t i = at >= n ? 0 : nth(q, at, all_seeds);
 	const bool has = at < n && (all_seeds || !kh_gpu_is_long(&q, i));
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 	__shared__ warp_match work;
 
 	if (threadIdx.x == 0)
-		db = all.q[0].text;
+		db = all.q[0].db;
 	__syncthreads();
 	for (uint32_t done = 0, at = blockIdx.x % all.n; done < all.n;) {
 		const kh_gpu_query &q = all.q[at];
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ quer
 	const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
 
 	if (threadIdx.x == 0)
-		db = q.text;
+		db = q.db;
 	__syncthreads();
 	if (i < q.n_longs && !q.found)
 		kh_gpu_sum(&q, &db, &q.longs[i], first);

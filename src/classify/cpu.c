@@ -16,7 +16,7 @@ struct kh_engine {
 /* What a worker does jobs with: one of these, by the kind of the database. */
 struct kh_task_queue {
 	kh_k2_classifier *kraken;
-	kh_matcher *text;
+	kh_matcher *matcher;
 	kh_task *done;
 };
 
@@ -86,7 +86,7 @@ static void cpu_queue_close(kh_task_queue *q)
 	if (!q)
 		return;
 	kh_k2_classifier_free(q->kraken);
-	kh_matcher_free(q->text);
+	kh_matcher_free(q->matcher);
 	free(q);
 }
 
@@ -100,7 +100,7 @@ static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	if (!q)
 		return KH_ENOMEM;
 	rc = e->db.k2 ? kh_k2_classifier_new(&q->kraken, &e->db, err)
-		      : kh_matcher_new(&q->text, &e->db, e->rule, err);
+		      : kh_matcher_new(&q->matcher, &e->db, e->rule, err);
 	if (rc) {
 		cpu_queue_close(q);
 		return rc;
@@ -113,9 +113,10 @@ static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 {
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
-	kh_match_answer(q->text, t->answers);
-	kh_match_know(q->text, t->known);
-	return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
+	kh_match_answer(q->matcher, t->answers);
+	kh_match_know(q->matcher, t->known);
+	return kh_match_job(q->matcher, t->job, t->call, t->candidates, t->aligned, t->distinct,
+			    err);
 }
 
 /* A task that fails is not under way: the queue is for others. */

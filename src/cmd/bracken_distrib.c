@@ -11,7 +11,7 @@
 #include "cmd/options.h"
 #include "db/kraken.h"
 #include "io/paths.h"
-#include "io/text.h"
+#include "io/writer.h"
 #include "run/load.h"
 
 struct values {
@@ -58,7 +58,7 @@ struct job {
 	unsigned n_lengths;
 	char *file;                     /* the database */
 	char *path[MAX_LENGTHS];        /* the tables */
-	kh_text *out[MAX_LENGTHS];
+	kh_writer *out[MAX_LENGTHS];
 	kh_pair_counts counts[MAX_LENGTHS];
 	kh_references refs;
 	kh_devices on;
@@ -178,9 +178,9 @@ static int open_tables(struct job *j, kh_err *err)
 	int rc = j->v.outdir ? kh_cmd_make_folder(j->v.outdir, err) : KH_OK;
 
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
-		const kh_text_options o = { .path = j->path[i], .threads = 1 };
+		const kh_writer_options o = { .path = j->path[i], .threads = 1 };
 
-		rc = kh_text_open(&j->out[i], &o, NULL, err);
+		rc = kh_writer_open(&j->out[i], &o, NULL, err);
 	}
 	return rc;
 }
@@ -194,10 +194,10 @@ static int write_tables(struct job *j, kh_err *err)
 		b.n = 0;
 		rc = kh_kmer_distrib(&b, &j->counts[i], j->db->tax, err);
 		if (!rc)
-			rc = kh_text_put(j->out[i], b.p, b.n, NULL, err);
+			rc = kh_writer_put(j->out[i], b.p, b.n, NULL, err);
 	}
 	free(b.p);
-	return rc ? rc : kh_text_commit(j->out, j->n_lengths, err);
+	return rc ? rc : kh_writer_commit(j->out, j->n_lengths, err);
 }
 
 static int distrib(struct job *j, int n, char **operand, kh_err *err)
@@ -240,7 +240,7 @@ static void log_summary(const struct job *j)
 static void clear(struct job *j)
 {
 	for (unsigned i = 0; i < j->n_lengths; i++) {
-		kh_text_close(j->out[i]);
+		kh_writer_close(j->out[i]);
 		kh_pair_counts_clear(&j->counts[i]);
 		free(j->path[i]);
 	}

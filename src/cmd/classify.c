@@ -316,8 +316,8 @@ static void clear(struct classify *j)
 	kh_run_close(j->run);
 	if (j->inflater)
 		j->on.choice.backend->inflater_close(j->inflater);
-	kh_text_close(j->page);
-	kh_text_close(j->blanks);
+	kh_writer_close(j->page);
+	kh_writer_close(j->blanks);
 	free(j->blanks_path);
 	json_decref(j->database);
 	kh_parts_close(j->parts);

@@ -29,14 +29,14 @@ static bool has_concentrations(const struct classify *j)
 	return false;
 }
 
-static int open_one(kh_text **text, const char *path, bool digest, kh_err *err)
+static int open_one(kh_writer **w, const char *path, bool digest, kh_err *err)
 {
-	const kh_text_options o = { .path = path,
-				    .bgzf = kh_text_wants_bgzf(path),
-				    .digest = digest,
-				    .threads = 1 };
+	const kh_writer_options o = { .path = path,
+				      .bgzf = kh_writer_wants_bgzf(path),
+				      .digest = digest,
+				      .threads = 1 };
 
-	return kh_text_open(text, &o, NULL, err);
+	return kh_writer_open(w, &o, NULL, err);
 }
 
 int kh_classify_open_all(struct classify *j, kh_err *err)
@@ -98,7 +98,7 @@ static int read_results(const struct classify *j, kh_merge *reports, kh_merge *p
 static int write_table(const struct classify *j, const kh_merge *reports, kh_err *err)
 {
 	const kh_merge_options o = { .to = reports->n_samples };
-	kh_merge_sink sink = { .text = j->blanks, .err = err };
+	kh_merge_sink sink = { .writer = j->blanks, .err = err };
 
 	kh_merge_blanks_table(reports, &o, &sink);
 	const int rc = kh_merge_flush(&sink);
@@ -108,7 +108,7 @@ static int write_table(const struct classify *j, const kh_merge *reports, kh_err
 
 /* --- profiles ----------------------------------------------------------------------- */
 /* The summary of a sample, which tells another size and digest of its profile. */
-static int tell_summary(const kh_sheet_sample *x, const kh_text *profile, kh_text *summary,
+static int tell_summary(const kh_sheet_sample *x, const kh_writer *profile, kh_writer *summary,
 			kh_err *err)
 {
 	json_t *root = kh_recorded_load(x->path[KH_RESULT_SUMMARY]), *of;
@@ -123,14 +123,14 @@ static int tell_summary(const kh_sheet_sample *x, const kh_text *profile, kh_tex
 	if (!of)
 		rc = kh_fail(err, KH_EFORMAT, "%s: was changed while it was used",
 			     x->path[KH_RESULT_SUMMARY]);
-	else if (kh_text_digest(profile, &bytes, &xxh3) &&
+	else if (kh_writer_digest(profile, &bytes, &xxh3) &&
 		 (json_object_set_new(of, "size", json_integer((json_int_t)bytes)) ||
 		  json_object_set_new(of, "xxh3", kh_recorded_hex(xxh3))))
 		rc = kh_fail_nomem(err);
 	else
 		rc = kh_record_text(&b, json_incref(root), err);
 	if (!rc)
-		rc = kh_text_put(summary, b.p, b.n, NULL, err);
+		rc = kh_writer_put(summary, b.p, b.n, NULL, err);
 	free(b.p);
 	json_decref(root);
 	return rc;
@@ -138,22 +138,22 @@ static int tell_summary(const kh_sheet_sample *x, const kh_text *profile, kh_tex
 
 static int replace_profile(const kh_sheet_sample *x, const kh_buf *b, kh_err *err)
 {
-	kh_text *text[2] = { NULL, NULL };
+	kh_writer *w[2] = { NULL, NULL };
 	const bool summary = x->path[KH_RESULT_SUMMARY];
-	int rc = open_one(&text[0], x->path[KH_RESULT_PROFILE], summary, err);
+	int rc = open_one(&w[0], x->path[KH_RESULT_PROFILE], summary, err);
 
 	if (!rc)
-		rc = kh_text_put(text[0], b->p, b->n, NULL, err);
+		rc = kh_writer_put(w[0], b->p, b->n, NULL, err);
 	if (!rc)
-		rc = kh_text_finish(text[0], err);
+		rc = kh_writer_finish(w[0], err);
 	if (!rc && summary)
-		rc = open_one(&text[1], x->path[KH_RESULT_SUMMARY], false, err);
+		rc = open_one(&w[1], x->path[KH_RESULT_SUMMARY], false, err);
 	if (!rc && summary)
-		rc = tell_summary(x, text[0], text[1], err);
+		rc = tell_summary(x, w[0], w[1], err);
 	if (!rc)
-		rc = kh_text_commit(text, 2, err);
-	kh_text_close(text[0]);
-	kh_text_close(text[1]);
+		rc = kh_writer_commit(w, 2, err);
+	kh_writer_close(w[0]);
+	kh_writer_close(w[1]);
 	return rc;
 }
 
@@ -206,7 +206,7 @@ int kh_classify_write_all(struct classify *j, kh_err *err)
 	if (!rc && j->v.out.profile && (has_controls(j) || j->v.many.resume))
 		rc = tell_profiles(j, &reports, err);
 	if (!rc && any && (j->blanks || j->page))
-		rc = kh_text_commit((kh_text *[]) { j->blanks, j->page }, 2, err);
+		rc = kh_writer_commit((kh_writer *[]) { j->blanks, j->page }, 2, err);
 	kh_merge_clear(&reports);
 	kh_merge_clear(&profiles);
 	return rc;

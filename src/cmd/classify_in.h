@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "cmd/options.h"
-#include "io/text.h"
+#include "io/writer.h"
 #include "run/profile.h"
 #include "run/run.h"
 #include "run/select.h"
@@ -104,8 +104,8 @@ struct classify {
 	double loaded;                  /* seconds until the database was loaded */
 	struct kh_decompressed *decompressed;   /* files of operands */
 	size_t n_decompressed;
-	kh_text *page;                  /* of all samples of a table, or NULL */
-	kh_text *blanks;                /* table of comparisons with controls, or NULL */
+	kh_writer *page;                /* of all samples of a table, or NULL */
+	kh_writer *blanks;              /* table of comparisons with controls, or NULL */
 	char *blanks_path;              /* owned */
 };
 

@@ -341,7 +341,7 @@ int kh_classify_samples_page(const struct classify *j, kh_merge *reports, kh_err
 	kh_buf *line = kh_array(reports->n_samples, sizeof *line, err);
 	struct facts f = { .n = 0 };
 	kh_buf command = { .n = 0 };
-	kh_merge_sink sink = { .text = j->page, .err = err };
+	kh_merge_sink sink = { .writer = j->page, .err = err };
 	kh_page_known known = { .db = NULL };
 	char number[32];
 	int rc = line ? kh_page_known_make(&known, j->db, err) : KH_ENOMEM;

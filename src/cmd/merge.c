@@ -245,9 +245,10 @@ static int read_reports(struct job *j, kh_err *err)
 /* Writes samples [from, to) as one text. */
 static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
 {
-	const kh_text_options t = { .path = path, .bgzf = kh_text_wants_bgzf(path), .threads = 1 };
+	const kh_writer_options t = { .path = path, .bgzf = kh_writer_wants_bgzf(path),
+				      .threads = 1 };
 	kh_merge_sink sink = { .err = err };
-	int rc = kh_text_open(&sink.text, &t, NULL, err);
+	int rc = kh_writer_open(&sink.writer, &t, NULL, err);
 
 	if (rc)
 		return rc;
@@ -256,8 +257,8 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 	j->format->write(&j->m, &j->o, &sink);
 	rc = kh_merge_flush(&sink);
 	if (!rc)
-		rc = kh_text_commit(&sink.text, 1, err);
-	kh_text_close(sink.text);
+		rc = kh_writer_commit(&sink.writer, 1, err);
+	kh_writer_close(sink.writer);
 	free(sink.b.p);
 	return rc;
 }

@@ -113,7 +113,7 @@ json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
 		json_t *o = s->path[k] ? json_pack("{s:o}", "path", kh_record_path(s->path[k]))
 				       : NULL;
 
-		if (o && kh_text_digest(r->out[k], &bytes, &xxh3)) {
+		if (o && kh_writer_digest(r->out[k], &bytes, &xxh3)) {
 			json_object_set_new(o, "size", json_integer((json_int_t)bytes));
 			json_object_set_new(o, "xxh3", kh_recorded_hex(xxh3));
 		}

@@ -7,7 +7,7 @@
 #ifndef KH_MERGE_FORMATS_H
 #define KH_MERGE_FORMATS_H
 
-#include "io/text.h"
+#include "io/writer.h"
 #include "merge/table.h"
 #include "page/page.h"
 #include "run/format.h"
@@ -33,7 +33,7 @@ typedef struct kh_merge_options {
 /* Text on its way to a file. After a failure, nothing more is put into it. */
 typedef struct kh_merge_sink {
 	kh_buf b;
-	kh_text *text;
+	kh_writer *writer;
 	int rc;                         /* what failed first, with its message in *err */
 	kh_err *err;
 } kh_merge_sink;

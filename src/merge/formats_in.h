@@ -1,5 +1,5 @@
 /*
- * formats_in.h - what the formats of a merged table share: text.c has it; formats.c has tables,
+ * formats_in.h - what the formats of a merged table share: sink.c has it; formats.c has tables,
  * BIOM and Krona
  */
 #ifndef KH_MERGE_FORMATS_IN_H

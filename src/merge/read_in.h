@@ -39,7 +39,7 @@ static inline unsigned long long kh_merge_line(const kh_merge_reader *r)
 
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want);
 
-/* The code of that letter, a static string; NULL: no rank has it.  text.c */
+/* The code of that letter, a static string; NULL: no rank has it.  sink.c */
 const char *kh_merge_code(char letter);
 /* Adds a taxon: of *t the name and the code are those of x. */
 int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row *x,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/escape.h"
 #include "io/paths.h"
-#include "io/text.h"
+#include "io/writer.h"
 #include "merge/recorded.h"
 
 /* NULL: there is none, or it is something else. */
@@ -41,10 +41,11 @@ static bool lists(const json_t *outputs, const char *path, const char *name)
 		const char *was = json_string_value(json_object_get(x, "path"));
 
 		was = was ? kh_base_name(was) : "";
-		const bool packed = kh_text_wants_bgzf(was);
+		const bool packed = kh_writer_wants_bgzf(was);
 
 		listed |= kh_recorded_is(path, x) ||
-			  (!packed && kh_text_wants_bgzf(name) && kh_recorded_is_inflated(path, x));
+			  (!packed && kh_writer_wants_bgzf(name) &&
+			   kh_recorded_is_inflated(path, x));
 		/* version 0.2.0 has no digests, and a file may have been inflated since */
 		listed |= (!json_object_get(x, "xxh3") && strcmp(was, name) == 0) ||
 			  (packed && strncmp(was, name, n) == 0 && was[n] == '.');

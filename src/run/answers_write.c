@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 #include "base/mem.h"
-#include "io/text.h"
+#include "io/writer.h"
 
 /* --- fragments ---------------------------------------------------------------------------- */
 static uint64_t add_record(uint64_t hash, const kh_block *b, const kh_record *r)

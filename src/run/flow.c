@@ -6,11 +6,11 @@
 #include "base/progress.h"
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, giving jobs to
- * the backend, waiting for their results, formatting, passing texts to the outputs, and what it
+ * the backend, waiting for their results, formatting, passing outputs to the outputs, and what it
  * does while it has no sample. */
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
 
-/* Makes the work idle again when its texts are not used any more. */
+/* Makes the work idle again when its outputs are not used any more. */
 static void give_back(void *arg)
 {
 	work *w = arg;
@@ -24,7 +24,8 @@ static int put_answers(kh_flow *f, const work *w, kh_err *err)
 	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, w->task.candidates,
 				    w->parts.hash, w->job.n, &b, err);
 
-	return rc ? rc : kh_text_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
+	return rc ? rc
+		  : kh_writer_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
 }
 
 /* Called in the order of jobs, one at a time. */
@@ -35,19 +36,19 @@ static int deliver(void *arg, void *item, kh_err *err)
 	int rc = f->results->answers ? put_answers(f, w, err) : KH_OK;
 
 	kh_lend(&w->loan, give_back, w);
-	for (int k = 0; k < KH_N_TEXTS && !rc; k++) {
-		const kh_buf *b = &w->text[k];
+	for (int k = 0; k < KH_N_BY_FRAGMENT && !rc; k++) {
+		const kh_buf *b = &w->buf[k];
 
 		rc = kh_buf_check(b, err);
 		if (!rc && f->results->out[k] && b->n > 0)
-			rc = kh_text_put(f->results->out[k], b->p, b->n, &w->loan, err);
+			rc = kh_writer_put(f->results->out[k], b->p, b->n, &w->loan, err);
 	}
 	kh_loan_end(&w->loan);
 	return rc;
 }
 
 /* --- a worker --------------------------------------------------------------------- */
-/* A job is done: its texts are made and delivered in order. */
+/* A job is done: its outputs are made and delivered in order. */
 static int finish(void *arg, kh_task *t, kh_err *err)
 {
 	kh_flow_worker *self = arg;
@@ -85,7 +86,7 @@ static int take_idle(kh_flow *f, work **w)
 static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
 	const size_t n = w->job.n;
-	kh_text *const *out = f->results->out;
+	kh_writer *const *out = f->results->out;
 	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && out[KH_RESULT_LINES];
 	const bool aligned = f->style->identity || out[KH_RESULT_PAF] || out[KH_RESULT_SAM];
 	const kh_answers_out *answers = f->results->answers;
@@ -176,7 +177,7 @@ static bool wants_parsed(const kh_flow *f)
 	bool more = f->style->identity || f->style->second ||
 		    (f->style->column5 != KH_COLUMN5_FEATURES && f->results->out[KH_RESULT_LINES]);
 
-	for (int k = 0; k < KH_N_TEXTS; k++)
+	for (int k = 0; k < KH_N_BY_FRAGMENT; k++)
 		more = more || (k != KH_RESULT_LINES && f->results->out[k]);
 	return !more && !c->translator && c->be->takes_parsed && c->be->takes_parsed(c->engine);
 }
@@ -305,7 +306,7 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 						 .started = f->started,
 						 .done = w->job.ticket,
 						 .total = jobs });
-		const kh_texts to = kh_flow_texts(f, w);
+		const kh_result_bufs to = kh_flow_bufs(f, w);
 		rc = kh_pass_format(f->results->pass, id, w->job.ticket, &to, err);
 		if (!rc)
 			rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
@@ -320,10 +321,10 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 static bool has_server(const kh_flow *f)
 {
 	enum { MANY = 12 };
-	const kh_text *lines = f->results->out[KH_RESULT_LINES];
+	const kh_writer *lines = f->results->out[KH_RESULT_LINES];
 
 	return f->only_sample && f->compute->workers >= MANY && f->compute->be->depth > 1 &&
-	       lines && kh_text_plain(lines) &&
+	       lines && kh_writer_plain(lines) &&
 	       !(f->results->pass && kh_pass_writes(f->results->pass));
 }
 
@@ -375,8 +376,8 @@ void kh_flow_close(kh_flow *f)
 		free(f->all[i].class_of);
 		free(f->all[i].like);
 		kh_parts_job_clear(&f->all[i].parts);
-		for (int k = 0; k < KH_N_TEXTS; k++)
-			free(f->all[i].text[k].p);
+		for (int k = 0; k < KH_N_BY_FRAGMENT; k++)
+			free(f->all[i].buf[k].p);
 		free(f->all[i].one.p);
 	}
 	if (f->counters)

@@ -1,10 +1,10 @@
 /*
  * flow.h - from one feed to the results of its sample
  *
- * Each worker: block -> committed in order (records final, jobs) -> backend -> text of the job ->
- * ordered delivery. Works (a job with its results and texts) circulate; the texts of a job are
- * written by the worker that brings the next one in order, or, where there are many and a GPU has
- * their jobs, by one that does nothing else.
+ * Each worker: block -> committed in order (records final, jobs) -> backend -> outputs of the job
+ * -> ordered delivery. Works (a job with its results and outputs) circulate; the outputs of a job
+ * are written by the worker that brings the next one in order, or, where there are many and a GPU
+ * has their jobs, by one that does nothing else.
  *
  * Workers may join while there are blocks to come, and leave when there are none.  When the last
  * one has left, all is delivered.
@@ -50,7 +50,7 @@ typedef struct kh_flow {
 	size_t n_works;
 	kh_flow_worker *worker;
 	unsigned n_workers;             /* compute->workers */
-	uint64_t again;                 /* job whose texts the second pass makes next */
+	uint64_t again;                 /* job whose outputs the second pass makes next */
 	double started;
 } kh_flow;
 
@@ -63,7 +63,7 @@ int kh_flow_work(void *flow, unsigned worker, kh_err *err);
 /* To be called when all have left: adds what they counted to the results. */
 int kh_flow_add_up(kh_flow *f, kh_err *err);
 /* With a second pass, to be called when all is added up: makes the model and the final counts.
- * Then any number of workers write the texts anew, by a kh_worker_fn, if kh_pass_writes. */
+ * Then any number of workers write the outputs anew, by a kh_worker_fn, if kh_pass_writes. */
 int kh_flow_decide(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
 /* Shows what workers have spent their time on; between: seconds that they had no sample, if there

@@ -37,14 +37,14 @@ typedef struct kh_style {
 	unsigned char quality;
 } kh_style;
 
-/* The texts of a job: NULL where one is not wanted. */
-typedef struct kh_texts {
+/* The outputs of a job: NULL where one is not wanted. */
+typedef struct kh_result_bufs {
 	kh_buf *lines;
 	/* by kh_side and mate, [1] == [0] for one file; and for reads without mates */
 	kh_buf *reads[2][2], *single[2];
-} kh_texts;
+} kh_result_bufs;
 
-static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool paired)
+static inline kh_buf *kh_result_buf_reads(const kh_result_bufs *t, int side, int mate, bool paired)
 {
 	return !paired && t->single[side] ? t->single[side] : t->reads[side][mate];
 }

@@ -1,4 +1,4 @@
-/* pass.c - counts fragments and keeps them, then writes their texts anew */
+/* pass.c - counts fragments and keeps them, then writes their outputs anew */
 #include <config.h>
 #include "run/pass.h"
 
@@ -23,7 +23,7 @@ struct worker {
 
 struct kh_pass {
 	kh_pass_options o;
-	kh_match_db text;
+	kh_match_db db;
 	uint32_t *guess;                /* of its targets */
 	kh_class_rule rule;
 	struct worker *worker;
@@ -36,7 +36,7 @@ struct kh_pass {
 	uint32_t **to;                  /* places among all of the classes of each worker, and then
 					 * of each part of the census; NULL: as they are */
 	uint64_t base;                  /* of tickets */
-	kh_frames *kept;                /* NULL: no texts are written again */
+	kh_frames *kept;                /* NULL: no outputs are written again */
 	kh_marks marks;                 /* where fragments lie */
 	kh_coverage *coverage;          /* NULL: not wanted */
 	kh_classes classes;             /* of all */
@@ -55,7 +55,7 @@ static int open_kept(kh_pass *s, kh_err *err)
 	char *name = NULL;
 	int rc;
 
-	for (int k = 0; k < KH_N_TEXTS && !beside; k++) {
+	for (int k = 0; k < KH_N_BY_FRAGMENT && !beside; k++) {
 		const char *path = s->o.path[k];
 
 		if (path && strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0)
@@ -76,15 +76,15 @@ int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 	if (!s)
 		return KH_ENOMEM;
 	s->o = *o;
-	s->rule = (kh_class_rule) { o->rule, &s->text };
+	s->rule = (kh_class_rule) { o->rule, &s->db };
 	s->guess = kh_array(KH_MATCH_GUESSES, sizeof *s->guess, err);
 	s->worker = kh_array(o->threads, sizeof *s->worker, err);
 	s->result.first = kh_array(o->db->tax->n, sizeof *s->result.first, err);
 	s->result.direct = kh_array(o->db->tax->n, sizeof *s->result.direct, err);
 	rc = s->guess && s->worker && s->result.first && s->result.direct ? KH_OK : KH_ENOMEM;
-	kh_match_db_init(&s->text, o->db, o->rule);
+	kh_match_db_init(&s->db, o->db, o->rule);
 	if (!rc)
-		kh_match_db_guess(&s->text, s->guess, o->db->h->bins);
+		kh_match_db_guess(&s->db, s->guess, o->db->h->bins);
 	if (!rc)
 		rc = kh_by_genus_init(&s->by_genus, o->db, o->threads, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
@@ -411,7 +411,7 @@ const kh_pass_result *kh_pass_result_of(const kh_pass *s)
 	return s ? &s->result : NULL;
 }
 
-/* --- texts ------------------------------------------------------------------------ */
+/* --- outputs ------------------------------------------------------------------------ */
 uint64_t kh_pass_jobs(const kh_pass *s)
 {
 	return s->kept ? kh_frames_count(s->kept) : 0;
@@ -430,7 +430,7 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 		k->call.taxon = kh_model_end(&s->model, k->call.taxon);
 }
 
-int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts *to,
+int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_result_bufs *to,
 		     kh_err *err)
 {
 	struct worker *w = &s->worker[worker];

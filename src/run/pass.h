@@ -3,7 +3,7 @@
  *
  * In the first pass each job's fragments are counted by class (sample/classes.h), and, if lines or
  * reads are to be written, what these are made of goes to a file (sample/frames.h).  Then the
- * model is made, counts are corrected, and the texts are formatted from that file, by all
+ * model is made, counts are corrected, and the outputs are formatted from that file, by all
  * threads, in the order of jobs.
  */
 #ifndef KH_RUN_PASS_H
@@ -69,7 +69,7 @@ const kh_pass_result *kh_pass_result_of(const kh_pass *s);
 /* Formats the job with that ticket, which is below kh_pass_jobs, as kh_format_line and
  * kh_format_read do. Any worker may call it. */
 uint64_t kh_pass_jobs(const kh_pass *s);
-int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts *to,
+int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_result_bufs *to,
 		   kh_err *err);
 
 #endif

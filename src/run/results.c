@@ -10,13 +10,15 @@ int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, k
 
 	for (int k = 0; k < KH_N_RESULTS && !rc; k++)
 		if (x->path[k]) {
-			const kh_text_options o = { .path = x->path[k],
-						    .bgzf = k != KH_RESULT_CANDIDATES &&
-							    kh_text_wants_bgzf(x->path[k]),
-						    .digest = x->path[KH_RESULT_SUMMARY] != NULL,
-						    .threads = k < KH_N_TEXTS ? threads : 1 };
+			const kh_writer_options o = {
+				.path = x->path[k],
+				.bgzf = k != KH_RESULT_CANDIDATES &&
+					kh_writer_wants_bgzf(x->path[k]),
+				.digest = x->path[KH_RESULT_SUMMARY] != NULL,
+				.threads = k < KH_N_BY_FRAGMENT ? threads : 1
+			};
 
-			rc = kh_text_open(&r->out[k], &o, m, err);
+			rc = kh_writer_open(&r->out[k], &o, m, err);
 		}
 	return rc;
 }
@@ -24,7 +26,7 @@ int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, k
 void kh_results_close(kh_results *r)
 {
 	for (int k = 0; k < KH_N_RESULTS; k++)
-		kh_text_close(r->out[k]);
+		kh_writer_close(r->out[k]);
 	kh_tally_clear(&r->tally);
 	kh_pass_close(r->pass);
 	kh_team_free(r->team);
@@ -38,12 +40,12 @@ int kh_results_end_answers(kh_results *r, kh_err *err)
 	const kh_buf *b;
 	int rc = kh_answers_out_end(r->answers, r->sum.answers.reads, &b, err);
 
-	return rc ? rc : kh_text_put(r->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
+	return rc ? rc : kh_writer_put(r->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
 }
 
 bool kh_results_want_reads(const kh_results *r)
 {
-	for (int k = KH_RESULT_CLASSIFIED; k < KH_N_TEXTS; k++)
+	for (int k = KH_RESULT_CLASSIFIED; k < KH_N_BY_FRAGMENT; k++)
 		if (r->out[k])
 			return true;
 	return false;
@@ -53,8 +55,8 @@ int kh_results_help(kh_results *r)
 {
 	int rc = KH_OK;
 
-	for (int k = 0; k < KH_N_TEXTS && !rc; k++)
+	for (int k = 0; k < KH_N_BY_FRAGMENT && !rc; k++)
 		if (r->out[k])
-			rc = kh_text_help(r->out[k]);
+			rc = kh_writer_help(r->out[k]);
 	return rc;
 }

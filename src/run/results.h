@@ -1,14 +1,14 @@
 /*
- * results.h - the results of one sample: its texts and its counts
+ * results.h - the results of one sample: its outputs and its counts
  *
- * Texts are put in order, by one thread at a time; the counts are added up when the workers have
+ * Outputs are put in order, by one thread at a time; the counts are added up when the workers have
  * left.
  */
 #ifndef KH_RUN_RESULTS_H
 #define KH_RUN_RESULTS_H
 
 #include "base/team.h"
-#include "io/text.h"
+#include "io/writer.h"
 #include "run/answers.h"
 #include "run/pass.h"
 #include "run/report.h"
@@ -29,7 +29,7 @@ typedef struct kh_file_digest {
 } kh_file_digest;
 
 typedef struct kh_results {
-	kh_text *out[KH_N_RESULTS];     /* NULL: not wanted */
+	kh_writer *out[KH_N_RESULTS];   /* NULL: not wanted */
 	kh_answers_out *answers;        /* NULL, or what out[KH_RESULT_CANDIDATES] gets */
 	kh_tally tally;
 	kh_run_summary sum;

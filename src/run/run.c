@@ -91,7 +91,7 @@ kh_feed_options kh_run_feed_options(const kh_run_options *o, const kh_sheet_samp
 	fo.text = x->path[KH_RESULT_LINES] || x->path[KH_RESULT_PAF] ||
 				  x->path[KH_RESULT_CANDIDATES] || o->parts
 			  ? KH_FEED_NAMES : KH_FEED_BASES;
-	for (int i = KH_RESULT_SAM; i < KH_N_TEXTS; i++)
+	for (int i = KH_RESULT_SAM; i < KH_N_BY_FRAGMENT; i++)
 		if (x->path[i])
 			fo.text = KH_FEED_ALL;
 	return fo;
@@ -153,12 +153,12 @@ static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 /* What stands in front of alignments. */
 static int begin_sam(kh_run *r, kh_slot *t, kh_err *err)
 {
-	kh_text *out = t->results.out[KH_RESULT_SAM];
+	kh_writer *out = t->results.out[KH_RESULT_SAM];
 	kh_buf b = { .n = 0 };
 	int rc = out ? kh_sam_header(&b, r->db, r->o.style->select, err) : KH_OK;
 
 	if (!rc && out)
-		rc = kh_text_put(out, b.p, b.n, NULL, err);
+		rc = kh_writer_put(out, b.p, b.n, NULL, err);
 	free(b.p);
 	return rc;
 }
@@ -220,13 +220,13 @@ static int write_results(kh_run *r, kh_slot *t, kh_err *err)
 	int rc = KH_OK;
 
 	t->results.sum.seconds = kh_seconds() - t->started;
-	for (int k = KH_N_TEXTS; k < KH_N_RESULTS && !rc; k++) {
+	for (int k = KH_N_BY_FRAGMENT; k < KH_N_RESULTS && !rc; k++) {
 		if (!t->results.out[k])
 			continue;
 		/* it tells the size and the digest of the others */
 		for (int i = 0; i < k && k == KH_RESULT_SUMMARY && !rc; i++)
 			if (t->results.out[i])
-				rc = kh_text_finish(t->results.out[i], err);
+				rc = kh_writer_finish(t->results.out[i], err);
 		if (rc)
 			break;
 		b.n = 0;
@@ -234,7 +234,7 @@ static int write_results(kh_run *r, kh_slot *t, kh_err *err)
 		if (!rc)
 			rc = kh_buf_check(&b, err);
 		if (!rc)
-			rc = kh_text_put(t->results.out[k], b.p, b.n, NULL, err);
+			rc = kh_writer_put(t->results.out[k], b.p, b.n, NULL, err);
 	}
 	free(b.p);
 	return rc;
@@ -318,7 +318,7 @@ static int work(kh_run *r, kh_slot *t, unsigned worker)
 }
 
 /* All reads of a sample have been read: decides on them, by all workers if no other sample needs
- * these.  1: its texts are written anew; 0: it is done. */
+ * these.  1: its outputs are written anew; 0: it is done. */
 static int all_read(const kh_run *r, kh_slot *t, kh_err *err)
 {
 	kh_results *to = &t->results;
@@ -336,8 +336,8 @@ static int all_read(const kh_run *r, kh_slot *t, kh_err *err)
 	return 1;
 }
 
-/* What comes when all have left: the next reads of the sample, or the texts of the second pass (1:
- * workers may join), or its other results (0). */
+/* What comes when all have left: the next reads of the sample, or the outputs of the second pass
+ * (1: workers may join), or its other results (0). */
 static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 {
 	int rc = kh_monitor_error(t->m, err);
@@ -365,7 +365,7 @@ static int next_step(kh_run *r, kh_slot *t, kh_err *err)
 		rc = r->o.check(r->o.arg, t->sample, err);
 	/* what was made from a database that has changed must not get its name */
 	rc = kh_db_reason(r->db, rc, err);
-	return rc ? rc : kh_text_commit(t->results.out, KH_N_RESULTS, err);
+	return rc ? rc : kh_writer_commit(t->results.out, KH_N_RESULTS, err);
 }
 
 /* A slot has been opened: other workers may join. */

@@ -36,8 +36,8 @@ typedef struct kh_sheet_reads {
 	bool paired;
 } kh_sheet_reads;
 
-/* Results of a sample: the first ones are written fragment by fragment, those from KH_N_TEXTS on
- * when all fragments have been counted, in this order. */
+/* Results of a sample: the first ones are written fragment by fragment, those from
+ * KH_N_BY_FRAGMENT on when all fragments have been counted, in this order. */
 enum kh_result {
 	KH_RESULT_LINES,
 	KH_RESULT_PAF,                  /* where reads lie in the references */
@@ -49,8 +49,8 @@ enum kh_result {
 	KH_RESULT_UNCLASSIFIED_2,
 	KH_RESULT_CLASSIFIED_SINGLE,    /* single reads beside pairs, if these have two files */
 	KH_RESULT_UNCLASSIFIED_SINGLE,
-	KH_N_TEXTS,
-	KH_RESULT_REPORT = KH_N_TEXTS,
+	KH_N_BY_FRAGMENT,
+	KH_RESULT_REPORT = KH_N_BY_FRAGMENT,
 	KH_RESULT_PROFILE,
 	KH_RESULT_PAGE,
 	KH_RESULT_SUMMARY,              /* last: where it is, all others are */

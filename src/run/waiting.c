@@ -94,7 +94,7 @@ void kh_waiting_put_reads(kh_buf *f, const kh_job *job, size_t i)
 }
 
 void kh_waiting_format_reads(const char **at, const kh_taxonomy *tax, const kh_style *style,
-			     uint32_t taxon, const kh_texts *to)
+			     uint32_t taxon, const kh_result_bufs *to)
 {
 	const enum kh_side side = kh_select_side(style->select, taxon);
 	const uint64_t mates = kh_frame_read(at);
@@ -106,7 +106,7 @@ void kh_waiting_format_reads(const char **at, const kh_taxonomy *tax, const kh_s
 		kh_buf *b = NULL;
 
 		if (side != KH_SIDE_NEITHER)
-			b = kh_texts_reads(to, side, (int)mate, mates == 2);
+			b = kh_result_buf_reads(to, side, (int)mate, mates == 2);
 		if (b)
 			kh_format_text(b, *at, head, n, taxid);
 		*at += n;

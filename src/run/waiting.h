@@ -27,6 +27,6 @@ void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id);
 void kh_waiting_put_reads(kh_buf *frame, const kh_job *job, size_t i);
 /* Formats those at *at, if they are wanted of something that is called the taxon. */
 void kh_waiting_format_reads(const char **at, const kh_taxonomy *tax, const kh_style *style,
-			     uint32_t taxon, const kh_texts *to);
+			     uint32_t taxon, const kh_result_bufs *to);
 
 #endif

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "io/text.h"
+#include "io/writer.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "io/output.h"
 
 typedef struct unit {
-	kh_text *text;
+	kh_writer *writer;
 	uint64_t ticket;
 	const char *p;                  /* n bytes: `in`, or lent */
 	size_t n, packed;
@@ -22,7 +22,7 @@ typedef struct unit {
 	char out[KH_BGZF_MAX];
 } unit;
 
-struct kh_text {
+struct kh_writer {
 	kh_out *out;
 	kh_monitor *m, *own;            /* own: the same, if it was made here */
 	bool bgzf;
@@ -52,7 +52,7 @@ void kh_loan_end(kh_loan *l)
 }
 
 /* --- open, close ------------------------------------------------------------------ */
-bool kh_text_wants_bgzf(const char *path)
+bool kh_writer_wants_bgzf(const char *path)
 {
 	size_t n = strlen(path);
 
@@ -60,80 +60,80 @@ bool kh_text_wants_bgzf(const char *path)
 	       (n > 4 && strcmp(path + n - 4, ".bgz") == 0);
 }
 
-int kh_text_open(kh_text **out, const kh_text_options *o, kh_monitor *m, kh_err *err)
+int kh_writer_open(kh_writer **out, const kh_writer_options *o, kh_monitor *m, kh_err *err)
 {
-	kh_text *t = kh_array(1, sizeof *t, err);
+	kh_writer *w = kh_array(1, sizeof *w, err);
 	size_t n = 4 * (size_t)o->threads + 4;
 	int rc;
 
-	if (!t)
+	if (!w)
 		return KH_ENOMEM;
-	rc = m ? KH_OK : kh_monitor_new(&t->own, err);
-	t->m = m = m ? m : t->own;
-	t->bgzf = o->bgzf;
-	t->n_all = n;
+	rc = m ? KH_OK : kh_monitor_new(&w->own, err);
+	w->m = m = m ? m : w->own;
+	w->bgzf = o->bgzf;
+	w->n_all = n;
 	if (!rc)
-		rc = kh_out_open(&t->out, o->path, err);
+		rc = kh_out_open(&w->out, o->path, err);
 	if (!rc && o->digest) {
-		t->digest = XXH3_createState();
-		rc = t->digest ? KH_OK : kh_fail_nomem(err);
+		w->digest = XXH3_createState();
+		rc = w->digest ? KH_OK : kh_fail_nomem(err);
 	}
-	if (t->digest)
-		XXH3_64bits_reset(t->digest);
-	if (!rc && t->bgzf) {
-		t->all = kh_array(n, sizeof *t->all, err);
-		rc = t->all ? kh_queue_new(&t->idle, m, n, err) : KH_ENOMEM;
+	if (w->digest)
+		XXH3_64bits_reset(w->digest);
+	if (!rc && w->bgzf) {
+		w->all = kh_array(n, sizeof *w->all, err);
+		rc = w->all ? kh_queue_new(&w->idle, m, n, err) : KH_ENOMEM;
 		if (!rc)
-			rc = kh_queue_new(&t->full, m, n, err);
+			rc = kh_queue_new(&w->full, m, n, err);
 		if (!rc)
-			rc = kh_order_new(&t->order, m, n, err);
+			rc = kh_order_new(&w->order, m, n, err);
 		for (size_t i = 0; i < n && !rc; i++) {
-			t->all[i].text = t;
-			rc = kh_bgzf_new(&t->all[i].z, err);
-			kh_queue_push(t->idle, &t->all[i]);
+			w->all[i].writer = w;
+			rc = kh_bgzf_new(&w->all[i].z, err);
+			kh_queue_push(w->idle, &w->all[i]);
 		}
 	}
 	if (rc) {
-		kh_text_close(t);
+		kh_writer_close(w);
 		return rc;
 	}
-	*out = t;
+	*out = w;
 	return KH_OK;
 }
 
-void kh_text_close(kh_text *t)
+void kh_writer_close(kh_writer *w)
 {
-	if (!t)
+	if (!w)
 		return;
-	kh_out_close(t->out);
-	kh_queue_free(t->idle);
-	kh_queue_free(t->full);
-	kh_order_free(t->order);
-	for (size_t i = 0; t->all && i < t->n_all; i++)
-		kh_bgzf_free(t->all[i].z);
-	free(t->all);
-	kh_monitor_free(t->own);
-	XXH3_freeState(t->digest);
-	free(t);
+	kh_out_close(w->out);
+	kh_queue_free(w->idle);
+	kh_queue_free(w->full);
+	kh_order_free(w->order);
+	for (size_t i = 0; w->all && i < w->n_all; i++)
+		kh_bgzf_free(w->all[i].z);
+	free(w->all);
+	kh_monitor_free(w->own);
+	XXH3_freeState(w->digest);
+	free(w);
 }
 
 /* --- units ------------------------------------------------------------------------ */
 /* Writes what comes next; by one thread at a time. */
-static int write_next(kh_text *t, const void *p, size_t n, kh_err *err)
+static int write_next(kh_writer *w, const void *p, size_t n, kh_err *err)
 {
-	if (t->digest)
-		XXH3_64bits_update(t->digest, p, n);
-	t->bytes += n;
-	return kh_out_write(t->out, p, n, err);
+	if (w->digest)
+		XXH3_64bits_update(w->digest, p, n);
+	w->bytes += n;
+	return kh_out_write(w->out, p, n, err);
 }
 
 static int write_unit(void *arg, void *item, kh_err *err)
 {
 	unit *u = item;
-	int rc = write_next(u->text, u->out, u->packed, err);
+	int rc = write_next(u->writer, u->out, u->packed, err);
 
 	(void)arg;
-	kh_queue_give_back(u->text->idle, u);
+	kh_queue_give_back(u->writer->idle, u);
 	return rc;
 }
 
@@ -142,40 +142,40 @@ static int pack_unit(unit *u)
 	u->packed = kh_bgzf_pack(u->z, u->p, u->n, u->out);
 	if (u->loan)
 		kh_loan_end(u->loan);
-	return kh_order_put(u->text->order, u->ticket, u, write_unit, NULL);
+	return kh_order_put(u->writer->order, u->ticket, u, write_unit, NULL);
 }
 
-int kh_text_help(kh_text *t)
+int kh_writer_help(kh_writer *w)
 {
 	unit *u;
 	int rc = KH_OK;
 
-	while (!rc && t->bgzf && (u = kh_queue_try(t->full)))
+	while (!rc && w->bgzf && (u = kh_queue_try(w->full)))
 		rc = pack_unit(u);
 	return rc;
 }
 
 /* A unit to fill: an idle one, or, while there is none, the next of the waiting ones is
  * compressed here. */
-static int take_unit(kh_text *t)
+static int take_unit(kh_writer *w)
 {
 	int rc = KH_OK;
 
-	while (!rc && !(t->now = kh_queue_try(t->idle))) {
-		unit *u = kh_queue_try(t->full);
+	while (!rc && !(w->now = kh_queue_try(w->idle))) {
+		unit *u = kh_queue_try(w->full);
 
 		if (u)
 			rc = pack_unit(u);
-		else if (!(t->now = kh_queue_pop(t->idle)))
+		else if (!(w->now = kh_queue_pop(w->idle)))
 			return KH_ECANCEL;
 		else
 			break;
 	}
 	if (!rc) {
-		t->now->n = 0;
-		t->now->p = t->now->in;
-		t->now->loan = NULL;
-		t->now->ticket = t->tickets++;
+		w->now->n = 0;
+		w->now->p = w->now->in;
+		w->now->loan = NULL;
+		w->now->ticket = w->tickets++;
 	}
 	return rc;
 }
@@ -193,73 +193,73 @@ static void fill(unit *u, const char *p, size_t m, kh_loan *loan)
 	u->n += m;
 }
 
-int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err)
+int kh_writer_put(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *err)
 {
-	if (!t->bgzf)
-		return write_next(t, p, n, err);
+	if (!w->bgzf)
+		return write_next(w, p, n, err);
 	while (n > 0) {
-		int rc = t->now ? KH_OK : take_unit(t);
+		int rc = w->now ? KH_OK : take_unit(w);
 		size_t m;
 
 		if (rc)
 			return rc;
-		m = KH_BGZF_UNIT - t->now->n;
+		m = KH_BGZF_UNIT - w->now->n;
 		m = n < m ? n : m;
-		fill(t->now, p, m, loan);
+		fill(w->now, p, m, loan);
 		p += m;
 		n -= m;
-		if (t->now->n == KH_BGZF_UNIT) {
-			kh_queue_push(t->full, t->now);
-			t->now = NULL;
+		if (w->now->n == KH_BGZF_UNIT) {
+			kh_queue_push(w->full, w->now);
+			w->now = NULL;
 		}
 	}
 	return KH_OK;
 }
 
-int kh_text_finish(kh_text *t, kh_err *err)
+int kh_writer_finish(kh_writer *w, kh_err *err)
 {
 	int rc = KH_OK;
 
-	if (t->finished)
+	if (w->finished)
 		return KH_OK;
-	if (t->bgzf) {
-		if (t->now)
-			kh_queue_push(t->full, t->now);
-		t->now = NULL;
-		rc = kh_text_help(t);
+	if (w->bgzf) {
+		if (w->now)
+			kh_queue_push(w->full, w->now);
+		w->now = NULL;
+		rc = kh_writer_help(w);
 		if (rc)
-			rc = kh_monitor_error(t->m, err);
+			rc = kh_monitor_error(w->m, err);
 		else
-			rc = write_next(t, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
+			rc = write_next(w, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
 	}
 	if (!rc)
-		rc = kh_out_sync(t->out, err);
-	t->finished = !rc;
+		rc = kh_out_sync(w->out, err);
+	w->finished = !rc;
 	return rc;
 }
 
-bool kh_text_digest(const kh_text *t, uint64_t *bytes, uint64_t *xxh3)
+bool kh_writer_digest(const kh_writer *w, uint64_t *bytes, uint64_t *xxh3)
 {
-	if (!t->finished || !t->digest || !kh_out_whole(t->out))
+	if (!w->finished || !w->digest || !kh_out_whole(w->out))
 		return false;
-	*bytes = t->bytes;
-	*xxh3 = XXH3_64bits_digest(t->digest);
+	*bytes = w->bytes;
+	*xxh3 = XXH3_64bits_digest(w->digest);
 	return true;
 }
 
-bool kh_text_plain(const kh_text *t)
+bool kh_writer_plain(const kh_writer *w)
 {
-	return !t->bgzf;
+	return !w->bgzf;
 }
 
-int kh_text_commit(kh_text *const *t, size_t n, kh_err *err)
+int kh_writer_commit(kh_writer *const *w, size_t n, kh_err *err)
 {
 	kh_out **out = kh_array(n, sizeof(kh_out *), err);
 	int rc = out ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++)
-		if (t[i] && !(rc = kh_text_finish(t[i], err)))
-			out[i] = t[i]->out;
+		if (w[i] && !(rc = kh_writer_finish(w[i], err)))
+			out[i] = w[i]->out;
 	if (!rc)
 		rc = kh_out_commit(out, n, err);
 	free(out);

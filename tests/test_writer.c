@@ -1,4 +1,4 @@
-/* test_text.c - texts put by many threads, copied and lent: the file is their sequence */
+/* test_writer.c - bytes put by many threads, copied and lent: the file has them in order */
 #include "test.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <zlib.h>
 #include "base/order.h"
 #include "io/bgzf.h"
-#include "io/text.h"
+#include "io/writer.h"
 
 enum { THREADS = 8, PIECES = 600, WORKS = 24, MOST = 5 * KH_BGZF_UNIT };
 
@@ -22,7 +22,7 @@ struct piece {
 
 struct run {
 	kh_monitor *m;
-	kh_text *text;
+	kh_writer *text;
 	kh_queue *idle;
 	kh_order *order;
 	bool lend;
@@ -65,7 +65,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 	int rc;
 
 	kh_lend(&x->loan, come_back, x);
-	rc = kh_text_put(r->text, x->p, x->n, r->lend ? &x->loan : NULL, err);
+	rc = kh_writer_put(r->text, x->p, x->n, r->lend ? &x->loan : NULL, err);
 	kh_loan_end(&x->loan);
 	return rc;
 }
@@ -86,7 +86,7 @@ static int worker(void *arg, unsigned id, kh_err *err)
 		if (kh_order_may_put(r->order, ticket, true) < 0)
 			return KH_ECANCEL;
 		struct piece *x = kh_queue_try(r->idle);
-		if (!x && (rc = kh_text_help(r->text)) < 0)
+		if (!x && (rc = kh_writer_help(r->text)) < 0)
 			return rc;
 		if (!x && !(x = kh_queue_pop(r->idle)))
 			return KH_ECANCEL;
@@ -94,7 +94,7 @@ static int worker(void *arg, unsigned id, kh_err *err)
 		x->n = make_piece(x->p, ticket);
 		rc = kh_order_put(r->order, ticket, x, deliver, r);
 		if (!rc)
-			rc = kh_text_help(r->text);
+			rc = kh_writer_help(r->text);
 	}
 	return rc;
 }
@@ -116,7 +116,7 @@ static void check_file(const char *path)
 }
 
 /* The size and the digest that the text tells are those of the file. */
-static void check_digest(const kh_text *t, const char *path)
+static void check_digest(const kh_writer *t, const char *path)
 {
 	FILE *f = fopen(path, "r");
 	uint64_t bytes, xxh3;
@@ -130,7 +130,7 @@ static void check_digest(const kh_text *t, const char *path)
 	got = malloc((size_t)n);
 	assert_int_equal(fread(got, 1, (size_t)n, f), n);
 	fclose(f);
-	assert_true(kh_text_digest(t, &bytes, &xxh3));
+	assert_true(kh_writer_digest(t, &bytes, &xxh3));
 	assert_int_equal(bytes, n);
 	assert_true(xxh3 == XXH3_64bits(got, (size_t)n));
 	free(got);
@@ -142,15 +142,15 @@ TEST(test_sequence)
 
 	for (int way = 0; way < 4; way++) {
 		char path[64];
-		kh_text_options o = { .path = path, .bgzf = way < 2, .digest = true,
-				      .threads = THREADS };
+		kh_writer_options o = { .path = path, .bgzf = way < 2, .digest = true,
+					.threads = THREADS };
 
 		snprintf(path, sizeof path, "/tmp/kh-text-%d-%d%s", (int)getpid(), way,
 			 way < 2 ? ".gz" : "");
 		memset(&r, 0, sizeof r);
 		r.lend = way % 2 == 0;
 		OK(kh_monitor_new(&r.m, err));
-		OK(kh_text_open(&r.text, &o, r.m, err));
+		OK(kh_writer_open(&r.text, &o, r.m, err));
 		OK(kh_queue_new(&r.idle, r.m, WORKS, err));
 		OK(kh_order_new(&r.order, r.m, WORKS, err));
 		for (int i = 0; i < WORKS; i++) {
@@ -158,11 +158,11 @@ TEST(test_sequence)
 			kh_queue_push(r.idle, &r.all[i]);
 		}
 		OK(kh_threads_run(r.m, THREADS, worker, &r, err));
-		OK(kh_text_commit(&r.text, 1, err));
+		OK(kh_writer_commit(&r.text, 1, err));
 		for (int i = 0; i < WORKS; i++)         /* all have come back */
 			assert_non_null(kh_queue_try(r.idle));
 		check_digest(r.text, path);
-		kh_text_close(r.text);
+		kh_writer_close(r.text);
 		kh_queue_free(r.idle);
 		kh_order_free(r.order);
 		kh_monitor_free(r.m);
