@@ -196,7 +196,7 @@ static void settle(const kh_inf_batch *b)
 
 int kh_gpu_inflate(const kh_inf_batch *b, void *stream)
 {
-	static _Thread_local kh_inf_work w;
+	static _Thread_local kh_inf_shared w;
 
 	(void)stream;
 	memset(b->c, 0, sizeof *b->c);

@@ -52,7 +52,7 @@ static void mark_all(const kh_gpu_query *q)
 
 /* --- a fragment --------------------------------------------------------------------------- */
 /* Finds the positions of a mate's seeds, all or those that begin behind the one before. */
-static uint32_t choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool all)
+static uint32_t choose(kh_small *x, const kh_small_segment *j, uint32_t mate, bool all)
 {
 	const uint32_t k = x->m.db->sampling.k;
 	uint32_t n = 0, next = 0;
@@ -71,8 +71,8 @@ static uint32_t choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool a
 	return n;
 }
 
-static kh_small_list look_up(const kh_small *x, const kh_small_job *j, uint32_t mate, uint32_t seed,
-			     uint64_t *to, uint32_t cap)
+static kh_small_list look_up(const kh_small *x, const kh_small_segment *j, uint32_t mate,
+			     uint32_t seed, uint64_t *to, uint32_t cap)
 {
 	const kh_match_db *db = x->m.db;
 	const uint64_t key = kh_small_key(&j->s.mate[mate], x->pos[mate][seed], db->sampling.k);
@@ -80,7 +80,7 @@ static kh_small_list look_up(const kh_small *x, const kh_small_job *j, uint32_t 
 	return kh_small_bins(db, seed, key, to, cap);
 }
 
-static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
+static void ask(kh_small *x, kh_small_segment *j, uint32_t mate, bool all)
 {
 	const uint32_t n = choose(x, j, mate, all);
 	kh_found *f = &x->m.found[mate];
@@ -108,7 +108,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 	uint8_t seed[2][KH_MATCH_ANCHORS];
 	kh_small x;
 	kh_matching *m = &x.m;
-	kh_small_job j = kh_gpu_item(q, i);
+	kh_small_segment j = kh_gpu_item(q, i);
 	bool again = true;
 
 	memset(&x, 0xa5, sizeof x);

@@ -59,7 +59,7 @@ static inline const char *four_lines_differ(const char *text, size_t n, size_t *
 {
 	kh_position at = { .name = "x", .line = 1, .byte = 1, .format = '@' };
 	kh_parsed all = { .text = text }, usual = { .text = text };
-	const kh_text_range whole = { 0, n, false };
+	const kh_char_range whole = { 0, n, false };
 	const char *why = NULL;
 	kh_four_lines r;
 	size_t stop, pos = 0;

@@ -41,7 +41,7 @@ static int pass_task(void *arg, kh_task *t, kh_err *e)
 		x->p->counted += t->census && t->class_of[i] < KH_UNCOUNTED;
 		x->p->left += t->census && t->class_of[i] == KH_UNCOUNTED;
 	}
-	return kh_pass_job(x->pass, x->worker, t, e);
+	return kh_pass_count(x->pass, x->worker, t, e);
 }
 
 /* Each job by the queue of one worker after the other. */

@@ -70,12 +70,12 @@ static inline void *together_run(void *arg)
 	pthread_mutex_lock(&t->lock);
 	while (!t->ended) {
 		kh_gz_part part = { .any = false };
-		kh_gz_job job;
-		int rc = kh_source_work(t->s, &job, &err);
+		kh_gz_step step;
+		int rc = kh_source_next_step(t->s, &step, &err);
 
 		if (rc > 0) {
 			pthread_mutex_unlock(&t->lock);
-			kh_gz_do(&job);
+			kh_gz_do(&step);
 			pthread_mutex_lock(&t->lock);
 			continue;
 		}

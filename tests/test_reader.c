@@ -151,7 +151,7 @@ TEST(test_fastq)
 	static char s[1000 + KH_SCAN_PAD];
 
 	for (int i = 0; y && i < 100000; i++) {
-		kh_text_range r = { 0, random_fastq(s, 1000), false };
+		kh_char_range r = { 0, random_fastq(s, 1000), false };
 
 		r.to -= test_rand() % 2 * (test_rand() % r.to);
 		size_t n = test_rand() % 10 + 1, words = r.to / 32 + test_rand() % 20;
@@ -188,7 +188,7 @@ TEST(test_boundary)
 				s[n++] = "@+>A"[test_rand() % 4];
 			s[n++] = '\n';
 		}
-		kh_text_range r = { test_rand() % n, n, true };
+		kh_char_range r = { test_rand() % n, n, true };
 		size_t b = kh_reader_boundary(s, &r, '@');
 		assert_true(b == n || start[b]);
 		assert_true(b > r.from);
@@ -208,7 +208,7 @@ TEST(test_long_header)
 	for (int shorter = 0; shorter < 2; shorter++) {
 		kh_position at = { .name = "f", .line = 1 };
 		kh_parsed h = { .text = s };
-		kh_text_range r = { 0, n + 6, true };
+		kh_char_range r = { 0, n + 6, true };
 		size_t stop;
 
 		if (shorter) {                  /* exactly at the limit */
@@ -234,7 +234,7 @@ static uint32_t errors_told(size_t len, char a, char b, const char *end)
 	const size_t line = len + strlen(end);
 	kh_position at = { .name = "f", .line = 1 };
 	kh_parsed h = { .text = s };
-	kh_text_range r = { .final = true };
+	kh_char_range r = { .final = true };
 	size_t stop, n = 3;
 	uint32_t told;
 

@@ -212,7 +212,7 @@ TEST(test_give_back)
 	const kh_db db = { .tax = &tax };
 	const kh_model_input in = { .db = &db };
 	kh_model m = { .at = p, .n = 2 };
-	const kh_work w = { .in = &in, .m = &m, .family = family };
+	const kh_modelling w = { .in = &in, .m = &m, .family = family };
 
 	make_shapes(40);
 	const kh_fit before = fit_of(SOME(0, 300), SOME(KH_JUNK, 100), NONE);

@@ -24,7 +24,7 @@ static int classify(kh_cuda_host *h, const kh_engine *e, const kh_task *t, const
 				      err);
 }
 
-int kh_cuda_host_job(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err)
+int kh_cuda_host_task(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err)
 {
 	t->left = t->census != NULL;
 	for (size_t i = 0; t->census && i < t->job->n; i++)

@@ -141,7 +141,7 @@ typedef struct kh_cuda_host {
 	kh_matcher *matcher;            /* NULL until it is needed */
 } kh_cuda_host;
 
-int kh_cuda_host_job(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err);
+int kh_cuda_host_task(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err);
 int kh_cuda_host_left(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err);
 void kh_cuda_host_close(kh_cuda_host *h);
 

@@ -170,7 +170,7 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 static int submit_host(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 {
 	f->by_host = true;
-	return kh_cuda_host_job(&l->host, l->e, f->task, err);
+	return kh_cuda_host_task(&l->host, l->e, f->task, err);
 }
 
 static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,

@@ -34,7 +34,7 @@ typedef struct kh_inf_tables {
 } kh_inf_tables;
 
 /* What the lanes of a warp share while they decode. */
-typedef struct kh_inf_work {
+typedef struct kh_inf_shared {
 	kh_inf_tables t;
 	uint8_t len[320];               /* of codes */
 	uint32_t count[16], next[16];
@@ -42,7 +42,7 @@ typedef struct kh_inf_work {
 	uint32_t start[KH_INF_LANES], end[KH_INF_LANES], n[KH_INF_LANES], k[KH_INF_LANES];
 	uint8_t state[KH_INF_LANES];
 	uint32_t ok, head_end, n_lit, n_dist;
-} kh_inf_work;
+} kh_inf_shared;
 
 /* --- bits ----------------------------------------------------------------------------- */
 static KH_HD uint32_t kh_inf_reverse(uint32_t x)
@@ -199,7 +199,7 @@ typedef struct kh_inf_making {
 	bool dist;
 } kh_inf_making;
 
-static KH_HD kh_inf_making kh_inf_making_of(kh_inf_work *w, bool dist)
+static KH_HD kh_inf_making kh_inf_making_of(kh_inf_shared *w, bool dist)
 {
 	kh_inf_making m;
 
@@ -214,7 +214,7 @@ static KH_HD kh_inf_making kh_inf_making_of(kh_inf_work *w, bool dist)
 
 /* By one lane: lim and off, of the counts of lengths.  w->ok becomes 0 if they are no code; as zlib
  * has it, that is one that is complete, or a single code of one bit, or no distances at all. */
-static KH_HD void kh_inf_limits(kh_inf_work *w, const kh_inf_making *m)
+static KH_HD void kh_inf_limits(kh_inf_shared *w, const kh_inf_making *m)
 {
 	uint32_t code = 0, used = 0, at = 0;
 
@@ -236,7 +236,7 @@ static KH_HD void kh_inf_limits(kh_inf_work *w, const kh_inf_making *m)
 }
 
 /* Codes in their order, of 32 lengths at a time. */
-static KH_HD void kh_inf_order(int lane, int n_lanes, kh_inf_work *w, const kh_inf_making *m,
+static KH_HD void kh_inf_order(int lane, int n_lanes, kh_inf_shared *w, const kh_inf_making *m,
 			       const uint8_t *len, uint32_t n)
 {
 	for (uint32_t from = 0; from < n; from += (uint32_t)n_lanes) {
@@ -294,7 +294,7 @@ static KH_HD void kh_inf_pair_literals(int lane, int n_lanes, uint32_t *table)
 }
 
 /* One table, of the code lengths len[0, n).  w->ok becomes 0 if they are no code. */
-static KH_HD_CALLED void kh_inf_make_table(int lane, int n_lanes, kh_inf_work *w,
+static KH_HD_CALLED void kh_inf_make_table(int lane, int n_lanes, kh_inf_shared *w,
 					   const uint8_t *len, uint32_t n, bool dist)
 {
 	const kh_inf_making m = kh_inf_making_of(w, dist);

@@ -176,7 +176,7 @@ static KH_HD bool kh_inf_read_lengths(const uint32_t *in, uint32_t *p, uint32_t 
 
 /* The header of a block of `type` (1 fixed, 2 with tables) at p, and its tables: w->ok, n_lit,
  * n_dist, head_end. */
-static KH_HD void kh_inf_block_header(int lane, int n_lanes, const uint32_t *in, kh_inf_work *w,
+static KH_HD void kh_inf_block_header(int lane, int n_lanes, const uint32_t *in, kh_inf_shared *w,
 				      uint32_t p, uint32_t type)
 {
 	KH_INF_SYNC();

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(32 * DECODE_WARPS, DECODE_BLOCKS)
 decode_kernel(const __grid_constant__ kh_inf_batch b)
 {
 	extern __shared__ uint4 shared[];
-	kh_inf_work *w = (kh_inf_work *)shared + threadIdx.x / 32;
+	kh_inf_shared *w = (kh_inf_shared *)shared + threadIdx.x / 32;
 	const int lane = (int)lane_id();
 
 	for (;;) {
@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(CHAIN) chain_kernel(const __grid_constant__ kh
 
 extern "C" int kh_gpu_inflate_prepare(bool *fits, uint32_t *groups, uint64_t *scratch)
 {
-	const int decode = (int)(DECODE_WARPS * sizeof(kh_inf_work));
+	const int decode = (int)(DECODE_WARPS * sizeof(kh_inf_shared));
 	const int chain = KH_INF_SEGMENTS * 4;
 	int device = 0, most = 0, n = 0;
 	size_t bytes = 0;
@@ -352,7 +352,7 @@ extern "C" int kh_gpu_inflate(const kh_inf_batch *b, void *on)
 		return e;
 	segment_kernel<<<1, CHAIN, 0, stream>>>(*b);
 	decode_kernel<<<DECODE_BLOCKS * b->groups, 32 * DECODE_WARPS,
-			DECODE_WARPS * sizeof(kh_inf_work), stream>>>(*b);
+			DECODE_WARPS * sizeof(kh_inf_shared), stream>>>(*b);
 	next_kernel<<<KH_INF_SEGMENTS / 256, 256, 0, stream>>>(*b);
 	chain_kernel<<<1, CHAIN, KH_INF_SEGMENTS * 4, stream>>>(*b);
 	e = cudaPeekAtLastError();

@@ -133,7 +133,7 @@ typedef struct kh_inf_share {
 } kh_inf_share;
 
 /* Lane j decodes its share from bit `at` on. */
-static KH_HD void kh_inf_decode_share(kh_inf_work *w, const kh_inf_share *s, uint32_t j,
+static KH_HD void kh_inf_decode_share(kh_inf_shared *w, const kh_inf_share *s, uint32_t j,
 				      kh_inf_bits *b)
 {
 	kh_inf_tokens to = { s->token + 4 * j, s->cap, 0, { 0, 0, 0, 0 }, 0 };
@@ -148,7 +148,8 @@ static KH_HD void kh_inf_decode_share(kh_inf_work *w, const kh_inf_share *s, uin
 }
 
 /* Decodes again all lanes that do not begin where the one before them ended. */
-static KH_HD void kh_inf_decode_again(int lane, int n_lanes, kh_inf_work *w, const kh_inf_share *s)
+static KH_HD void kh_inf_decode_again(int lane, int n_lanes, kh_inf_shared *w,
+				      const kh_inf_share *s)
 {
 	uint32_t to = 0;
 	kh_inf_bits b;
@@ -180,7 +181,7 @@ static KH_HD void kh_inf_decode_again(int lane, int n_lanes, kh_inf_work *w, con
 
 /* Returns how many lanes are proven: the last of them has ended the block, or cannot go on, or all
  * 32 have come to the end of their shares. */
-static KH_HD uint32_t kh_inf_decode_stripe(int lane, int n_lanes, kh_inf_work *w,
+static KH_HD uint32_t kh_inf_decode_stripe(int lane, int n_lanes, kh_inf_shared *w,
 					   const kh_inf_share *s)
 {
 	KH_INF_SYNC();
@@ -218,7 +219,7 @@ typedef struct kh_inf_cursor {
 } kh_inf_cursor;
 
 /* Adds the first k lanes of w as a stripe.  False: there is no room. */
-static KH_HD bool kh_inf_add_stripe(int lane, int n_lanes, const kh_inf_batch *b, kh_inf_work *w,
+static KH_HD bool kh_inf_add_stripe(int lane, int n_lanes, const kh_inf_batch *b, kh_inf_shared *w,
 				    uint32_t k, uint32_t row, bool stored, kh_inf_segment *seg,
 				    kh_inf_cursor *at)
 {
@@ -267,8 +268,8 @@ static KH_HD uint32_t kh_inf_hint(const kh_inf_batch *b, uint32_t i)
 	return i < b->c->n_segment ? b->segment[i].bit : KH_INF_NONE;
 }
 
-static KH_HD void kh_inf_stored_block(int lane, int n_lanes, const kh_inf_batch *b, kh_inf_work *w,
-				      kh_inf_segment *seg, kh_inf_cursor *at)
+static KH_HD void kh_inf_stored_block(int lane, int n_lanes, const kh_inf_batch *b,
+				      kh_inf_shared *w, kh_inf_segment *seg, kh_inf_cursor *at)
 {
 	const uint32_t byte = (at->p + 3 + 7) / 8;
 	const uint32_t x = kh_inf_peek_at(b->in, 8 * byte), n = x & 0xffff;
@@ -290,7 +291,7 @@ static KH_HD void kh_inf_stored_block(int lane, int n_lanes, const kh_inf_batch 
 }
 
 /* Rows for `cap` tokens a lane; NONE: there is no room. */
-static KH_HD uint32_t kh_inf_rows(int lane, const kh_inf_batch *b, kh_inf_work *w, uint32_t cap)
+static KH_HD uint32_t kh_inf_rows(int lane, const kh_inf_batch *b, kh_inf_shared *w, uint32_t cap)
 {
 	KH_INF_SYNC();
 	if (lane == 0) {
@@ -303,7 +304,7 @@ static KH_HD uint32_t kh_inf_rows(int lane, const kh_inf_batch *b, kh_inf_work *
 }
 
 /* The stripes of a block whose tables are there. */
-static KH_HD void kh_inf_coded_block(int lane, int n_lanes, const kh_inf_batch *b, kh_inf_work *w,
+static KH_HD void kh_inf_coded_block(int lane, int n_lanes, const kh_inf_batch *b, kh_inf_shared *w,
 				     kh_inf_segment *seg, kh_inf_cursor *at)
 {
 	at->p = w->head_end;
@@ -349,8 +350,8 @@ static KH_HD void kh_inf_coded_block(int lane, int n_lanes, const kh_inf_batch *
 }
 
 /* Decodes the next block. */
-static KH_HD void kh_inf_decode_block(int lane, int n_lanes, const kh_inf_batch *b, kh_inf_work *w,
-				      kh_inf_segment *seg, kh_inf_cursor *at)
+static KH_HD void kh_inf_decode_block(int lane, int n_lanes, const kh_inf_batch *b,
+				      kh_inf_shared *w, kh_inf_segment *seg, kh_inf_cursor *at)
 {
 	const uint32_t head = kh_inf_peek_at(b->in, at->p), type = head >> 1 & 3, from = at->p;
 
@@ -380,7 +381,7 @@ static KH_HD void kh_inf_decode_block(int lane, int n_lanes, const kh_inf_batch 
 
 /* Decodes segment number i, from block to block, up to a place that another one begins at. */
 static KH_HD void kh_inf_decode_segment(int lane, int n_lanes, const kh_inf_batch *b,
-					kh_inf_work *w, uint32_t i)
+					kh_inf_shared *w, uint32_t i)
 {
 	kh_inf_segment *seg = &b->segment[i];
 	kh_inf_cursor at = { seg->bit, KH_INF_NONE, 0, 0, 0, i + 1, KH_INF_OPEN };

@@ -88,9 +88,9 @@ static KH_HD kh_mate kh_gpu_part_of(const kh_gpu_query *q, const kh_gpu_slice *s
 }
 
 /* Number i of all: fragments, then parts of long ones. */
-static KH_HD kh_small_job kh_gpu_item(const kh_gpu_query *q, uint32_t i)
+static KH_HD kh_small_segment kh_gpu_item(const kh_gpu_query *q, uint32_t i)
 {
-	kh_small_job j;
+	kh_small_segment j;
 
 	j.mark = q->mark;
 	j.s.number = i;
@@ -107,7 +107,7 @@ static KH_HD kh_small_job kh_gpu_item(const kh_gpu_query *q, uint32_t i)
 }
 
 static KH_HD void kh_gpu_give_call(const kh_gpu_query *q, const kh_small *x,
-				   const kh_small_job *j, uint32_t i)
+				   const kh_small_segment *j, uint32_t i)
 {
 	kh_call c = kh_small_call(x, j, q->rule.confidence,
 				  q->candidates ? &q->candidates[i] : NULL);
@@ -147,7 +147,7 @@ static KH_HD uint64_t kh_gpu_next_had(const kh_gpu_query *q, kh_gpu_had *x)
 }
 
 static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
-				   const kh_small_job *j, uint32_t i)
+				   const kh_small_segment *j, uint32_t i)
 {
 	kh_gpu_part *p = &q->part[i - q->n];
 	const kh_claim *best = kh_match_best(&x->m.here);
@@ -169,7 +169,7 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 }
 
 /* Gives what number i of all was found to be. */
-static KH_HD void kh_gpu_give(const kh_gpu_query *q, const kh_small *x, const kh_small_job *j,
+static KH_HD void kh_gpu_give(const kh_gpu_query *q, const kh_small *x, const kh_small_segment *j,
 			      uint32_t i)
 {
 	if (i < q->n)

@@ -11,7 +11,7 @@ namespace {
 /* What a warp works on. */
 struct warp_match {
 	kh_small x;
-	kh_small_job j;
+	kh_small_segment j;
 	int64_t at[KH_MATCH_DIAGONALS];
 	/* of a part: the chains of the best place so far, and of the last one */
 	kh_chain chain[2];

@@ -134,7 +134,7 @@ static KH_HD uint32_t kh_short_give_had(const kh_gpu_query *q, const kh_match_db
 
 /* How many seeds of a fragment its claim has, if it has one; those of a mate that is not of the
  * claim are none of them. */
-static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_small_job *j,
+static KH_HD uint32_t kh_short_found_of(const kh_gpu_query *q, const kh_small_segment *j,
 					const kh_claim *best, const kh_short_found f[2])
 {
 	uint32_t n = 0;
@@ -175,7 +175,7 @@ static KH_HD bool kh_short_begin(const kh_gpu_query *q, kh_short_way *w, kh_shor
 }
 
 /* Compares a mate whose regions are known, if a thread has one. */
-static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_job *j, kh_short_way *w,
+static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_segment *j, kh_short_way *w,
 					bool has, kh_short_found *f, kh_short_shared *shared)
 {
 	const kh_mate *a = &j->s.mate[w->mate];
@@ -336,7 +336,7 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 
 /* Compares the mates of a fragment, if a thread has one. */
 static KH_HD kh_short_end kh_short_mates(const kh_gpu_query *q, const kh_match_db *db,
-					 kh_small_job *j, bool has, bool all,
+					 kh_small_segment *j, bool has, bool all,
 					 kh_short_rooms rooms[2], kh_short_found f[2],
 					 kh_short_shared *shared)
 {
@@ -370,7 +370,7 @@ static KH_HD kh_short_end kh_short_mates(const kh_gpu_query *q, const kh_match_d
 static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
 					   bool has, bool all, kh_short_shared *shared)
 {
-	kh_small_job j = kh_gpu_item(q, i);
+	kh_small_segment j = kh_gpu_item(q, i);
 	kh_short_places kept;
 	kh_short_found f[2] = { kh_short_nothing(&kept), kh_short_nothing(&kept) };
 	kh_claim claim[KH_SHORT_KEPT], *best = NULL;

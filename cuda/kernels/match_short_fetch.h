@@ -25,7 +25,7 @@ static KH_HD const kh_seed_index *kh_short_index(const kh_match_db *db, uint32_t
 static KH_HD void kh_short_want_lines(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
 				      bool all)
 {
-	kh_small_job j = kh_gpu_item(q, i);
+	kh_small_segment j = kh_gpu_item(q, i);
 	const uint32_t each = kh_short_lines(db), k = db->sampling.k;
 
 	for (uint32_t mate = 0; mate < 2; mate++) {
@@ -73,7 +73,7 @@ static KH_HD void kh_short_want_next(const kh_gpu_fetch *f, const kh_seed_index 
 static KH_HD void kh_short_want_more_lines(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
 					   bool all)
 {
-	kh_small_job j = kh_gpu_item(q, i);
+	kh_small_segment j = kh_gpu_item(q, i);
 	const uint32_t each = kh_short_lines(db), k = db->sampling.k;
 
 	for (uint32_t mate = 0; mate < 2; mate++) {
@@ -225,7 +225,7 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 				     bool all)
 {
 	const kh_gpu_fetch *f = &q->fetch;
-	kh_small_job j = kh_gpu_item(q, i);
+	kh_small_segment j = kh_gpu_item(q, i);
 
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		kh_gpu_asked *x = &q->asked[2 * i + mate];

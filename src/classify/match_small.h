@@ -12,10 +12,10 @@
 
 /* A fragment of one segment, or a part of one.  Bit i of `mark` says whether the k-mer at base i of
  * the packed sequences is a feature, if it lies inside its record. */
-typedef struct kh_small_job {
+typedef struct kh_small_segment {
 	kh_mates s;
 	const uint32_t *mark;
-} kh_small_job;
+} kh_small_segment;
 
 typedef struct kh_small {
 	kh_matching m;
@@ -236,8 +236,8 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_place *plac
 	return c;
 }
 
-static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uint32_t confidence,
-				   kh_candidates *wanted)
+static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_segment *j,
+				   uint32_t confidence, kh_candidates *wanted)
 {
 	const kh_matching *m = &x->m;
 	const uint32_t kmers = kh_mate_kmers(m, &j->s, 0) + kh_mate_kmers(m, &j->s, 1);
@@ -282,7 +282,7 @@ static KH_HD void kh_small_no_seeds(const kh_mate *a, uint32_t *had)
 
 /* Writes to it which seeds of a fragment, which begins at a word of it, the text has where the best
  * claim has the mates; how many. */
-static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, uint32_t *had)
+static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_segment *j, uint32_t *had)
 {
 	const kh_claim *best = kh_match_best(&x->m.here);
 	const uint32_t k = x->m.db->sampling.k;

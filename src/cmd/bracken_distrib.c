@@ -52,7 +52,7 @@ static const kh_opt settings[] = {
 
 enum { MAX_LENGTHS = 64, MAX_LENGTH = 100000 };
 
-struct job {
+struct distrib_cmd {
 	struct values v;
 	uint32_t length[MAX_LENGTHS];
 	unsigned n_lengths;
@@ -67,7 +67,7 @@ struct job {
 };
 
 /* --- options ---------------------------------------------------------------------- */
-static int parse_lengths(struct job *j, kh_err *err)
+static int parse_lengths(struct distrib_cmd *j, kh_err *err)
 {
 	const char *text = j->v.lengths ? j->v.lengths : "50,75,100,150,200,250,300";
 
@@ -93,7 +93,7 @@ static int parse_lengths(struct job *j, kh_err *err)
 }
 
 /* Names the tables as Bracken looks for them in its database folder. */
-static int name_tables(struct job *j, kh_err *err)
+static int name_tables(struct distrib_cmd *j, kh_err *err)
 {
 	const int n = (int)(kh_base_name(j->file) - j->file);
 	int rc = KH_OK;
@@ -106,7 +106,7 @@ static int name_tables(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int check_paths(const struct job *j, kh_err *err)
+static int check_paths(const struct distrib_cmd *j, kh_err *err)
 {
 	kh_paths *p = NULL;
 	int rc = kh_paths_new(&p, err);
@@ -121,7 +121,7 @@ static int check_paths(const struct job *j, kh_err *err)
 	return rc;
 }
 
-static int find_references(struct job *j, int n, char **operand, kh_err *err)
+static int find_references(struct distrib_cmd *j, int n, char **operand, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -135,7 +135,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 	return rc ? rc : kh_references_check(&j->refs, err);
 }
 
-static int prepare(struct job *j, int n, char **operand, kh_err *err)
+static int prepare(struct distrib_cmd *j, int n, char **operand, kh_err *err)
 {
 	int rc = parse_lengths(j, err);
 
@@ -155,7 +155,7 @@ static int prepare(struct job *j, int n, char **operand, kh_err *err)
 }
 
 /* --- the run ------------------------------------------------------------------------ */
-static int open_database(struct job *j, kh_rule *rule, kh_err *err)
+static int open_database(struct distrib_cmd *j, kh_rule *rule, kh_err *err)
 {
 	const kh_load_options o = { .db = (const char *const *)&j->file,
 				    .n = 1,
@@ -173,7 +173,7 @@ static int open_database(struct job *j, kh_rule *rule, kh_err *err)
 	return rc;
 }
 
-static int open_tables(struct job *j, kh_err *err)
+static int open_tables(struct distrib_cmd *j, kh_err *err)
 {
 	int rc = j->v.outdir ? kh_cmd_make_folder(j->v.outdir, err) : KH_OK;
 
@@ -185,7 +185,7 @@ static int open_tables(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int write_tables(struct job *j, kh_err *err)
+static int write_tables(struct distrib_cmd *j, kh_err *err)
 {
 	kh_buf b = { .n = 0 };
 	int rc = KH_OK;
@@ -200,7 +200,7 @@ static int write_tables(struct job *j, kh_err *err)
 	return rc ? rc : kh_writer_commit(j->out, j->n_lengths, err);
 }
 
-static int distrib(struct job *j, int n, char **operand, kh_err *err)
+static int distrib(struct distrib_cmd *j, int n, char **operand, kh_err *err)
 {
 	kh_rule rule;
 	int rc;
@@ -222,7 +222,7 @@ static int distrib(struct job *j, int n, char **operand, kh_err *err)
 	return rc ? rc : write_tables(j, err);
 }
 
-static void log_summary(const struct job *j)
+static void log_summary(const struct distrib_cmd *j)
 {
 	const kh_distrib_summary *s = &j->sum;
 	const double t = s->seconds > 0 ? s->seconds : 1e-9;
@@ -237,7 +237,7 @@ static void log_summary(const struct job *j)
 	       (double)kh_cmd_peak() * 1e-6);
 }
 
-static void clear(struct job *j)
+static void clear(struct distrib_cmd *j)
 {
 	for (unsigned i = 0; i < j->n_lengths; i++) {
 		kh_writer_close(j->out[i]);
@@ -251,7 +251,7 @@ static void clear(struct job *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .v = { .db = getenv("KMERHASH_DB"), .step = 1 } };
+	struct distrib_cmd j = { .v = { .db = getenv("KMERHASH_DB"), .step = 1 } };
 	kh_err err = { 0, "" };
 	const int first = kh_opt_parse(c, argc, argv, &j.v);
 

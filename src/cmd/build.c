@@ -91,7 +91,7 @@ static const kh_opt settings[] = {
 };
 
 /* Everything a build holds. */
-struct job {
+struct build_cmd {
 	struct values v;
 	kh_build_options o;
 	kh_db *base;
@@ -105,7 +105,7 @@ struct job {
 
 /* --- the references --------------------------------------------------------------- */
 /* Copies an input beside the database; its path is that of the copy, and messages have its name. */
-static int keep_stream(struct job *j, char **path, kh_err *err)
+static int keep_stream(struct build_cmd *j, char **path, kh_err *err)
 {
 	char *name = strdup(strcmp(*path, "-") == 0 ? "standard input" : *path);
 	int rc = name ? KH_OK : kh_fail_nomem(err);
@@ -126,7 +126,7 @@ static int keep_stream(struct job *j, char **path, kh_err *err)
 }
 
 /* Copies the inputs that are not regular files, as they have to be read more than once. */
-static int keep_streams(struct job *j, kh_err *err)
+static int keep_streams(struct build_cmd *j, kh_err *err)
 {
 	struct stat st;
 	int rc = KH_OK;
@@ -140,7 +140,7 @@ static int keep_streams(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int find_references(struct job *j, int n, char **operand, kh_err *err)
+static int find_references(struct build_cmd *j, int n, char **operand, kh_err *err)
 {
 	const struct values *v = &j->v;
 	kh_references *r = &j->refs;
@@ -240,7 +240,7 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 }
 
 /* The database that is added to, and what it says of how it was made. */
-static int open_base(struct job *j, kh_err *err)
+static int open_base(struct build_cmd *j, kh_err *err)
 {
 	/* its index is not used */
 	const kh_db_options dbo = { .later = true, .stamps = true, .threads = j->o.threads };
@@ -301,7 +301,7 @@ static void print_size(const char *what, uint64_t bytes)
 }
 
 /* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */
-static void print_estimate(const struct job *j, const kh_build_summary *s)
+static void print_estimate(const struct build_cmd *j, const kh_build_summary *s)
 {
 	const kh_build_estimate *e = &s->estimate;
 	const uint64_t need = e->other + e->kept;
@@ -326,7 +326,7 @@ static void print_estimate(const struct job *j, const kh_build_summary *s)
 }
 
 /* Fails if the database would overwrite a file that it is made of. */
-static int check_files(struct job *j, kh_err *err)
+static int check_files(struct build_cmd *j, kh_err *err)
 {
 	kh_build_options *o = &j->o;
 	kh_paths *p = NULL;
@@ -352,7 +352,7 @@ static int check_files(struct job *j, kh_err *err)
 
 /* Large pieces of memory go back to the system at once: of limited size, a database is made in
  * several readings, and what one frees is not of the sizes that the next one takes. */
-static void give_back_memory(const struct job *j)
+static void give_back_memory(const struct build_cmd *j)
 {
 #if defined M_MMAP_THRESHOLD
 	if (j->o.max_db_size > 0)
@@ -366,7 +366,7 @@ static void give_back_memory(const struct job *j)
  * after half a second, in which a core inflates some 25 MB. */
 enum { LARGE_GZ = 8 << 20, GZ_A_THREAD = 32 << 20 };
 
-static int open_inflater(struct job *j, kh_err *err)
+static int open_inflater(struct build_cmd *j, kh_err *err)
 {
 	const char *device = j->v.device ? j->v.device : "auto";
 	int rc;
@@ -384,7 +384,7 @@ static int open_inflater(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh_err *err)
+static int build(struct build_cmd *j, int n, char **operand, kh_build_summary *sum, kh_err *err)
 {
 	int rc;
 
@@ -408,7 +408,7 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 	return j->base ? kh_db_reason(j->base, rc, err) : rc;
 }
 
-static void clear(struct job *j)
+static void clear(struct build_cmd *j)
 {
 	kh_log_called(NULL, 0);
 	for (size_t i = 0; i < j->n_copies; i++) {
@@ -429,7 +429,7 @@ static void clear(struct job *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .v = { .max_unmapped = KH_MAX_UNMAPPED } };
+	struct build_cmd j = { .v = { .max_unmapped = KH_MAX_UNMAPPED } };
 	kh_build_summary sum;
 	kh_err err = { 0, "" };
 	int rc, first = kh_opt_parse(c, argc, argv, &j.v);

@@ -44,7 +44,7 @@ static const kh_opt settings[] = {
 	KH_OPTS_END
 };
 
-struct job {
+struct merge_cmd {
 	struct values v;
 	const kh_merge_format *format;
 	kh_merge_options o;
@@ -58,7 +58,7 @@ struct job {
 };
 
 /* --- options ---------------------------------------------------------------------- */
-static int set_value(struct job *j, kh_err *err)
+static int set_value(struct merge_cmd *j, kh_err *err)
 {
 	static const char *const name[] = { [KH_MERGE_CLADE] = "clade", [KH_MERGE_READS] = "reads",
 					    [KH_MERGE_SHARE] = "share",
@@ -79,7 +79,7 @@ static int set_value(struct job *j, kh_err *err)
 	return KH_OK;
 }
 
-static int to_options(struct job *j, kh_err *err)
+static int to_options(struct merge_cmd *j, kh_err *err)
 {
 	const char *name = j->v.format ? j->v.format : "table";
 
@@ -108,7 +108,7 @@ static int to_options(struct job *j, kh_err *err)
 	return set_value(j, err);
 }
 
-static int find_files(struct job *j, int n, char **path, kh_err *err)
+static int find_files(struct merge_cmd *j, int n, char **path, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -129,7 +129,7 @@ static int find_files(struct job *j, int n, char **path, kh_err *err)
 }
 
 /* The profiles beside reports: SAMPLE.NAME, as the file of the report calls the sample. */
-static int find_beside(struct job *j, kh_err *err)
+static int find_beside(struct merge_cmd *j, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -151,7 +151,7 @@ static int find_beside(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int check_output(const struct job *j, char *const *out, size_t n, kh_err *err)
+static int check_output(const struct merge_cmd *j, char *const *out, size_t n, kh_err *err)
 {
 	kh_paths *p = NULL;
 	int rc = kh_paths_new(&p, err);
@@ -171,7 +171,7 @@ static int check_output(const struct job *j, char *const *out, size_t n, kh_err 
 
 /* --- reading ---------------------------------------------------------------------- */
 /* Marks the controls, and compares the other samples with them. */
-static int compare_blanks(struct job *j, kh_err *err)
+static int compare_blanks(struct merge_cmd *j, kh_err *err)
 {
 	const char *end;
 
@@ -212,7 +212,7 @@ static int warn_of_oddities(const kh_merge *m, kh_err *err)
 	return rc < 0 ? rc : KH_OK;
 }
 
-static int read_reports(struct job *j, kh_err *err)
+static int read_reports(struct merge_cmd *j, kh_err *err)
 {
 	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
 			 .total = j->files.n };
@@ -243,7 +243,7 @@ static int read_reports(struct job *j, kh_err *err)
 
 /* --- writing ---------------------------------------------------------------------- */
 /* Writes samples [from, to) as one text. */
-static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
+static int write_text(struct merge_cmd *j, const char *path, size_t from, size_t to, kh_err *err)
 {
 	const kh_writer_options t = { .path = path, .bgzf = kh_writer_wants_bgzf(path),
 				      .threads = 1 };
@@ -264,7 +264,7 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 }
 
 /* Names the texts: one, or one a sample in a folder.  All are checked before any is written. */
-static int name_outputs(struct job *j, kh_err *err)
+static int name_outputs(struct merge_cmd *j, kh_err *err)
 {
 	j->n_outputs = j->v.outdir ? j->files.n : 1;
 	j->out = kh_array(j->n_outputs, sizeof *j->out, err);
@@ -284,7 +284,7 @@ static int name_outputs(struct job *j, kh_err *err)
 	return check_output(j, j->out, j->n_outputs, err);
 }
 
-static int write_folder(struct job *j, kh_err *err)
+static int write_folder(struct merge_cmd *j, kh_err *err)
 {
 	kh_step step = { .doing = "wrote", .things = "samples", .started = kh_seconds(),
 			 .total = j->files.n };
@@ -301,7 +301,7 @@ static int write_folder(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int merge(struct job *j, int n, char **path, kh_err *err)
+static int merge(struct merge_cmd *j, int n, char **path, kh_err *err)
 {
 	int rc = to_options(j, err);
 
@@ -323,7 +323,7 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .profiles = { .wants_evidence = true } };
+	struct merge_cmd j = { .profiles = { .wants_evidence = true } };
 	kh_err err = { 0, "" };
 	const int first = kh_opt_parse(c, argc, argv, &j.v);
 

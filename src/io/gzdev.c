@@ -147,27 +147,27 @@ static bool may_read(kh_gzdev *g)
 	return true;
 }
 
-static void ask_read(kh_gzdev *g, kh_gzdev_job *job)
+static void ask_read(kh_gzdev *g, kh_gzdev_step *step)
 {
 	struct slot *in = &g->in[(g->n_batches - 1) % SLOTS];
 
-	job->what = KH_GZDEV_READ;
-	job->slot = (unsigned)((g->n_batches - 1) % SLOTS);
-	job->piece = in->asked++;
+	step->what = KH_GZDEV_READ;
+	step->slot = (unsigned)((g->n_batches - 1) % SLOTS);
+	step->piece = in->asked++;
 	g->readers++;
 }
 
-int kh_gzdev_work(kh_gzdev *g, kh_gzdev_job *job)
+int kh_gzdev_next(kh_gzdev *g, kh_gzdev_step *step)
 {
 	int rc = 1;
 
 	pthread_mutex_lock(&g->mu);
-	*job = (kh_gzdev_job) { .g = g, .what = KH_GZDEV_WAIT, .seen = g->changes };
+	*step = (kh_gzdev_step) { .g = g, .what = KH_GZDEV_WAIT, .seen = g->changes };
 	if (!g->ended && may_run(g)) {
-		job->what = KH_GZDEV_RUN;
+		step->what = KH_GZDEV_RUN;
 		g->running = true;
 	} else if (!g->ended && may_read(g)) {
-		ask_read(g, job);
+		ask_read(g, step);
 	} else {
 		rc = !g->text[g->n_given % SLOTS].ready && (!g->ended || g->running);
 	}
@@ -185,14 +185,14 @@ static int fill(void *arg, void *to, uint64_t at, size_t n, kh_err *err)
 	       : (size_t)got < n ? kh_fail(err, KH_EIO, "%s: became shorter", g->o.name) : KH_OK;
 }
 
-static void do_read(const kh_gzdev_job *job)
+static void do_read(const kh_gzdev_step *step)
 {
-	kh_gzdev *g = job->g;
-	struct slot *in = &g->in[job->slot];
+	kh_gzdev *g = step->g;
+	struct slot *in = &g->in[step->slot];
 	const kh_inflater_functions *f = g->o.by.f;
-	const size_t from = job->piece * f->piece_bytes, left = in->n - from;
+	const size_t from = step->piece * f->piece_bytes, left = in->n - from;
 	kh_err err = { 0, "" };
-	const int rc = f->put(g->f, job->slot, FRONT + (uint32_t)from,
+	const int rc = f->put(g->f, step->slot, FRONT + (uint32_t)from,
 			      left < f->piece_bytes ? left : f->piece_bytes, fill, g,
 			      in->at + from, &err);
 
@@ -255,17 +255,17 @@ static void do_run(kh_gzdev *g)
 	pthread_mutex_unlock(&g->mu);
 }
 
-void kh_gzdev_do(const kh_gzdev_job *job)
+void kh_gzdev_do(const kh_gzdev_step *step)
 {
-	kh_gzdev *g = job->g;
+	kh_gzdev *g = step->g;
 
-	if (job->what == KH_GZDEV_READ) {
-		do_read(job);
-	} else if (job->what == KH_GZDEV_RUN) {
+	if (step->what == KH_GZDEV_READ) {
+		do_read(step);
+	} else if (step->what == KH_GZDEV_RUN) {
 		do_run(g);
 	} else {
 		pthread_mutex_lock(&g->mu);
-		while (g->changes == job->seen)
+		while (g->changes == step->seen)
 			pthread_cond_wait(&g->changed, &g->mu);
 		pthread_mutex_unlock(&g->mu);
 	}

@@ -2,9 +2,9 @@
  * gzdev.h - one gzip file, inflated by a device, as pgzip.h has it inflated by threads; or a plain
  * file, whose text is only brought there
  *
- *	kh_gzdev_work	 in order	names the next job: to read a piece of a batch, or to run
+ *	kh_gzdev_next	 in order	names the next step: to read a piece of a batch, or to run
  *					(inflate) a batch
- *	kh_gzdev_do	 any thread	does the job
+ *	kh_gzdev_do	 any thread	does the step
  *	kh_gzdev_take	 in order	gives out the next part of the text
  *	kh_gzdev_finish	 any thread	copies that part
  *
@@ -41,18 +41,18 @@ void kh_gzdev_free(kh_gzdev *g);
  * file, whose header ends in front of byte `at`.  members: the file is BGZF. */
 void kh_gzdev_start(kh_gzdev *g, uint64_t member_at, uint64_t at, bool members);
 
-typedef struct kh_gzdev_job {
+typedef struct kh_gzdev_step {
 	kh_gzdev *g;            /* NULL: none */
 	enum { KH_GZDEV_WAIT, KH_GZDEV_READ, KH_GZDEV_RUN } what;
 	unsigned slot;
 	size_t piece;
 	uint64_t seen;
-} kh_gzdev_job;
+} kh_gzdev_step;
 
-/* In order.  1: *job is to be done, outside the lock, then this is to be called again; 0: now
+/* In order.  1: *step is to be done, outside the lock, then this is to be called again; 0: now
  * kh_gzdev_take has text, or says *leave. */
-int kh_gzdev_work(kh_gzdev *g, kh_gzdev_job *job);
-void kh_gzdev_do(const kh_gzdev_job *job);
+int kh_gzdev_next(kh_gzdev *g, kh_gzdev_step *step);
+void kh_gzdev_do(const kh_gzdev_step *step);
 /* Bytes of the file that have been read, or are being read. */
 uint64_t kh_gzdev_taken(const kh_gzdev *g);
 

@@ -135,13 +135,13 @@ static int put_rest(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 	return KH_OK;
 }
 
-int kh_pgzip_work(kh_pgzip *p, kh_pgzip_job *job, kh_err *err)
+int kh_pgzip_next(kh_pgzip *p, kh_pgzip_step *step, kh_err *err)
 {
 	pthread_mutex_lock(&p->mu);
 	struct kh_pgzip_chunk *head = chunk_at(p, p->head), *c = chunk_at(p, p->tail);
 	const bool any = p->head < p->tail, ready = any && !head->busy;
 	const bool room = p->tail - p->head < p->n_ring && c->refs == 0;
-	*job = (kh_pgzip_job) { .p = p, .seen = p->changes };
+	*step = (kh_pgzip_step) { .p = p, .seen = p->changes };
 	pthread_mutex_unlock(&p->mu);
 	if (p->leave || ready || (!any && p->at_end))
 		return 0;
@@ -155,22 +155,22 @@ int kh_pgzip_work(kh_pgzip *p, kh_pgzip_job *job, kh_err *err)
 		return rc;
 	c->busy = true;
 	p->tail++;
-	job->chunk = c;
+	step->chunk = c;
 	return 1;
 }
 
-void kh_pgzip_do(const kh_pgzip_job *job)
+void kh_pgzip_do(const kh_pgzip_step *step)
 {
-	kh_pgzip *p = job->p;
+	kh_pgzip *p = step->p;
 
-	if (job->chunk)
-		pgzip_decode(job->chunk, &p->finder);
+	if (step->chunk)
+		pgzip_decode(step->chunk, &p->finder);
 	pthread_mutex_lock(&p->mu);
-	if (job->chunk) {
-		job->chunk->busy = false;
+	if (step->chunk) {
+		step->chunk->busy = false;
 		pgzip_has_changed(p);
 	}
-	while (p->changes == job->seen)
+	while (p->changes == step->seen)
 		pthread_cond_wait(&p->changed, &p->mu);
 	pthread_mutex_unlock(&p->mu);
 }

@@ -5,7 +5,7 @@
  * are written as marks (deflate.h).  So the compressed bytes are cut into chunks, wherever the cut
  * falls:
  *
- *	kh_pgzip_work	 in order	reads the next chunk
+ *	kh_pgzip_next	 in order	reads the next chunk
  *	kh_pgzip_do	 any thread	decodes it to symbols, from the first place where a block
  *					may begin to the first such place behind the chunk
  *	kh_pgzip_take	 in order	proves a chunk: it must begin where the one before ended,
@@ -66,16 +66,16 @@ void kh_pgzip_start(kh_pgzip *p, uint64_t member_at, uint64_t at);
 typedef struct kh_pgzip_chunk kh_pgzip_chunk;
 
 /* A chunk to be decoded, or NULL, to wait for one. */
-typedef struct kh_pgzip_job {
+typedef struct kh_pgzip_step {
 	kh_pgzip *p;
 	kh_pgzip_chunk *chunk;
 	uint64_t seen;
-} kh_pgzip_job;
+} kh_pgzip_step;
 
-/* In order.  1: the caller is to do *job, outside the lock, and then to call this again; 0: now
+/* In order.  1: the caller is to do *step, outside the lock, and then to call this again; 0: now
  * kh_pgzip_take has text, or says *leave; < 0. */
-int kh_pgzip_work(kh_pgzip *p, kh_pgzip_job *job, kh_err *err);
-void kh_pgzip_do(const kh_pgzip_job *job);
+int kh_pgzip_next(kh_pgzip *p, kh_pgzip_step *step, kh_err *err);
+void kh_pgzip_do(const kh_pgzip_step *step);
 
 /* n bytes of text from symbol `from` of a chunk on, and the events (ends of members) in it. */
 typedef struct kh_pgzip_part {

@@ -29,7 +29,7 @@
 #include "io/inflater.h"
 
 typedef struct kh_source kh_source;
-struct kh_gz_job;
+struct kh_gz_step;
 struct kh_gz_part;
 
 /* "-" is standard input.  Fails on a directory, on a missing or unreadable file and on a format
@@ -113,9 +113,9 @@ typedef struct kh_together {
 } kh_together;
 
 void kh_source_together(kh_source *s, const kh_together *t);
-/* To be called before each kh_source_part.  1: *job is to be done first (kh_gz_do), by any thread,
+/* To be called before each kh_source_part.  1: *step is to be done first (kh_gz_do), by any thread,
  * outside the lock, then this is to be called again; 0: take a part. */
-int kh_source_work(kh_source *s, struct kh_gz_job *job, kh_err *err);
+int kh_source_next_step(kh_source *s, struct kh_gz_step *step, kh_err *err);
 /* Takes a part, in order; any thread finishes it (kh_gz_finish).  part->any false: none at present,
  * or, if the kind is another one now, the rest is to be read by that. */
 int kh_source_part(kh_source *s, struct kh_gz_part *part, kh_err *err);

@@ -266,7 +266,7 @@ static int begin(kh_source *s, kh_err *err)
 	return rc;
 }
 
-int kh_source_work(kh_source *s, kh_gz_job *job, kh_err *err)
+int kh_source_next_step(kh_source *s, kh_gz_step *step, kh_err *err)
 {
 	int rc = 0;
 
@@ -277,12 +277,12 @@ int kh_source_work(kh_source *s, kh_gz_job *job, kh_err *err)
 		return rc;
 	if (s->together == KH_GZ_ALONE && (rc = begin(s, err)))
 		return rc;
-	job->by_device.g = NULL;
+	step->by_device.g = NULL;
 	if (s->together == KH_GZ_BY_THREADS)
-		return kh_pgzip_work(s->pgzip, &job->by_threads, err);
+		return kh_pgzip_next(s->pgzip, &step->by_threads, err);
 	if (s->together == KH_GZ_ALONE)
 		return 0;
-	rc = kh_gzdev_work(s->device.g, &job->by_device);
+	rc = kh_gzdev_next(s->device.g, &step->by_device);
 	if (s->gz)
 		s->taken = kh_gzdev_taken(s->device.g);
 	return rc;
@@ -293,12 +293,12 @@ kh_gzdev *kh_source_gzdev(const kh_source *s)
 	return s->together == KH_GZ_BY_DEVICE ? s->device.g : NULL;
 }
 
-void kh_gz_do(const kh_gz_job *job)
+void kh_gz_do(const kh_gz_step *step)
 {
-	if (job->by_device.g)
-		kh_gzdev_do(&job->by_device);
+	if (step->by_device.g)
+		kh_gzdev_do(&step->by_device);
 	else
-		kh_pgzip_do(&job->by_threads);
+		kh_pgzip_do(&step->by_threads);
 }
 
 int kh_source_part(kh_source *s, kh_gz_part *part, kh_err *err)

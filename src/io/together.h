@@ -10,10 +10,10 @@
 #include "io/source.h"
 
 /* One of the two. */
-typedef struct kh_gz_job {
-	kh_pgzip_job by_threads;
-	kh_gzdev_job by_device;         /* g NULL: by threads */
-} kh_gz_job;
+typedef struct kh_gz_step {
+	kh_pgzip_step by_threads;
+	kh_gzdev_step by_device;        /* g NULL: by threads */
+} kh_gz_step;
 
 /* The device that inflates the source at present, or reads it (kh_source_lend); or NULL. */
 kh_gzdev *kh_source_gzdev(const kh_source *s);
@@ -22,7 +22,7 @@ kh_gzdev *kh_source_gzdev(const kh_source *s);
 int kh_source_lend(kh_source *s, kh_err *err);
 void kh_source_take_back(kh_source *s);
 /* Any thread, outside the lock. */
-void kh_gz_do(const kh_gz_job *job);
+void kh_gz_do(const kh_gz_step *step);
 
 typedef struct kh_gz_part {
 	bool any;                       /* there is one */

@@ -89,7 +89,7 @@ static int fill(struct half *h)
 			break;
 		h->parsed.text = h->text;
 		h->failed = kh_reader_walk(&h->at, &h->parsed,
-					   &(kh_text_range) { 0, h->n, h->end }, &h->stop, &h->err);
+					   &(kh_char_range) { 0, h->n, h->end }, &h->stop, &h->err);
 	}
 	return h->parsed.n_rec > 0 ? KH_OK : h->failed;
 }

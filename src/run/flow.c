@@ -10,15 +10,15 @@
  * does while it has no sample. */
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
 
-/* Makes the work idle again when its outputs are not used any more. */
+/* Makes the flow_job idle again when its outputs are not used any more. */
 static void give_back(void *arg)
 {
-	work *w = arg;
+	flow_job *w = arg;
 
 	kh_queue_give_back(w->flow->idle, w);
 }
 
-static int put_answers(kh_flow *f, const work *w, kh_err *err)
+static int put_answers(kh_flow *f, const flow_job *w, kh_err *err)
 {
 	const kh_buf *b;
 	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, w->task.candidates,
@@ -32,7 +32,7 @@ static int put_answers(kh_flow *f, const work *w, kh_err *err)
 static int deliver(void *arg, void *item, kh_err *err)
 {
 	kh_flow *f = arg;
-	work *w = item;
+	flow_job *w = item;
 	int rc = f->results->answers ? put_answers(f, w, err) : KH_OK;
 
 	kh_lend(&w->loan, give_back, w);
@@ -53,7 +53,7 @@ static int finish(void *arg, kh_task *t, kh_err *err)
 {
 	kh_flow_worker *self = arg;
 	kh_flow *f = self->flow;
-	work *w = (work *)((char *)t - offsetof(work, task));
+	flow_job *w = (flow_job *)((char *)t - offsetof(flow_job, task));
 	int rc;
 
 	kh_timer_mark(&self->timer, WAIT);
@@ -68,9 +68,9 @@ static int finish(void *arg, kh_task *t, kh_err *err)
 	return rc;
 }
 
-/* Takes the next idle work; if there is only one whose text waits to be compressed, does that
+/* Takes the next idle flow_job; if there is only one whose text waits to be compressed, does that
  * first. */
-static int take_idle(kh_flow *f, work **w)
+static int take_idle(kh_flow *f, flow_job **w)
 {
 	int rc;
 
@@ -82,8 +82,8 @@ static int take_idle(kh_flow *f, work **w)
 	return *w ? KH_OK : KH_ECANCEL;
 }
 
-/* Sets the task of a work, whose job is set. */
-static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
+/* Sets the task of a flow_job, whose job is set. */
+static int set_task(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err)
 {
 	const size_t n = w->job.n;
 	kh_writer *const *out = f->results->out;
@@ -122,12 +122,12 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	return KH_OK;
 }
 
-/* There are as many works as tickets in the window of the order, so for every ticket in it a work
- * is idle, or has been delivered and becomes idle when its text is compressed. Until the ticket is
+/* There is a flow_job for each ticket in the window of the order, so for every ticket in it one is
+ * idle, or has been delivered and becomes idle when its text is compressed. Until the ticket is
  * in it, this finishes jobs under way, as other workers may wait for them. */
 static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *err)
 {
-	work *w;
+	flow_job *w;
 	int rc;
 
 	while ((rc = kh_order_may_put(f->order, job->ticket, self->tasks.under_way == 0)) == 0)
@@ -281,7 +281,7 @@ int kh_flow_decide(kh_flow *f, kh_err *err)
 	return kh_order_new(&f->order, f->m, f->n_works, err);
 }
 
-/* A worker takes a ticket only when it has a work, so the lowest ticket always has one. */
+/* A worker takes a ticket only when it has a flow_job, so the lowest ticket always has one. */
 int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 {
 	kh_flow *f = flow;
@@ -289,7 +289,7 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 	int rc = KH_OK;
 
 	while (!rc) {
-		work *w;
+		flow_job *w;
 
 		if ((rc = take_idle(f, &w)))
 			return rc;
@@ -375,7 +375,7 @@ void kh_flow_close(kh_flow *f)
 		free(f->all[i].candidates);
 		free(f->all[i].class_of);
 		free(f->all[i].like);
-		kh_parts_job_clear(&f->all[i].parts);
+		kh_parts_asked_clear(&f->all[i].parts);
 		for (int k = 0; k < KH_N_BY_FRAGMENT; k++)
 			free(f->all[i].buf[k].p);
 		free(f->all[i].one.p);

@@ -2,7 +2,7 @@
  * flow.h - from one feed to the results of its sample
  *
  * Each worker: block -> committed in order (records final, jobs) -> backend -> outputs of the job
- * -> ordered delivery. Works (a job with its results and outputs) circulate; the outputs of a job
+ * -> ordered delivery. What has a job with its results and outputs (flow_job) circulates; outputs
  * are written by the worker that brings the next one in order, or, where there are many and a GPU
  * has their jobs, by one that does nothing else.
  *
@@ -43,10 +43,10 @@ typedef struct kh_flow {
 	bool only_sample;               /* no other sample may take the workers */
 	/* inside */
 	kh_counters *counters;          /* NULL, or what counts distinct features */
-	kh_queue *idle;                 /* works */
+	kh_queue *idle;                 /* of flow_job */
 	kh_order *order;
 	bool serves;                    /* the next worker that joins only delivers */
-	struct work *all;
+	struct flow_job *all;
 	size_t n_works;
 	kh_flow_worker *worker;
 	unsigned n_workers;             /* compute->workers */

@@ -4,7 +4,7 @@
 
 #include "run/select.h"
 
-kh_result_bufs kh_flow_bufs(const kh_flow *f, work *w)
+kh_result_bufs kh_flow_bufs(const kh_flow *f, flow_job *w)
 {
 	kh_buf *to[KH_N_BY_FRAGMENT];
 	const int c = KH_RESULT_CLASSIFIED, u = KH_RESULT_UNCLASSIFIED;
@@ -22,7 +22,7 @@ kh_result_bufs kh_flow_bufs(const kh_flow *f, work *w)
 	};
 }
 
-static void format_reads(const kh_flow *f, work *w, size_t i, const kh_result_bufs *to)
+static void format_reads(const kh_flow *f, flow_job *w, size_t i, const kh_result_bufs *to)
 {
 	const uint32_t taxon = w->call[i].taxon;
 	const enum kh_side side = kh_select_side(f->style->select, taxon);
@@ -39,7 +39,7 @@ static void format_reads(const kh_flow *f, work *w, size_t i, const kh_result_bu
 }
 
 /* Where a fragment lies, if it is selected: of what is called without a selection. */
-static void format_places(const kh_flow *f, work *w, size_t i)
+static void format_places(const kh_flow *f, flow_job *w, size_t i)
 {
 	const kh_select *s = f->style->select;
 
@@ -53,7 +53,7 @@ static void format_places(const kh_flow *f, work *w, size_t i)
 
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
  * cache lines, which would then move between cores all the time. */
-int kh_flow_format(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
+int kh_flow_format(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err)
 {
 	const kh_result_bufs to = kh_flow_bufs(f, w);
 	kh_pass *pass = f->results->pass;
@@ -82,5 +82,5 @@ int kh_flow_format(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	self->sum.fragments += w->job.n;
 	self->sum.classified += classified;
 	self->tally.unclassified += w->job.n - classified;
-	return pass ? kh_pass_job(pass, (unsigned)(self - f->worker), &w->task, err) : KH_OK;
+	return pass ? kh_pass_count(pass, (unsigned)(self - f->worker), &w->task, err) : KH_OK;
 }

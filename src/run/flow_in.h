@@ -7,7 +7,7 @@
 #include "run/flow.h"
 
 /* A job, its results and its outputs. */
-typedef struct work {
+typedef struct flow_job {
 	kh_flow *flow;
 	kh_job job;
 	kh_task task;
@@ -16,17 +16,17 @@ typedef struct work {
 	kh_alignments aligned;          /* of one of kmerhash */
 	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
 	uint32_t *class_of;             /* for a second pass */
-	kh_parts_job parts;             /* for candidates, or of them */
+	kh_parts_asked parts;           /* for candidates, or of them */
 	kh_likeness *like;              /* the same, by translated seeds */
 	size_t cap_call, cap_candidates, cap_class_of, cap_like;
 	kh_buf buf[KH_N_BY_FRAGMENT];
 	kh_buf one;                     /* for a fragment at a time */
 	kh_loan loan;                   /* of the outputs */
-} work;
+} flow_job;
 
-/* Empties the outputs of a work, and says which of them a fragment goes to. */
-kh_result_bufs kh_flow_bufs(const kh_flow *f, work *w);
+/* Empties the outputs, and says which of them a fragment goes to. */
+kh_result_bufs kh_flow_bufs(const kh_flow *f, flow_job *w);
 /* Makes the outputs of a job that has its calls, and counts these. */
-int kh_flow_format(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err);
+int kh_flow_format(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err);
 
 #endif

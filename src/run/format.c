@@ -295,7 +295,7 @@ void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i)
 	kh_format_parts(b, s, &l, &t->call[i]);
 }
 
-void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid)
+void kh_format_record(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid)
 {
 	char *at;
 
@@ -315,7 +315,7 @@ void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_
 	if (s->one_line)
 		kh_one_line(b, blk, r, taxid, s->quality);
 	else
-		kh_format_text(b, blk->text + r->text,
-			       (size_t)(r->name - r->text) + r->name_len, (size_t)r->text_len,
-			       taxid);
+		kh_format_record(b, blk->text + r->text,
+				 (size_t)(r->name - r->text) + r->name_len, (size_t)r->text_len,
+				 taxid);
 }

@@ -72,7 +72,7 @@ void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const
 void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
 		    uint32_t taxid);
 /* The same of its text, as it was read, of which the first `head` bytes are the header. */
-void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid);
+void kh_format_record(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid);
 
 /* --- a read as Kraken 2 writes it: one_line.c --------------------------------------------- */
 /* A header line of n bytes, with or without '>' or '@', that gets " kraken:taxid|N" behind its

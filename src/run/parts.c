@@ -342,7 +342,7 @@ static bool leads(const kh_answer *a, const struct kh_rivals *r, const kh_job *j
 }
 
 /* All parts have been asked. */
-static int settle(const kh_parts *p, kh_parts_job *w, const kh_task *t, size_t k, kh_err *err)
+static int settle(const kh_parts *p, kh_parts_asked *w, const kh_task *t, size_t k, kh_err *err)
 {
 	const struct kh_rivals *r = &w->rivals[k];
 	const unsigned i = r->leader;
@@ -367,7 +367,7 @@ static int settle(const kh_parts *p, kh_parts_job *w, const kh_task *t, size_t k
 
 /* Takes what a part says of the fragments of a job. */
 static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
-		     kh_answers *from, kh_parts_job *to, kh_err *err)
+		     kh_answers *from, kh_parts_asked *to, kh_err *err)
 {
 	const kh_answers_in *f = p->part[i].in;
 	const kh_job *job = t->job;
@@ -398,7 +398,7 @@ static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
 }
 
 /* Makes room for what is said of the fragments of a job, and counts them. */
-static int begin(kh_parts_job *w, const kh_job *job, kh_answers_sum *sum, kh_err *err)
+static int begin(kh_parts_asked *w, const kh_job *job, kh_answers_sum *sum, kh_err *err)
 {
 	int rc = KH_GROW(w->hash, w->cap_hash, job->n, err);
 
@@ -415,7 +415,7 @@ static int begin(kh_parts_job *w, const kh_job *job, kh_answers_sum *sum, kh_err
 	return rc;
 }
 
-int kh_parts_ask(kh_parts_job *w, kh_task *t, kh_answers_sum *sum, kh_err *err)
+int kh_parts_ask(kh_parts_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err)
 {
 	const int rc = begin(w, t->job, sum, err);
 
@@ -423,7 +423,7 @@ int kh_parts_ask(kh_parts_job *w, kh_task *t, kh_answers_sum *sum, kh_err *err)
 	return rc;
 }
 
-int kh_parts_look_up(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
+int kh_parts_look_up(kh_parts_asked *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
 		     kh_answers_sum *sum, kh_err *err)
 {
 	int rc = begin(w, t->job, sum, err);
@@ -438,7 +438,7 @@ int kh_parts_look_up(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh
 	return rc;
 }
 
-void kh_parts_job_clear(kh_parts_job *w)
+void kh_parts_asked_clear(kh_parts_asked *w)
 {
 	free(w->hash);
 	free(w->answer);

@@ -36,18 +36,18 @@ int kh_parts_check(const kh_parts *p, uint64_t fragments, const kh_answers_sum *
 		   kh_err *err);
 
 /* The fragments of a job; zero it first, to be cleared. */
-typedef struct kh_parts_job {
+typedef struct kh_parts_asked {
 	uint64_t *hash;
 	kh_answer *answer;
 	struct kh_rivals *rivals;
 	size_t cap_hash, cap_answer, cap_rivals;
-} kh_parts_job;
+} kh_parts_asked;
 
 /* Counts the task's fragments, and sets where its answers go; */
-int kh_parts_ask(kh_parts_job *w, kh_task *t, kh_answers_sum *sum, kh_err *err);
+int kh_parts_ask(kh_parts_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err);
 /* or counts them, and sets what the files know of them.  scratch: of the worker. */
-int kh_parts_look_up(kh_parts_job *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
+int kh_parts_look_up(kh_parts_asked *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
 		     kh_answers_sum *sum, kh_err *err);
-void kh_parts_job_clear(kh_parts_job *w);
+void kh_parts_asked_clear(kh_parts_asked *w);
 
 #endif

@@ -234,7 +234,7 @@ static int keep_job(kh_pass *s, struct worker *w, unsigned worker, const kh_task
 	return kh_buf_check(&w->frame, err);
 }
 
-int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
+int kh_pass_count(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 {
 	struct worker *w = &s->worker[worker];
 	const kh_job *job = t->job;

@@ -47,7 +47,7 @@ bool kh_pass_compares(const kh_pass *s);
 void kh_pass_ask(const kh_pass *s, kh_task *t);
 /* Counts the fragments of a task that is done, which are already in the tally of this worker by
  * their first calls. */
-int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err);
+int kh_pass_count(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err);
 
 /* To be called when all jobs have been counted: makes the model, by a team, and corrects the tally
  * for the final calls. */

@@ -108,7 +108,7 @@ void kh_waiting_format_reads(const char **at, const kh_taxonomy *tax, const kh_s
 		if (side != KH_SIDE_NEITHER)
 			b = kh_result_buf_reads(to, side, (int)mate, mates == 2);
 		if (b)
-			kh_format_text(b, *at, head, n, taxid);
+			kh_format_record(b, *at, head, n, taxid);
 		*at += n;
 	}
 }

@@ -67,7 +67,7 @@ static void undo_limit(kh_fit *f)
 	f->n = 2;
 }
 
-int kh_cover_give_back(const kh_work *w, kh_err *err)
+int kh_cover_give_back(const kh_modelling *w, kh_err *err)
 {
 	struct kin *of = kh_array(w->in->db->tax->n, sizeof *of, err);
 

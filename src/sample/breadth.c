@@ -110,7 +110,7 @@ int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err)
 
 /* The shares j at which at least half of the fragments of a species are its own; *all: the
  * fragments with such shares, in 1/256. */
-static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all_own)
+static uint32_t own_shares(const kh_modelling *w, const kh_presence *p, uint64_t *all_own)
 {
 	uint64_t many[KH_CELLS];
 	uint32_t mask = 0;
@@ -135,7 +135,7 @@ static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all
 }
 
 /* The species that is best alone, or NULL. */
-static kh_presence *best_species(const kh_work *w, const kh_class *k)
+static kh_presence *best_species(const kh_modelling *w, const kh_class *k)
 {
 	const uint32_t best = kh_class_alone(k);
 
@@ -160,7 +160,7 @@ static uint64_t expect(uint64_t g, uint64_t n)
 
 /* The blocks of each target in which fragments of its species lie; threads share the targets. */
 struct search {
-	const kh_work *w;
+	const kh_modelling *w;
 	const uint64_t *first;          /* interval of each target */
 	unsigned threads;
 	uint32_t *own, *found;          /* by target */
@@ -234,7 +234,7 @@ static int search_all(struct search *s, kh_err *err)
 }
 
 /* 1 + the number of the species of a target among those of the sample, or 0. */
-static uint32_t species_of(const kh_work *w, uint32_t target)
+static uint32_t species_of(const kh_modelling *w, uint32_t target)
 {
 	const kh_db *db = w->in->db;
 	const uint32_t species = db->tax->species[db->target[target].taxon];
@@ -242,7 +242,8 @@ static uint32_t species_of(const kh_work *w, uint32_t target)
 	return species == KH_NO_TAXON ? 0 : w->place[species];
 }
 
-int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err)
+int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64_t *found,
+	      kh_err *err)
 {
 	const uint32_t n = (uint32_t)w->in->db->h->n_targets;
 	struct search s = { .w = w,
@@ -272,11 +273,12 @@ int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *f
 
 static int count_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const kh_classes *c = w->in->classes;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n,
+									      id + 1); i++) {
 		const kh_class *k = &c->at[i];
 		kh_presence *p = best_species(w, k);
 
@@ -292,16 +294,16 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 
 static int own_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const size_t n = w->m->n;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++)
+	for (size_t i = kh_modelling_from(w, n, id); i < kh_modelling_from(w, n, id + 1); i++)
 		w->own[i] = own_shares(w, &w->m->at[i], &w->of_own[i]);
 	return KH_OK;
 }
 
-int kh_breadth(kh_work *w, kh_err *err)
+int kh_breadth(kh_modelling *w, kh_err *err)
 {
 	uint64_t *found = kh_array(w->m->n, sizeof *found, err);
 	int rc;
@@ -309,9 +311,9 @@ int kh_breadth(kh_work *w, kh_err *err)
 	w->own = kh_array(w->m->n, sizeof *w->own, err);
 	w->of_own = kh_array(w->m->n, sizeof *w->of_own, err);
 	rc = w->own && w->of_own && found
-		     ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, own_some, err) : KH_ENOMEM;
+		     ? kh_modelling_run(w, w->m->n, KH_MANY_SPECIES, own_some, err) : KH_ENOMEM;
 	if (!rc)
-		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, count_some, err);
+		rc = kh_modelling_run(w, w->in->classes->n, KH_FEW_CLASSES, count_some, err);
 	if (!rc)
 		rc = kh_search(w, w->own, NULL, found, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++) {

@@ -103,7 +103,7 @@ static void count_mates(kh_cover *to, uint32_t mates, uint64_t many)
 	       many * KH_MATES_STEP * (2 * (mates - KH_MATES_APART) + 1) / 2);
 }
 
-void kh_cover_count(kh_work *w, const kh_class *k)
+void kh_cover_count(kh_modelling *w, const kh_class *k)
 {
 	kh_cover *to;
 
@@ -132,7 +132,7 @@ static void cut(kh_presence *p, uint64_t interval)
 		c->shift_genes++;
 }
 
-void kh_cover_begin(kh_work *w)
+void kh_cover_begin(kh_modelling *w)
 {
 	const uint64_t interval = (uint64_t)KH_INTERVAL * w->in->db->h->sampling.stride;
 
@@ -202,7 +202,7 @@ static int64_t together(const kh_presence *p, const kh_probe *q, uint64_t a)
 }
 
 /* Of all that the species has, and that is clear, n would be alone; `alone`: of perfect reads. */
-static uint32_t find_part(const kh_work *w, uint32_t i, uint32_t alone)
+static uint32_t find_part(const kh_modelling *w, uint32_t i, uint32_t alone)
 {
 	const kh_cover *c = &w->m->at[i].cover;
 	uint64_t many[KH_CELLS], all = 0, part;
@@ -229,7 +229,7 @@ static uint32_t find_lead(const kh_cover *c, const kh_probe *q)
 /* --- what follows ------------------------------------------------------------------------- */
 /* All of its genes are there, and are as far: it may lie over as good as all of the genome, by two
  * standard errors, and its fragments may have one divergence, whose shape *shape becomes. */
-static bool is_even(const kh_work *w, const kh_presence *p, uint32_t *shape)
+static bool is_even(const kh_modelling *w, const kh_presence *p, uint32_t *shape)
 {
 	const kh_cover *c = &p->cover;
 	uint64_t many[KH_CELLS];
@@ -246,7 +246,7 @@ static bool is_far(const kh_presence *p)
 }
 
 /* The share of its fragments that are seen, in 1/65536. */
-static uint64_t seen_of(const kh_work *w, const kh_presence *p)
+static uint64_t seen_of(const kh_modelling *w, const kh_presence *p)
 {
 	uint64_t many[KH_CELLS], all = 0, seen = 0;
 
@@ -272,7 +272,7 @@ static bool lacks_mates(const kh_presence *p)
 /* Does it lack genes that strains have?  It has fragments in so many blocks of genes.  The fewer
  * are seen, the more of these are in the genes that are near.  Where fewer than two should be
  * together, nothing is said. */
-static bool lacks_genes(const kh_work *w, const kh_presence *p, uint64_t found)
+static bool lacks_genes(const kh_modelling *w, const kh_presence *p, uint64_t found)
 {
 	uint32_t shape;
 
@@ -324,7 +324,7 @@ static bool is_refuted(const kh_presence *p)
 }
 
 /* found[i]: its blocks with any; found_genes[i]: those of genes, of species that are far. */
-static int search(kh_work *w, uint64_t *found, uint64_t *found_genes, kh_err *err)
+static int search(kh_modelling *w, uint64_t *found, uint64_t *found_genes, kh_err *err)
 {
 	uint32_t *own = kh_array(w->m->n, sizeof *own, err);
 	uint8_t *shift = kh_array(w->m->n, sizeof *shift, err);
@@ -349,7 +349,7 @@ static int search(kh_work *w, uint64_t *found, uint64_t *found_genes, kh_err *er
 	return rc;
 }
 
-static void describe(kh_work *w, uint32_t i, uint64_t found, uint64_t found_genes)
+static void describe(kh_modelling *w, uint32_t i, uint64_t found, uint64_t found_genes)
 {
 	const kh_probe *q = &w->probe[i];
 	kh_presence *p = &w->m->at[i];
@@ -378,7 +378,7 @@ static bool lies_over(const kh_presence *p, uint32_t share)
  * its alone, or some places have fewer than others, its share and its part are greater; and if
  * fewer of them lead, more of its fragments do in proportion.  (A share is less by one here, as it
  * is rounded.) */
-static bool is_clear(const kh_work *w, uint32_t i, uint64_t found)
+static bool is_clear(const kh_modelling *w, uint32_t i, uint64_t found)
 {
 	static const kh_probe all_alone;
 	kh_presence p = w->m->at[i];
@@ -397,28 +397,28 @@ static bool is_clear(const kh_work *w, uint32_t i, uint64_t found)
 /* Which species are clear: their text is not asked. */
 static int clear_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
-	const uint32_t end = (uint32_t)kh_work_from(w, w->m->n, id + 1);
+	kh_modelling *w = arg;
+	const uint32_t end = (uint32_t)kh_modelling_from(w, w->m->n, id + 1);
 
 	(void)err;
-	for (uint32_t i = (uint32_t)kh_work_from(w, w->m->n, id); i < end; i++)
+	for (uint32_t i = (uint32_t)kh_modelling_from(w, w->m->n, id); i < end; i++)
 		w->m->at[i].cover.clear = is_clear(w, i, w->found[i]);
 	return KH_OK;
 }
 
 static int describe_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
-	const uint32_t end = (uint32_t)kh_work_from(w, w->m->n, id + 1);
+	kh_modelling *w = arg;
+	const uint32_t end = (uint32_t)kh_modelling_from(w, w->m->n, id + 1);
 
 	(void)err;
-	for (uint32_t i = (uint32_t)kh_work_from(w, w->m->n, id); i < end; i++)
+	for (uint32_t i = (uint32_t)kh_modelling_from(w, w->m->n, id); i < end; i++)
 		if (w->m->at[i].cover.n > 0)
 			describe(w, i, w->found[i], w->found_genes[i]);
 	return KH_OK;
 }
 
-int kh_cover_make(kh_work *w, kh_err *err)
+int kh_cover_make(kh_modelling *w, kh_err *err)
 {
 	int rc;
 
@@ -426,15 +426,15 @@ int kh_cover_make(kh_work *w, kh_err *err)
 	w->found_genes = kh_array(w->m->n, sizeof *w->found_genes, err);
 	rc = w->found && w->found_genes ? search(w, w->found, w->found_genes, err) : KH_ENOMEM;
 	if (!rc)
-		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, clear_some, err);
+		rc = kh_modelling_run(w, w->m->n, KH_MANY_SPECIES, clear_some, err);
 	if (!rc)
 		rc = kh_probe_make(w, err);
 	if (!rc)
-		rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, describe_some, err);
+		rc = kh_modelling_run(w, w->m->n, KH_MANY_SPECIES, describe_some, err);
 	return rc;
 }
 
-void kh_cover_rescue(const kh_work *w, kh_presence *p)
+void kh_cover_rescue(const kh_modelling *w, kh_presence *p)
 {
 	kh_fit *f = &p->fit;
 	const uint32_t d = kh_divergence[f->one_shape];

@@ -24,11 +24,11 @@ struct odds {
 
 static int log_some(void *arg, unsigned id, kh_err *err)
 {
-	const kh_work *w = arg;
+	const kh_modelling *w = arg;
 	const size_t n = w->m->n;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, n, id); i < kh_modelling_from(w, n, id + 1); i++) {
 		const kh_presence *p = &w->m->at[i];
 		const uint32_t base = (128 << 16) - kh_log2q(p->length);
 
@@ -44,10 +44,11 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-int kh_decide_begin(kh_work *w, kh_err *err)
+int kh_decide_begin(kh_modelling *w, kh_err *err)
 {
 	w->cell.logs = kh_array((size_t)w->m->n * w->cell.n, sizeof *w->cell.logs, err);
-	return w->cell.logs ? kh_work_run(w, w->m->n, KH_MANY_SPECIES, log_some, err) : KH_ENOMEM;
+	return w->cell.logs ? kh_modelling_run(w, w->m->n, KH_MANY_SPECIES, log_some,
+					       err) : KH_ENOMEM;
 }
 
 static bool is_long(const kh_class *k)
@@ -57,7 +58,7 @@ static bool is_long(const kh_class *k)
 
 /* Of fragments that are called the species `now`.  Most classes have one candidate, so only what is
  * read is set: to clear room for KH_CANDIDATES would take long beside the rest. */
-static void set_odds(struct odds *o, const kh_work *w, const kh_class *k, uint32_t now)
+static void set_odds(struct odds *o, const kh_modelling *w, const kh_class *k, uint32_t now)
 {
 	const kh_logs *of_cell = w->cell.logs + w->cell.slot[k->cell];
 	const uint64_t drop = is_long(k) ? KH_DROP_COST_LONG : KH_DROP_COST;
@@ -86,7 +87,7 @@ static void set_odds(struct odds *o, const kh_work *w, const kh_class *k, uint32
 }
 
 /* The genus of a call at or below species, or what kh_taxonomy has in its place. */
-static uint32_t above(const kh_work *w, uint32_t call)
+static uint32_t above(const kh_modelling *w, uint32_t call)
 {
 	const uint32_t up = w->in->db->tax->genus[call];
 
@@ -100,7 +101,7 @@ static bool reaches(uint64_t part, uint64_t all, uint64_t share)
 }
 
 /* Is a long fragment as near as nearly all of a strain's are? */
-static bool is_near(const kh_work *w, const kh_class *k)
+static bool is_near(const kh_modelling *w, const kh_class *k)
 {
 	return k->cell % KH_SHARES >= w->least.strain;
 }
@@ -108,7 +109,7 @@ static bool is_near(const kh_work *w, const kh_class *k)
 /* May fragments that are called `now` become another species'?  Long ones, if they are called
  * something above species and are near, or are called one of its genus: parts of them may fit
  * others. */
-static bool may_become(const kh_work *w, const kh_class *k, uint32_t now, uint32_t species)
+static bool may_become(const kh_modelling *w, const kh_class *k, uint32_t now, uint32_t species)
 {
 	const uint32_t *genus = w->in->db->tax->genus;
 
@@ -120,7 +121,7 @@ static bool may_become(const kh_work *w, const kh_class *k, uint32_t now, uint32
 
 /* Is what is called this species its own, or, of long ones, this?  Of these, some are near though
  * most are a relative's. */
-static bool stays(const kh_work *w, const kh_class *k, const kh_presence *p)
+static bool stays(const kh_modelling *w, const kh_class *k, const kh_presence *p)
 {
 	if (p->steady || !is_long(k))
 		return p->steady;
@@ -128,7 +129,7 @@ static bool stays(const kh_work *w, const kh_class *k, const kh_presence *p)
 	       (p->fit.own || (p->by_long && is_near(w, k)));
 }
 
-uint32_t kh_decide(const kh_work *w, const kh_class *k)
+uint32_t kh_decide(const kh_modelling *w, const kh_class *k)
 {
 	const uint32_t now = k->call == KH_NO_TAXON ? KH_NO_TAXON
 						     : w->in->db->tax->species[k->call];

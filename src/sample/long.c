@@ -28,7 +28,7 @@ typedef struct spectrum {
 	uint64_t many[KH_SHARES], total;        /* in 1/256 */
 } spectrum;
 
-static spectrum spectrum_of(const kh_work *w, uint32_t i)
+static spectrum spectrum_of(const kh_modelling *w, uint32_t i)
 {
 	uint64_t many[KH_CELLS];
 	spectrum s = { .total = 0 };
@@ -99,7 +99,7 @@ static bool is_judged(const kh_presence *p, const spectrum *s)
 
 /* What errors leave: the share of the sample's best species, its median less what that may be off,
  * if that is not less than qualities say. */
-static uint64_t best_share(const kh_work *w)
+static uint64_t best_share(const kh_modelling *w)
 {
 	const uint64_t most = 256 * KH_SHARES, told = most * w->in->errors_leave >> 24,
 		       least = share_of(kh_rule_counted(w->in->rule).k, most, READS);
@@ -141,7 +141,7 @@ static void judge(kh_presence *p, const spectrum *s, uint32_t k, uint64_t best)
 	p->fit.weight[1] = KH_WEIGHT_ONE - weight;
 }
 
-void kh_judge_long(kh_work *w)
+void kh_judge_long(kh_modelling *w)
 {
 	const uint32_t k = kh_rule_counted(w->in->rule).k;
 	const uint64_t best = best_share(w);

@@ -28,11 +28,12 @@ const char *kh_verdict_name(enum kh_verdict v)
 /* --- the species of a sample ------------------------------------------------------ */
 static int find_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const kh_classes *c = w->in->classes;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n,
+									      id + 1); i++) {
 		if (!w->cell.used[c->at[i].cell])
 			w->cell.used[c->at[i].cell] = true;
 		for (int j = 0; j < KH_CANDIDATES && c->at[i].species[j] != KH_NO_TAXON; j++) {
@@ -47,10 +48,10 @@ static int find_some(void *arg, unsigned id, kh_err *err)
 }
 
 /* The species that classes name, and the cells that they have. */
-static int list_species(kh_work *w, kh_err *err)
+static int list_species(kh_modelling *w, kh_err *err)
 {
 	const kh_taxonomy *tax = w->in->db->tax;
-	const int rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, find_some, err);
+	const int rc = kh_modelling_run(w, w->in->classes->n, KH_FEW_CLASSES, find_some, err);
 
 	if (rc)
 		return rc;
@@ -77,7 +78,7 @@ static uint32_t family_of(const kh_taxonomy *tax, uint32_t species, kh_rank fami
 	return tax->genus[species];
 }
 
-static int describe_species(kh_work *w, kh_err *err)
+static int describe_species(kh_modelling *w, kh_err *err)
 {
 	const kh_db *db = w->in->db;
 	const kh_rank family = kh_rank_find("family", 6);
@@ -198,7 +199,7 @@ struct largest {
 	uint32_t taxon;
 };
 
-static int refute_some(kh_work *w, kh_err *err)
+static int refute_some(kh_modelling *w, kh_err *err)
 {
 	struct largest *most = kh_array(w->in->db->tax->n, sizeof *most, err);
 
@@ -232,7 +233,7 @@ static int refute_some(kh_work *w, kh_err *err)
 }
 
 /* Adds up what the profile says of a species besides its fit. */
-static void sum_up(kh_work *w, uint32_t i)
+static void sum_up(kh_modelling *w, uint32_t i)
 {
 	kh_presence *p = &w->m->at[i];
 	uint64_t seen = 0;
@@ -250,7 +251,7 @@ static void sum_up(kh_work *w, uint32_t i)
 /* --- fits ------------------------------------------------------------------------- */
 /* Adds up what is a species' alone, and what all threads have shared, and leaves none of that.  Has
  * any sum changed? */
-static bool take_shares(kh_work *w, uint32_t i)
+static bool take_shares(kh_modelling *w, uint32_t i)
 {
 	const size_t n = w->cell.n, from = i * n;
 	uint64_t sum[KH_CELLS];
@@ -281,7 +282,7 @@ static bool has_moved(uint64_t before, uint64_t now)
  * ready.  A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	uint64_t many[KH_CELLS];
 
 	(void)id;
@@ -299,19 +300,19 @@ static int fit_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static int fit_all(kh_work *w, kh_err *err)
+static int fit_all(kh_modelling *w, kh_err *err)
 {
 	int rc;
 
 	atomic_store(&w->next, 0);
 	atomic_store(&w->n_moved, 0);
-	rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
+	rc = kh_modelling_run(w, w->m->n, FEW_SPECIES, fit_some, err);
 	w->fitted = true;
 	return rc;
 }
 
 /* Shares and fits in turn, until no species moves any more. */
-static int settle(kh_work *w, kh_err *err)
+static int settle(kh_modelling *w, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -324,11 +325,12 @@ static int settle(kh_work *w, kh_err *err)
 /* --- the whole -------------------------------------------------------------------- */
 static int decide_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const kh_classes *c = w->in->classes;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n,
+									      id + 1); i++) {
 		const kh_class *k = &c->at[i];
 		const uint32_t call = w->m->changes ? kh_decide(w, k) : k->call;
 
@@ -339,7 +341,7 @@ static int decide_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static int decide_all(kh_work *w, kh_err *err)
+static int decide_all(kh_modelling *w, kh_err *err)
 {
 	const size_t taxa = (size_t)w->in->db->tax->n + 1;
 	const unsigned threads = kh_team_size(w->in->team);
@@ -354,7 +356,7 @@ static int decide_all(kh_work *w, kh_err *err)
 	if ((rc = kh_tallies_init(&w->first, taxa, threads, err)) ||
 	    (rc = kh_tallies_init(&w->decided, taxa, threads, err)) ||
 	    (m->changes && (rc = kh_decide_begin(w, err))) ||
-	    (rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err)))
+	    (rc = kh_modelling_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err)))
 		return rc;
 	m->first = kh_tallies_add_up(&w->first, err);
 	if (!m->first)
@@ -365,7 +367,7 @@ static int decide_all(kh_work *w, kh_err *err)
 	return m->last ? KH_OK : KH_ENOMEM;
 }
 
-static int work(kh_work *w, kh_err *err)
+static int work(kh_modelling *w, kh_err *err)
 {
 	const kh_sampling counted = kh_rule_counted(w->in->rule);
 	int rc;
@@ -395,7 +397,7 @@ static int work(kh_work *w, kh_err *err)
 
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 {
-	kh_work w = { .in = in, .m = m };
+	kh_modelling w = { .in = in, .m = m };
 	int rc = KH_ENOMEM;
 
 	*m = (kh_model) { .n = 0 };

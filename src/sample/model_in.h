@@ -1,7 +1,7 @@
 /*
- * model_in.h - inside the model: the state (kh_work) that model.c owns, and its steps in order:
- * shares.c, fit.c, cover.c with probe.c, told.c, long.c, breadth.c, sure.c, borne.c, decide.c,
- * support.c
+ * model_in.h - inside the model: its state while it is made (kh_modelling), which model.c owns, and
+ * the steps in order: shares.c, fit.c, cover.c with probe.c, told.c, long.c, breadth.c, sure.c,
+ * borne.c, decide.c, support.c
  */
 #ifndef KH_SAMPLE_MODEL_IN_H
 #define KH_SAMPLE_MODEL_IN_H
@@ -49,7 +49,7 @@ typedef struct kh_named {
 } kh_named;
 typedef struct kh_tie {
 	uint64_t many;
-	size_t from;                    /* the first of n in kh_work.ties.named */
+	size_t from;                    /* the first of n in kh_modelling.ties.named */
 	uint32_t n, cell;
 } kh_tie;
 typedef struct kh_ties {
@@ -76,7 +76,7 @@ static inline uint64_t *kh_tallies_of(const kh_tallies *s, unsigned thread)
 	return s->at + thread % s->copies * s->n;
 }
 
-typedef struct kh_work {
+typedef struct kh_modelling {
 	const kh_model_input *in;
 	kh_model *m;
 	uint32_t *place;                /* by taxon: 1 + index in m->at, 0: none */
@@ -120,7 +120,7 @@ typedef struct kh_work {
 		uint32_t strain;        /* of a long fragment of a strain (long.c) */
 		uint32_t near, close;   /* at 98 % identity, and at 95 % (sure.c) */
 	} least;
-} kh_work;
+} kh_modelling;
 
 /* Adds to a sum that several threads add to. */
 static inline void kh_add(uint64_t *sum, uint64_t many)
@@ -149,7 +149,7 @@ static inline void kh_add_call(const kh_tallies *s, unsigned thread, uint32_t ca
 uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err);
 
 /* Candidate i of a class; NULL behind the last one. */
-static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, int i)
+static inline kh_presence *kh_species_of(const kh_modelling *w, const kh_class *k, int i)
 {
 	if (i == KH_CANDIDATES || k->species[i] == KH_NO_TAXON)
 		return NULL;
@@ -157,82 +157,83 @@ static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, in
 }
 
 /* Is the call of a class this species, or below it? */
-static inline bool kh_is_called(const kh_work *w, const kh_class *k, uint32_t species)
+static inline bool kh_is_called(const kh_modelling *w, const kh_class *k, uint32_t species)
 {
 	return k->call != KH_NO_TAXON && w->in->db->tax->species[k->call] == species;
 }
 
 /* The fragments of species i by cell, in 1/256. */
-void kh_many_of(const kh_work *w, uint32_t i, uint64_t many[KH_CELLS]);
+void kh_many_of(const kh_modelling *w, uint32_t i, uint64_t many[KH_CELLS]);
 
 /* The expected fragments of a species in a cell, but for a factor: its own, and others'. */
 typedef struct kh_parts {
 	uint64_t own, other;
 } kh_parts;
-kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell);
+kh_parts kh_parts_of(const kh_modelling *w, const kh_presence *p, uint32_t cell);
 
 /* Runs fn(w) in all threads, each on its part of `things` things; in one, if these are fewer than
  * `few`. */
-int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err);
+int kh_modelling_run(kh_modelling *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err);
 /* Of fewer classes, or species, one thread does a step by itself. */
 enum { KH_FEW_CLASSES = 1 << 13, KH_MANY_SPECIES = 200 };
 /* Where the part of a thread begins, of so many things. */
-static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thread)
+static inline size_t kh_modelling_from(const kh_modelling *w, size_t things, unsigned thread)
 {
 	return (size_t)((uint64_t)things * thread / w->threads);
 }
 
 /* Looks at all classes: counts those with one candidate, and lists the others, to be shared. */
-int kh_ties_open(kh_work *w, kh_err *err);
+int kh_ties_open(kh_modelling *w, kh_err *err);
 /* Shares the listed classes out into w->shared; before the first fits, by drops only. */
-int kh_ties_divide(kh_work *w, kh_err *err);
+int kh_ties_divide(kh_modelling *w, kh_err *err);
 /* Sets w->least.near and w->least.close. */
-void kh_near_begin(kh_work *w);
+void kh_near_begin(kh_modelling *w);
 /* Count a class for kh_ties_open: in kh_cover, if it fits a species alone; and in
  * kh_presence.called, near and close, and w->told_many. */
-void kh_cover_count(kh_work *w, const kh_class *k);
-void kh_count_called(kh_work *w, const kh_class *k);
+void kh_cover_count(kh_modelling *w, const kh_class *k);
+void kh_count_called(kh_modelling *w, const kh_class *k);
 /* Sets the sizes of each species' blocks. */
-void kh_cover_begin(kh_work *w);
+void kh_cover_begin(kh_modelling *w);
 /* Classifies reads made from the text of species that have been fitted: w->probe. */
-int kh_probe_make(kh_work *w, kh_err *err);
+int kh_probe_make(kh_modelling *w, kh_err *err);
 /* A mean of 2 share + 1, of shares as cells have them. */
 typedef struct kh_mean {
 	uint64_t sum, n;
 } kh_mean;
 /* Has a species text for reads to be made from? */
-static inline bool kh_probe_has(const kh_work *w, uint32_t i)
+static inline bool kh_probe_has(const kh_modelling *w, uint32_t i)
 {
 	return w->probe[i].bases[KH_PROBES - 1] > 0;
 }
 /* Classifies made reads by a rule; for one thread. */
 typedef struct kh_asker kh_asker;
-int kh_asker_new(kh_asker **a, const kh_work *w, const kh_rule *rule, kh_err *err);
+int kh_asker_new(kh_asker **a, const kh_modelling *w, const kh_rule *rule, kh_err *err);
 void kh_asker_free(kh_asker *a);
 /* Adds to *x the shares of short reads of species i that are called the genus or below when the
  * species is hidden. */
 int kh_probe_kin(kh_asker *a, uint32_t i, uint32_t genus, kh_mean *x, kh_err *err);
 /* Makes w->probe, finds over how much of its genome each species lies, and refutes some. */
-int kh_cover_make(kh_work *w, kh_err *err);
+int kh_cover_make(kh_modelling *w, kh_err *err);
 /* Gives a species its fragments as its own if they are far from its reference, but all over it. */
-void kh_cover_rescue(const kh_work *w, kh_presence *p);
+void kh_cover_rescue(const kh_modelling *w, kh_presence *p);
 /* Limits a species' own fragments to kh_cover.borne; the others, which ties gave it, become those
  * of a relative of the same divergence. */
 void kh_cover_limit(kh_presence *p);
 /* After calls are decided: undoes the limit in families that no species is missing from.  There,
  * fragments that ties gave one species too many are those that another one lacks. */
-int kh_cover_give_back(const kh_work *w, kh_err *err);
+int kh_cover_give_back(const kh_modelling *w, kh_err *err);
 /* Are all fragments called the species its own, by its verdict and its fit? */
 bool kh_cover_is_steady(const kh_presence *p);
 /* Makes w->told by w->probe, and refutes species whose long fragments are called it too seldom. */
-int kh_told_make(kh_work *w, kh_err *err);
+int kh_told_make(kh_modelling *w, kh_err *err);
 /* Finds the identity of species whose fragments are nearly all long. */
-void kh_judge_long(kh_work *w);
+void kh_judge_long(kh_modelling *w);
 /* found[i] += in the targets of species i, the blocks of 2^shift[i] intervals (single intervals if
  * shift is NULL) that have a mask with a bit of own[i]. */
-int kh_search(kh_work *w, const uint32_t *own, const uint8_t *shift, uint64_t *found, kh_err *err);
+int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64_t *found,
+	      kh_err *err);
 /* Counts, for each species, its own located fragments, and the intervals that they lie in. */
-int kh_breadth(kh_work *w, kh_err *err);
+int kh_breadth(kh_modelling *w, kh_err *err);
 /* Leaves a species that was judged a relative, an echo, or narrow by copies of a few fragments its
  * near fragments, if enough of those that were called it are near. */
 void kh_keep_near(kh_presence *p);
@@ -241,9 +242,9 @@ void kh_judge_confidence(kh_presence *p);
 /* The least cover.n that a species is judged by. */
 enum { KH_COVER_LEAST = 40 };
 /* The first makes w->cell.logs; the second decides the call of a class. */
-int kh_decide_begin(kh_work *w, kh_err *err);
-uint32_t kh_decide(const kh_work *w, const kh_class *k);
+int kh_decide_begin(kh_modelling *w, kh_err *err);
+uint32_t kh_decide(const kh_modelling *w, const kh_class *k);
 /* After all classes are decided: changes the calls that the sample does not support. */
-int kh_support_make(kh_work *w, kh_err *err);
+int kh_support_make(kh_modelling *w, kh_err *err);
 
 #endif

@@ -43,12 +43,12 @@ typedef struct made {
 } made;
 
 struct kh_asker {
-	const kh_work *w;
+	const kh_modelling *w;
 	kh_matcher *matcher;
 	made made;
 };
 
-int kh_asker_new(kh_asker **out, const kh_work *w, const kh_rule *rule, kh_err *err)
+int kh_asker_new(kh_asker **out, const kh_modelling *w, const kh_rule *rule, kh_err *err)
 {
 	kh_asker *a = kh_array(1, sizeof *a, err);
 	int rc = a ? kh_matcher_new(&a->matcher, w->in->db, rule, err) : KH_ENOMEM;
@@ -102,7 +102,7 @@ static void put_base(made *m, kh_record *r, unsigned base)
 /* --- long reads ---------------------------------------------------------------------------- */
 /* The errors of a base, in 1/2^24: half of a species' long fragments find more of their features,
  * and each of these has k bases. */
-static uint32_t errors_of(const kh_work *w, uint32_t i)
+static uint32_t errors_of(const kh_modelling *w, uint32_t i)
 {
 	const uint32_t k = kh_rule_counted(w->in->rule).k;
 	uint64_t of[KH_CELLS], *many = of + KH_LONG * KH_SHARES, all = 0, sum = 0;
@@ -185,7 +185,7 @@ static void add_short_reads(made *m, const kh_db *db, kh_probe *p, uint32_t size
 
 /* --- a species ----------------------------------------------------------------------------- */
 /* Is read j called species i? */
-static bool is_told(const kh_work *w, const made *m, uint32_t i, uint32_t j)
+static bool is_told(const kh_modelling *w, const made *m, uint32_t i, uint32_t j)
 {
 	const uint32_t call = m->call[j].taxon;
 
@@ -200,7 +200,7 @@ static int ask(kh_asker *a, kh_err *err)
 }
 
 /* The size that most of its short fragments have, of equal ones the least. */
-static uint32_t size_of(const kh_work *w, uint32_t i)
+static uint32_t size_of(const kh_modelling *w, uint32_t i)
 {
 	uint64_t many[KH_CELLS], sum[KH_LONG] = { 0 };
 	uint32_t most = 0;
@@ -213,7 +213,7 @@ static uint32_t size_of(const kh_work *w, uint32_t i)
 	return most;
 }
 
-static void make_short(const kh_work *w, made *m, uint32_t i)
+static void make_short(const kh_modelling *w, made *m, uint32_t i)
 {
 	begin(m);
 	add_short_reads(m, w->in->db, &w->probe[i], size_of(w, i),
@@ -223,7 +223,7 @@ static void make_short(const kh_work *w, made *m, uint32_t i)
 
 static int ask_short(kh_asker *a, uint32_t i, kh_err *err)
 {
-	const kh_work *w = a->w;
+	const kh_modelling *w = a->w;
 	made *m = &a->made;
 	kh_probe *p = &w->probe[i];
 	int rc;
@@ -244,7 +244,7 @@ static int ask_short(kh_asker *a, uint32_t i, kh_err *err)
 /* Strains of a sample are told four fifths as often as the references. */
 static int ask_long(kh_asker *a, uint32_t i, kh_err *err)
 {
-	const kh_work *w = a->w;
+	const kh_modelling *w = a->w;
 	made *m = &a->made;
 	kh_probe *p = &w->probe[i];
 	uint32_t told = 0;
@@ -280,7 +280,7 @@ static int ask_about(kh_asker *a, uint32_t i, kh_err *err)
 
 static int ask_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	kh_rule rule = *w->in->rule;
 	kh_asker *a = NULL;
 	int rc;
@@ -297,7 +297,7 @@ static int ask_some(void *arg, unsigned id, kh_err *err)
 /* --- where the reads begin ----------------------------------------------------------------- */
 /* The number of the species of a stretch of the text, if it is to be asked about and the stretch is
  * long enough; else UINT32_MAX. */
-static uint32_t species_of(const kh_work *w, uint32_t stretch, uint64_t *from, uint64_t *bases)
+static uint32_t species_of(const kh_modelling *w, uint32_t stretch, uint64_t *from, uint64_t *bases)
 {
 	const kh_db *db = w->in->db;
 	const uint32_t s = db->tax->species[db->target[db->kept[stretch].target].taxon];
@@ -309,7 +309,7 @@ static uint32_t species_of(const kh_work *w, uint32_t stretch, uint64_t *from, u
 }
 
 /* Spreads them evenly over all stretches of a species. */
-static int find_places(kh_work *w, kh_err *err)
+static int find_places(kh_modelling *w, kh_err *err)
 {
 	uint64_t *all = kh_array(w->m->n, sizeof *all, err);
 	uint64_t *before = kh_array(w->m->n, sizeof *before, err);
@@ -344,7 +344,7 @@ static int find_places(kh_work *w, kh_err *err)
 	return rc;
 }
 
-int kh_probe_make(kh_work *w, kh_err *err)
+int kh_probe_make(kh_modelling *w, kh_err *err)
 {
 	int rc;
 
@@ -355,7 +355,7 @@ int kh_probe_make(kh_work *w, kh_err *err)
 		if (kh_probe_has(w, i) && (wants_short(&w->m->at[i]) || wants_long(&w->m->at[i])))
 			w->due.v[w->due.n++] = i;
 	atomic_store(&w->next, 0);
-	return w->due.n == 0 ? rc : kh_work_run(w, w->due.n, FEW_SPECIES, ask_some, err);
+	return w->due.n == 0 ? rc : kh_modelling_run(w, w->due.n, FEW_SPECIES, ask_some, err);
 }
 
 /* --- the species as if it were not there ---------------------------------------------------- */

@@ -14,7 +14,7 @@
 #include "sample/logs.h"
 
 /* How many long fragments a species has, in 1/256: by those of them that are called it. */
-static uint64_t long_by_called(const kh_work *w, uint32_t i)
+static uint64_t long_by_called(const kh_modelling *w, uint32_t i)
 {
 	const uint64_t share = w->told ? w->told[i].share : 0;
 
@@ -24,7 +24,7 @@ static uint64_t long_by_called(const kh_work *w, uint32_t i)
 }
 
 /* How many fragments it has as a rival of others. */
-static uint64_t rival_of(const kh_work *w, uint32_t i)
+static uint64_t rival_of(const kh_modelling *w, uint32_t i)
 {
 	const kh_presence *p = &w->m->at[i];
 	const uint64_t all = kh_fit_short(&p->fit), borne = p->cover.borne;
@@ -39,7 +39,7 @@ static uint64_t log_of(uint64_t x)
 
 /* The logarithm of what a species has of its own for each base of genome, made positive by adding a
  * bound that no weight is below. */
-static uint64_t weight_of(const kh_work *w, uint32_t i)
+static uint64_t weight_of(const kh_modelling *w, uint32_t i)
 {
 	const kh_presence *p = &w->m->at[i];
 	uint64_t log = UINT64_C(128) << 16;
@@ -56,7 +56,7 @@ static uint64_t weight_of(const kh_work *w, uint32_t i)
 /* --- the fragments that are shared --------------------------------------------------------- */
 /* Most of these classes have one fragment and many species, as those of mobile elements have; so
  * what sharing asks of them in each round is put down once, one behind the other. */
-static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
+static void share_tie(const kh_modelling *w, const kh_tie *t, uint64_t *shared)
 {
 	const bool is_long = t->cell / KH_SHARES == KH_LONG;
 	const kh_named *named = &w->ties.named[t->from];
@@ -85,11 +85,12 @@ static void share_tie(const kh_work *w, const kh_tie *t, uint64_t *shared)
 
 static int share_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	uint64_t *shared = kh_tallies_of(&w->shared, id);
 
 	(void)err;
-	for (size_t i = kh_work_from(w, w->ties.n, id); i < kh_work_from(w, w->ties.n, id + 1); i++)
+	for (size_t i = kh_modelling_from(w, w->ties.n, id); i < kh_modelling_from(w, w->ties.n,
+										   id + 1); i++)
 		share_tie(w, &w->ties.v[i], shared);
 	return KH_OK;
 }
@@ -97,12 +98,13 @@ static int share_some(void *arg, unsigned id, kh_err *err)
 /* Counts the fragments of one candidate, and what there is of others. */
 static int count_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const kh_classes *c = w->in->classes;
 	kh_ties t = { 0, 0 };
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n,
+									      id + 1); i++) {
 		const kh_class *k = &c->at[i];
 		const size_t at = w->place[k->species[0]] - 1;
 
@@ -122,7 +124,7 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void put_tie(kh_work *w, const kh_class *k, kh_ties *at)
+static void put_tie(kh_modelling *w, const kh_class *k, kh_ties *at)
 {
 	const bool is_long = k->cell / KH_SHARES == KH_LONG;
 	kh_tie *t = &w->ties.v[at->n++];
@@ -138,19 +140,19 @@ static void put_tie(kh_work *w, const kh_class *k, kh_ties *at)
 
 static int put_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const kh_classes *c = w->in->classes;
 	kh_ties at = w->ties.of[id];
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
+	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n, id + 1); i++)
 		if (c->at[i].species[1] != KH_NO_TAXON)
 			put_tie(w, &c->at[i], &at);
 	return KH_OK;
 }
 
 /* Where each thread puts its ties. */
-static int line_up(kh_work *w, kh_err *err)
+static int line_up(kh_modelling *w, kh_err *err)
 {
 	kh_ties sum = { 0, 0 };
 
@@ -167,7 +169,7 @@ static int line_up(kh_work *w, kh_err *err)
 	return w->ties.v && w->ties.named ? KH_OK : KH_ENOMEM;
 }
 
-int kh_ties_open(kh_work *w, kh_err *err)
+int kh_ties_open(kh_modelling *w, kh_err *err)
 {
 	const size_t n = w->in->classes->n;
 	int rc;
@@ -182,7 +184,7 @@ int kh_ties_open(kh_work *w, kh_err *err)
 	    !w->told_many || !w->ties.of)
 		return KH_ENOMEM;
 	kh_near_begin(w);
-	if ((rc = kh_work_run(w, n, KH_FEW_CLASSES, count_some, err)) ||
+	if ((rc = kh_modelling_run(w, n, KH_FEW_CLASSES, count_some, err)) ||
 	    (rc = line_up(w, err)))
 		return rc;
 	/* room for what each thread that shares ties shares */
@@ -190,26 +192,26 @@ int kh_ties_open(kh_work *w, kh_err *err)
 			     w->ties.n < KH_FEW_CLASSES ? 1 : kh_team_size(w->in->team), err);
 	if (rc)
 		return rc;
-	return kh_work_run(w, n, KH_FEW_CLASSES, put_some, err);
+	return kh_modelling_run(w, n, KH_FEW_CLASSES, put_some, err);
 }
 
 /* Makes the weights of species. */
 static int begin_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const size_t n = w->m->n;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, n, id); i < kh_work_from(w, n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, n, id); i < kh_modelling_from(w, n, id + 1); i++) {
 		w->weight[i] = weight_of(w, (uint32_t)i);
 		w->called[i] = w->called_alone[i];
 	}
 	return KH_OK;
 }
 
-int kh_ties_divide(kh_work *w, kh_err *err)
+int kh_ties_divide(kh_modelling *w, kh_err *err)
 {
-	const int rc = kh_work_run(w, w->m->n, KH_MANY_SPECIES, begin_some, err);
+	const int rc = kh_modelling_run(w, w->m->n, KH_MANY_SPECIES, begin_some, err);
 
-	return rc ? rc : kh_work_run(w, w->ties.n, KH_FEW_CLASSES, share_some, err);
+	return rc ? rc : kh_modelling_run(w, w->ties.n, KH_FEW_CLASSES, share_some, err);
 }

@@ -48,7 +48,7 @@ enum { KIN_FRAGMENTS = 40, KIN_READS = 8, FARTHER = 7, THAN = 10 };
 enum { HAS_REFUTED = 1, HAS_SUPPORT = 2, IS_FAR = 4 };
 
 struct support {
-	kh_work *w;
+	kh_modelling *w;
 	const kh_taxonomy *tax;
 	uint32_t *genus;                /* by taxon: of that rank, itself or above; 0: none */
 	uint8_t *known;                 /* by taxon: of a genus */
@@ -196,7 +196,7 @@ static void add_called(const struct support *s)
 static int ask_genus(const struct support *s, kh_asker *asker, uint32_t genus, bool *far,
 		     kh_err *err)
 {
-	const kh_work *w = s->w;
+	const kh_modelling *w = s->w;
 	const kh_mean all = s->called[genus];
 	uint32_t asked = 0;
 	int rc = KH_OK;
@@ -293,12 +293,13 @@ static int allocate(struct support *s, kh_err *err)
 /* Makes what is decided of a class what it becomes. */
 static int end_some(void *arg, unsigned id, kh_err *err)
 {
-	kh_work *w = arg;
+	kh_modelling *w = arg;
 	const kh_classes *c = w->in->classes;
 	uint64_t changed = 0;
 
 	(void)err;
-	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n,
+									      id + 1); i++) {
 		const uint32_t end = kh_model_end(w->m, w->m->decision[i]);
 
 		w->m->decision[i] = end;
@@ -309,7 +310,7 @@ static int end_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-int kh_support_make(kh_work *w, kh_err *err)
+int kh_support_make(kh_modelling *w, kh_err *err)
 {
 	struct support s = { .w = w, .tax = w->in->db->tax };
 	kh_model *m = w->m;
@@ -325,7 +326,7 @@ int kh_support_make(kh_work *w, kh_err *err)
 	if (!rc) {
 		for (uint32_t t = 0; t < s.tax->n; t++)
 			m->end_up[t] = end_of(&s, t);
-		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, end_some, err);
+		rc = kh_modelling_run(w, w->in->classes->n, KH_FEW_CLASSES, end_some, err);
 	}
 	if (!rc && !(m->last = kh_tallies_add_up(&w->last, err)))
 		rc = KH_ENOMEM;

@@ -34,7 +34,7 @@ static uint32_t share_at(uint32_t k, uint32_t identity)
 	return (uint32_t)((uint64_t)part * KH_SHARES >> 24);
 }
 
-void kh_near_begin(kh_work *w)
+void kh_near_begin(kh_modelling *w)
 {
 	const uint32_t k = kh_rule_counted(w->in->rule).k;
 
@@ -42,7 +42,7 @@ void kh_near_begin(kh_work *w)
 	w->least.close = share_at(k, CLOSE);
 }
 
-void kh_count_called(kh_work *w, const kh_class *k)
+void kh_count_called(kh_modelling *w, const kh_class *k)
 {
 	const uint32_t s = k->call == KH_NO_TAXON ? KH_NO_TAXON
 						  : w->in->db->tax->species[k->call],

@@ -57,7 +57,7 @@ static void set_costs(uint32_t cost[2], uint64_t share)
 	cost[1] = cost_of(65536 - share);
 }
 
-static void tell(kh_work *w, uint32_t i)
+static void tell(kh_modelling *w, uint32_t i)
 {
 	kh_presence *p = &w->m->at[i];
 	kh_told *t = &w->told[i];
@@ -72,7 +72,7 @@ static void tell(kh_work *w, uint32_t i)
 	set_costs(t->other, t->share ? RELATIVE : UNKNOWN);
 }
 
-int kh_told_make(kh_work *w, kh_err *err)
+int kh_told_make(kh_modelling *w, kh_err *err)
 {
 	w->told = kh_array(w->m->n, sizeof *w->told, err);
 	for (uint32_t i = 0; i < w->m->n && w->told; i++)

@@ -254,12 +254,12 @@ int feed_open(kh_feed *f, const struct feed_stream *st, size_t file, struct feed
 void feed_count_read(kh_feed *f, uint64_t n);
 /* Gives the block its ticket, and reads its raw bytes. */
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
-/* Opens the next file of a stream; and calls kh_source_work for that file.  The caller holds the
- * lock of the stream. */
+/* Opens the next file of a stream; and calls kh_source_next_step for that file.  The caller holds
+ * the lock of the stream. */
 int feed_open_next(kh_feed *f, struct feed_stream *st, kh_err *err);
-int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err);
-/* Does that job, outside the lock that the caller holds. */
-void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_job *job, pthread_mutex_t *held);
+int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_step *step, kh_err *err);
+/* Does that step, outside the lock that the caller holds. */
+void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_step *step, pthread_mutex_t *held);
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_long.c: makes whole records of the pieces in [from, to) of a block's text.  `whole`: the

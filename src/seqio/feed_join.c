@@ -139,7 +139,7 @@ static void advance(kh_position *at, const kh_position *by, uint64_t byte_from)
 
 static int walk_on(struct join *j)
 {
-	kh_text_range r = { j->pos, j->b->end, j->final };
+	kh_char_range r = { j->pos, j->b->end, j->final };
 
 	return kh_reader_walk(&j->st->position, &j->b->parsed, &r, &j->pos, j->err);
 }
@@ -153,7 +153,7 @@ static int meet(struct join *j)
 	int rc = KH_OK;
 
 	if (j->pos < b->boundary) {
-		kh_text_range r = { j->pos, b->boundary + 1, false };
+		kh_char_range r = { j->pos, b->boundary + 1, false };
 
 		rc = kh_reader_walk(at, &b->parsed, &r, &j->pos, j->err);
 	}
@@ -235,7 +235,7 @@ static int join_records(struct join *j)
 /* --- pieces ---------------------------------------------------------------------- */
 static int pieces_on(struct join *j, size_t to)
 {
-	kh_text_range r = { j->pos, to, j->final && to == j->b->end };
+	kh_char_range r = { j->pos, to, j->final && to == j->b->end };
 
 	return kh_reader_pieces(&j->st->position, &j->b->parsed, &r, &j->pos, j->err);
 }

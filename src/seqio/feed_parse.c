@@ -15,7 +15,7 @@ static int unless_judged(int rc)
 
 static int records_ahead(struct feed_block *b, kh_err *err)
 {
-	kh_text_range r = { b->raw, b->end, b->pub.file_end && !b->bad.code };
+	kh_char_range r = { b->raw, b->end, b->pub.file_end && !b->bad.code };
 
 	b->boundary = b->file_start ? b->raw : kh_reader_boundary(b->buf, &r, b->format);
 	if (b->boundary == b->end)
@@ -30,7 +30,7 @@ static int records_ahead(struct feed_block *b, kh_err *err)
 /* Parses what is in front of the first header line, which is taken to be inside a sequence. */
 static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 {
-	kh_text_range r = { b->raw, b->boundary, final && b->boundary == b->end };
+	kh_char_range r = { b->raw, b->boundary, final && b->boundary == b->end };
 	char c = b->buf[b->raw];
 
 	b->head.position = (kh_position) {
@@ -48,7 +48,7 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
  * block is committed. */
 static bool is_fasta(const kh_feed *f, const struct feed_block *b)
 {
-	const kh_text_range r = { b->raw, b->end, false };
+	const kh_char_range r = { b->raw, b->end, false };
 
 	if (f->o.pieces || f->o.interleaved)
 		return f->o.pieces;
@@ -64,7 +64,7 @@ static bool is_fasta(const kh_feed *f, const struct feed_block *b)
 static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	bool final = b->pub.file_end && !b->bad.code;
-	kh_text_range r = { b->raw, b->end, final };
+	kh_char_range r = { b->raw, b->end, final };
 	int rc = KH_OK;
 
 	b->head.n = 0;

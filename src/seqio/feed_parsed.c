@@ -153,7 +153,7 @@ static bool begin(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_err err = { 0, "" };
-	kh_gz_job job;
+	kh_gz_step job;
 
 	for (unsigned s = 0; s < f->n_streams; s++) {
 		struct feed_stream *st = &f->st[s];
@@ -303,7 +303,7 @@ static int serve_sources(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_gzdev_part part;
-	kh_gz_job job;
+	kh_gz_step job;
 	kh_err err = { 0, "" };
 	int rc;
 

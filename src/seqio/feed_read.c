@@ -216,22 +216,22 @@ static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b
 	pthread_mutex_unlock(&f->lock);
 }
 
-int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_job *job, kh_err *err)
+int feed_ask(kh_feed *f, struct feed_stream *st, kh_gz_step *step, kh_err *err)
 {
 	kh_source *src = st->read.in->src;
 	const uint64_t before = kh_source_taken(src);
-	const int rc = kh_source_work(src, job, err);
+	const int rc = kh_source_next_step(src, step, err);
 
 	if (kh_source_kind(src) == KH_SOURCE_GZIP)
 		feed_count_read(f, kh_source_taken(src) - before);
 	return rc;
 }
 
-void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_job *job, pthread_mutex_t *held)
+void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_step *step, pthread_mutex_t *held)
 {
 	feed_input_hold(f, in);
 	pthread_mutex_unlock(held);
-	kh_gz_do(job);
+	kh_gz_do(step);
 	feed_input_drop(f, in);
 	pthread_mutex_lock(held);
 }
@@ -241,16 +241,16 @@ void feed_do(kh_feed *f, struct feed_input *in, const kh_gz_job *job, pthread_mu
  * b->bad. */
 static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	kh_gz_job job;
+	kh_gz_step step;
 
 	while (st->read.file < st->n_path && !kh_monitor_stopped(f->m)) {
 		if (!st->read.in && feed_open_next(f, st, &b->bad))
 			return;
 		if (feed_ahead_do(f, st))
 			continue;
-		if (st->read.in->whole.state == FEED_THERE || feed_ask(f, st, &job, &b->bad) <= 0)
+		if (st->read.in->whole.state == FEED_THERE || feed_ask(f, st, &step, &b->bad) <= 0)
 			return;
-		feed_do(f, st->read.in, &job, &st->read.lock);
+		feed_do(f, st->read.in, &step, &st->read.lock);
 	}
 }
 

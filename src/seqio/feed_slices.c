@@ -128,7 +128,7 @@ static int parse_on(struct slices *s)
 {
 	struct feed_block *b = s->b;
 	const bool final = s->done == b->want && b->pub.file_end;
-	const kh_text_range r = { s->stop, s->end, final };
+	const kh_char_range r = { s->stop, s->end, final };
 	const size_t mark = b->parsed.n_rec, by = b->raw + s->done - s->end;
 	int rc = kh_reader_walk(&b->position, &b->parsed, &r, &s->stop, s->err);
 
@@ -181,7 +181,7 @@ static int begin(struct slices *s)
 	b->position = (kh_position) { .name = "", .line = 1, .byte = !b->file_start };
 	if (!read_on(s))
 		return 1;
-	const kh_text_range first = { s->size, s->end, false };
+	const kh_char_range first = { s->size, s->end, false };
 	s->stop = b->file_start ? s->size : kh_reader_boundary(s->at.buf, &first, '@');
 	if (s->stop == s->end || s->at.buf[s->stop] == '>')
 		return give_up(s);

@@ -209,7 +209,7 @@ static int fastq_usual(kh_walk *w)
 {
 	kh_parsed *parsed = w->parsed;
 	size_t n = parsed->n_rec;
-	kh_text_range r = { w->pos, w->r->to, false };
+	kh_char_range r = { w->pos, w->r->to, false };
 	int rc = kh_parsed_reserve(parsed, r.to - r.from + 256, w->err);
 
 	if (!rc)
@@ -297,7 +297,7 @@ static int fasta(kh_walk *w)
 	}
 }
 
-int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_char_range *r, size_t *stop,
 		   kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, parsed, r, err);
@@ -317,14 +317,14 @@ int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_text_range *r, s
 
 /* --- boundaries ------------------------------------------------------------------ */
 /* The start of the line behind i, or r->to. */
-static size_t line_behind(const char *text, const kh_text_range *r, size_t i)
+static size_t line_behind(const char *text, const kh_char_range *r, size_t i)
 {
 	const char *nl = i < r->to ? memchr(text + i, '\n', r->to - i) : NULL;
 
 	return nl ? (size_t)(nl - text) + 1 : r->to;
 }
 
-static size_t fastq_boundary(const char *text, const kh_text_range *r)
+static size_t fastq_boundary(const char *text, const kh_char_range *r)
 {
 	size_t a = line_behind(text, r, r->from), b = line_behind(text, r, a), c;
 
@@ -336,7 +336,7 @@ static size_t fastq_boundary(const char *text, const kh_text_range *r)
 	return r->to;
 }
 
-static size_t fasta_boundary(const char *text, const kh_text_range *r)
+static size_t fasta_boundary(const char *text, const kh_char_range *r)
 {
 	for (size_t a = r->from; a < r->to; a++) {
 		const char *mark = memchr(text + a, '>', r->to - a);
@@ -350,7 +350,7 @@ static size_t fasta_boundary(const char *text, const kh_text_range *r)
 	return r->to;
 }
 
-size_t kh_reader_boundary(const char *text, const kh_text_range *r, char format)
+size_t kh_reader_boundary(const char *text, const kh_char_range *r, char format)
 {
 	size_t at = r->to;
 

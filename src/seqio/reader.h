@@ -60,21 +60,21 @@ void kh_parsed_free(kh_parsed *parsed);
 /* Room for a sequence of n bases that starts at word n_words. */
 int kh_parsed_reserve(kh_parsed *parsed, uint64_t n, kh_err *err);
 
-typedef struct kh_text_range {
+typedef struct kh_char_range {
 	size_t from, to;        /* in text */
 	bool final;             /* the file ends at `to` */
-} kh_text_range;
+} kh_char_range;
 
 /* Takes complete records; *stop is the offset of the first incomplete one, and `at` its place.  On
  * failure they are those of the bad record, and the parsed batch has all records before it. */
-int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_position *at, kh_parsed *parsed, const kh_char_range *r, size_t *stop,
 		   kh_err *err);
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in the next call's
  * parsed batch.  The text behind *stop (a part of a header line, or of a line's end) is to be given
  * again, together with the text that follows.  On failure the last piece has the good bases of the
  * bad record, unless *stop is at the '>' of that record. */
-int kh_reader_pieces(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_position *at, kh_parsed *parsed, const kh_char_range *r, size_t *stop,
 		     kh_err *err);
 
 /* The end of the last line in [from, to) that is not blank.  A record of FASTA begins at `from`. */
@@ -83,6 +83,6 @@ size_t kh_reader_text_end(const char *text, size_t from, size_t to);
 /* The first line behind r->from that looks like the start of a record: it starts with '>'; or with
  * '@', and the line two below with '+'.  `format` 0: FASTQ is tried, then FASTA.  r->to if there is
  * none. */
-size_t kh_reader_boundary(const char *text, const kh_text_range *r, char format);
+size_t kh_reader_boundary(const char *text, const kh_char_range *r, char format);
 
 #endif

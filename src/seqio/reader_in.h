@@ -10,7 +10,7 @@
 typedef struct kh_walk {
 	kh_position *at;
 	kh_parsed *parsed;
-	const kh_text_range *r;
+	const kh_char_range *r;
 	const kh_scan *scan;
 	size_t pos;
 	uint64_t line;
@@ -79,7 +79,7 @@ static inline void kh_walk_position(kh_walk *w)
 void kh_mask_u(kh_parsed *parsed, uint64_t at, const char *s, size_t n);
 void kh_mask_quality(kh_parsed *parsed, uint64_t at, const char *q, size_t n);
 void kh_mask_usual(kh_parsed *parsed, const kh_record *r);
-kh_walk kh_walk_start(kh_position *at, kh_parsed *parsed, const kh_text_range *r, kh_err *err);
+kh_walk kh_walk_start(kh_position *at, kh_parsed *parsed, const kh_char_range *r, kh_err *err);
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);
 

@@ -132,7 +132,7 @@ static int bases(kh_walk *w, struct piece *p)
 	return 1;
 }
 
-int kh_reader_pieces(kh_position *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_position *at, kh_parsed *parsed, const kh_char_range *r, size_t *stop,
 		     kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, parsed, r, err);

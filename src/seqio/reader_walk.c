@@ -229,7 +229,7 @@ int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 	return KH_OK;
 }
 
-kh_walk kh_walk_start(kh_position *at, kh_parsed *parsed, const kh_text_range *r, kh_err *err)
+kh_walk kh_walk_start(kh_position *at, kh_parsed *parsed, const kh_char_range *r, kh_err *err)
 {
 	kh_walk w = {
 		.at = at, .parsed = parsed, .r = r, .scan = kh_scan_get(), .pos = r->from,

@@ -95,7 +95,7 @@ FASTQ_FN size_t header_end(const char *text, size_t from, size_t to, size_t *id)
 }
 
 FASTQ_FN size_t bases_end(const kh_packed *to, size_t word, const char *text,
-			  const kh_text_range *r)
+			  const kh_char_range *r)
 {
 	const char *nl = memchr(text + r->from, '\n', r->to - r->from);
 

@@ -43,7 +43,7 @@ typedef struct kh_scan {
 	size_t (*quality)(const char *s, size_t n);
 	/* FASTQ records of exactly four lines with nothing odd about them, as far as the
 	 * parsed batch has room; gives where the first other one starts. */
-	size_t (*fastq)(kh_parsed *parsed, const kh_text_range *r);
+	size_t (*fastq)(kh_parsed *parsed, const kh_char_range *r);
 } kh_scan;
 
 const kh_scan *kh_scan_get(void);

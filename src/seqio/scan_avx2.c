@@ -201,7 +201,7 @@ AVX2_INLINE size_t header_end(const char *text, size_t from, size_t to, size_t *
 }
 
 AVX2_INLINE size_t bases_end(const kh_packed *to, size_t word, const char *text,
-			     const kh_text_range *r)
+			     const kh_char_range *r)
 {
 	for (size_t i = r->from; i < r->to; i += 32, word++) {
 		__m256i v = load(text + i);
@@ -249,7 +249,7 @@ AVX2_INLINE bool quality_good(const char *s, size_t n)
 
 #include "seqio/scan_fastq.inc"
 
-AVX2 static size_t avx2_fastq(kh_parsed *parsed, const kh_text_range *r)
+AVX2 static size_t avx2_fastq(kh_parsed *parsed, const kh_char_range *r)
 {
 	return fastq_loop(parsed, r);
 }

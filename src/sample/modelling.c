@@ -1,4 +1,4 @@
-/* work.c - what all steps of the model use: threads, their sums, and densities at a cell */
+/* modelling.c - what all steps of the model use: threads, their sums, and densities at a cell */
 #include <config.h>
 #include "sample/model_in.h"
 
@@ -8,7 +8,7 @@
 /* bytes that all threads' copies of sums may have together */
 #define LARGE_SUMS ((size_t)1 << 27)
 
-int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err)
+int kh_modelling_run(kh_modelling *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err)
 {
 	kh_team *team = things < few ? NULL : w->in->team;
 
@@ -37,14 +37,14 @@ uint64_t *kh_tallies_add_up(const kh_tallies *s, kh_err *err)
 	return sum;
 }
 
-void kh_many_of(const kh_work *w, uint32_t i, uint64_t many[KH_CELLS])
+void kh_many_of(const kh_modelling *w, uint32_t i, uint64_t many[KH_CELLS])
 {
 	memset(many, 0, KH_CELLS * sizeof *many);
 	for (uint32_t j = 0; j < w->cell.n; j++)
 		many[w->cell.at[j]] = w->many[(size_t)i * w->cell.n + j];
 }
 
-kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell)
+kh_parts kh_parts_of(const kh_modelling *w, const kh_presence *p, uint32_t cell)
 {
 	kh_parts d = { 0, 0 };
 
