@@ -12,6 +12,7 @@
 #include "seqio/feed.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include "base/mem.h"
 #include "io/paths.h"
@@ -99,6 +100,18 @@ struct feed_input *feed_ahead_next(struct feed_stream *st)
 	return in;
 }
 
+/* Copies the bytes that feed_ahead_take has given to the block. */
+static int fetch_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	const int rc = feed_reserve(b, 0, b->n_from, err);
+
+	if (!rc)
+		memcpy(b->buf + b->raw, b->in->whole.p + b->from, b->n_from);
+	b->end = b->raw + (rc ? 0 : b->n_from);
+	feed_block_leave(f, b);
+	return rc ? rc : feed_reserve(b, 0, 0, err);
+}
+
 int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
 	struct feed_whole *w = &st->read.in->whole;
@@ -112,8 +125,8 @@ int feed_ahead_take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh
 	b->n_from = left < f->o.block_size ? left : f->o.block_size;
 	w->at += b->n_from;
 	if (b->n_from > 0) {
-		b->in = st->read.in;
-		feed_input_hold(f, b->in);
+		feed_block_hold(f, b, st->read.in);
+		b->fetch = fetch_ahead;
 	}
 	if (w->at == w->n && !w->bad.code) {
 		b->pub.file_end = w->end;

@@ -76,6 +76,19 @@ void feed_input_drop(kh_feed *f, struct feed_input *in)
 	}
 }
 
+void feed_block_hold(kh_feed *f, struct feed_block *b, struct feed_input *in)
+{
+	b->in = in;
+	feed_input_hold(f, in);
+}
+
+void feed_block_leave(kh_feed *f, struct feed_block *b)
+{
+	if (b->in)
+		feed_input_drop(f, b->in);
+	b->in = NULL;
+}
+
 int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
 		    const struct feed_range *r, kh_err *err)
 {
@@ -149,7 +162,6 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->bad.code = 0;
 	b->jobs.n = 0;
 	b->run.n = b->run.n_out = 0;
-	b->n_from = 0;
 	p->file_end = false;
 	p->n_rec = p->n_words = 0;
 	p->first = 0;
@@ -163,8 +175,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 
 void feed_block_free(kh_feed *f, struct feed_block *b)
 {
-	if (b->in)
-		feed_input_drop(f, b->in);
+	feed_block_leave(f, b);
 	kh_parsed_free(&b->parsed);
 	kh_bgzf_run_free(&b->run);
 	free(b->buf);
@@ -186,9 +197,7 @@ void feed_unref(kh_feed *f, struct feed_block *b)
 	pthread_mutex_unlock(&f->lock);
 	if (refs > 0)
 		return;
-	if (b->in)
-		feed_input_drop(f, b->in);
-	b->in = NULL;
+	feed_block_leave(f, b);
 	kh_queue_give_back(f->st[b->pub.stream].pool, b);
 }
 

@@ -33,6 +33,12 @@ struct feed_input {
 	} whole;
 };
 
+struct feed_block;
+
+/* Brings the bytes that a block has taken from its stream, without the lock of that.  A failure of
+ * the file goes to b->bad. */
+typedef int feed_fetch_fn(kh_feed *f, struct feed_block *b, kh_err *err);
+
 struct feed_block {
 	kh_block pub;
 	kh_parsed parsed;           /* what was parsed ahead, from rec[FEED_FREE] on */
@@ -41,8 +47,9 @@ struct feed_block {
 	size_t cap, raw, end;
 	size_t want;            /* number of raw bytes, */
 	uint64_t at;            /* and their offset in `in`, if ranges of it are read */
+	feed_fetch_fn *fetch;
 	struct feed_input *in;
-	size_t from, n_from;    /* n_from > 0: these bytes of in->whole are the text */
+	size_t from, n_from;    /* bytes of in->whole that are the text */
 	kh_bgzf_run run;
 	kh_gz_part part;
 	unsigned refs;          /* under the lock */
@@ -210,6 +217,9 @@ void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n);
 /* Count and end a use of the file, which is closed with the last one. */
 void feed_input_hold(kh_feed *f, struct feed_input *in);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
+/* The block holds the input that its bytes are still to be brought from; and not any more. */
+void feed_block_hold(kh_feed *f, struct feed_block *b, struct feed_input *in);
+void feed_block_leave(kh_feed *f, struct feed_block *b);
 /* Bytes [from, from + n) of the block's range of its file. */
 struct feed_range {
 	size_t from, n;

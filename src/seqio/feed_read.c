@@ -71,6 +71,55 @@ void feed_count_read(kh_feed *f, uint64_t n)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* --- bytes that a block has taken are brought, without the lock ------------------------- */
+/* They are there: take_stream has read them. */
+static int fetch_nothing(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	(void)f;
+	return feed_reserve(b, 0, 0, err);
+}
+
+static int fetch_range(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	const struct feed_range all = { 0, b->want };
+	int rc = feed_in_slices(f, b) ? feed_slices(f, b, err) : 0;
+
+	if (rc != 0)
+		return rc < 0 ? rc : KH_OK;
+	rc = feed_reserve(b, 0, b->want, err);
+	if (!rc && !feed_read_range(f, b, b->buf + b->raw, &all, &b->bad))
+		b->end = b->raw + b->want;
+	feed_block_leave(f, b);
+	return rc ? rc : feed_reserve(b, 0, 0, err);
+}
+
+static int fetch_part(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	const int rc = feed_reserve(b, 0, b->part.n, err);
+	size_t n = 0;
+
+	if (rc)
+		kh_gz_drop(&b->part);
+	else
+		kh_gz_finish(&b->part, b->buf + b->raw, &n, &b->bad);
+	b->end = b->raw + n;
+	feed_block_leave(f, b);
+	return rc ? rc : feed_reserve(b, 0, 0, err);
+}
+
+static int fetch_bgzf_run(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	const int rc = feed_reserve(b, 0, b->run.n_out, err);
+	size_t n = 0;
+
+	if (!rc)
+		kh_bgzf_run_inflate(&b->run, feed_file_name(&f->st[b->pub.stream], b->pub.file),
+				    b->buf + b->raw, &n, &b->bad);
+	b->end = b->raw + n;
+	return rc ? rc : feed_reserve(b, 0, 0, err);
+}
+
+/* --- what a block takes of its stream ----------------------------------------------------- */
 /* Bytes of the next block.  A record of FASTQ that is longer than a block is put together, and
  * parsed, in the order of blocks; larger blocks leave less of that to do. */
 static size_t range_size(kh_feed *f, const struct feed_stream *st)
@@ -91,8 +140,8 @@ static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	b->at = st->read.at;
 	st->read.at += b->want;
 	b->pub.file_end = b->want == left;
-	b->in = st->read.in;
-	feed_input_hold(f, b->in);
+	feed_block_hold(f, b, st->read.in);
+	b->fetch = fetch_range;
 	feed_count_read(f, b->want);
 	return KH_OK;
 }
@@ -120,8 +169,8 @@ static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, k
 	int rc = kh_source_part(src, &b->part, err);
 
 	if (!rc && b->part.any) {
-		b->in = st->read.in;
-		feed_input_hold(f, b->in);
+		feed_block_hold(f, b, st->read.in);
+		b->fetch = fetch_part;
 	}
 	return rc || kh_source_kind(src) != KH_SOURCE_STREAM ? rc : take_stream(f, st, b, err);
 }
@@ -190,6 +239,8 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 		return take_range(f, st, b);
 	case KH_SOURCE_BGZF:
 		rc = kh_source_bgzf_run(src, &b->run, f->o.block_size, err);
+		if (b->run.n > 0)
+			b->fetch = fetch_bgzf_run;
 		b->pub.file_end = !rc && b->run.n_out == 0
 				  && kh_source_kind(src) == KH_SOURCE_BGZF;
 		if (rc || kh_source_kind(src) == KH_SOURCE_BGZF || b->run.n > 0)
@@ -266,6 +317,7 @@ static void close_file(kh_feed *f, struct feed_stream *st, const struct feed_blo
 
 static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
+	b->fetch = fetch_nothing;
 	pthread_mutex_lock(&st->read.lock);
 	work(f, st, b);
 	if (kh_monitor_stopped(f->m)) {         /* do not wait for input that may be slow to come */
@@ -285,55 +337,9 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	return KH_OK;
 }
 
-/* A failure of the file goes to b->bad. */
-static int read_whole(kh_feed *f, struct feed_block *b, kh_err *err)
-{
-	const struct feed_range all = { 0, b->want };
-	int rc = feed_reserve(b, 0, b->want, err);
-
-	if (!rc && !feed_read_range(f, b, b->buf + b->raw, &all, &b->bad))
-		b->end = b->raw + b->want;
-	feed_input_drop(f, b->in);
-	b->in = NULL;
-	return rc ? rc : feed_reserve(b, 0, 0, err);
-}
-
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 {
-	struct feed_stream *st = &f->st[b->pub.stream];
-	int rc = take_next(f, st, b);
+	const int rc = take_next(f, &f->st[b->pub.stream], b);
 
-	if (rc)
-		return rc;
-	if (b->part.any) {
-		size_t n = 0;
-
-		if ((rc = feed_reserve(b, 0, b->part.n, err)))
-			kh_gz_drop(&b->part);
-		else
-			kh_gz_finish(&b->part, b->buf + b->raw, &n, &b->bad);
-		b->end = b->raw + n;
-		feed_input_drop(f, b->in);
-		b->in = NULL;
-	} else if (b->n_from > 0) {
-		rc = feed_reserve(b, 0, b->n_from, err);
-		if (!rc)
-			memcpy(b->buf + b->raw, b->in->whole.p + b->from, b->n_from);
-		b->end = b->raw + (rc ? 0 : b->n_from);
-		feed_input_drop(f, b->in);
-		b->in = NULL;
-	} else if (b->in) {
-		if (feed_in_slices(f, b) && (rc = feed_slices(f, b, err)) != 0)
-			return rc < 0 ? rc : KH_OK;
-		return read_whole(f, b, err);
-	} else if (b->run.n > 0) {
-		size_t n = 0;
-
-		rc = feed_reserve(b, 0, b->run.n_out, err);
-		if (!rc)
-			kh_bgzf_run_inflate(&b->run, feed_file_name(st, b->pub.file),
-				       b->buf + b->raw, &n, &b->bad);
-		b->end = b->raw + n;
-	}
-	return rc ? rc : feed_reserve(b, 0, 0, err);
+	return rc ? rc : b->fetch(f, b, err);
 }
