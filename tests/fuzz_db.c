@@ -171,7 +171,11 @@ static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 
 	kh_rule_init(&rule, db->h);
 	REQUIRE(wanted && !kh_matcher_new(&m, db, &rule, &err));
-	REQUIRE(!kh_match_job(m, job, call, wanted, db->text ? &aligned : NULL, NULL, &err));
+	const kh_match_results to = { .call = call,
+				      .candidates = wanted,
+				      .aligned = db->text ? &aligned : NULL };
+
+	REQUIRE(!kh_match_job(m, job, &to, &err));
 	for (size_t i = 0; i < aligned.n; i++)
 		check_aligned(db, job, &aligned, &aligned.v[i]);
 	if (db->text)

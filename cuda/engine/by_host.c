@@ -15,13 +15,14 @@ void kh_cuda_host_close(kh_cuda_host *h)
 static int classify(kh_cuda_host *h, const kh_engine *e, const kh_task *t, const kh_job *job,
 		    size_t from, kh_err *err)
 {
-	kh_candidates *wanted = t->candidates ? t->candidates + from : NULL;
+	const kh_match_results to = { .call = t->call + from,
+				      .candidates = t->candidates ? t->candidates + from : NULL,
+				      .distinct = t->distinct };
 	int rc = KH_OK;
 
 	if (!h->matcher)
 		rc = kh_matcher_new(&h->matcher, e->db, &e->rule, err);
-	return rc ? rc : kh_match_job(h->matcher, job, t->call + from, wanted, NULL, t->distinct,
-				      err);
+	return rc ? rc : kh_match_job(h->matcher, job, &to, err);
 }
 
 int kh_cuda_host_task(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err)

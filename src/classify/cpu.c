@@ -113,10 +113,11 @@ static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 {
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
-	kh_match_answer(q->matcher, t->answers);
-	kh_match_know(q->matcher, t->known);
-	return kh_match_job(q->matcher, t->job, t->call, t->candidates, t->aligned, t->distinct,
-			    err);
+
+	const kh_match_results to = { t->call, t->candidates, t->aligned, t->distinct, t->answers };
+
+	return t->known ? kh_match_open(q->matcher, t->job, t->known, &to, err)
+			: kh_match_job(q->matcher, t->job, &to, err);
 }
 
 /* A task that fails is not under way: the queue is for others. */

@@ -33,14 +33,10 @@ struct kh_matcher {
 	bool sure;                      /* of a long one: it is decided by some of its parts */
 	uint64_t *found;                /* if `distinct` is wanted: what note_keys notes */
 	size_t n_found, found_cap;
-	kh_call *to;
-	kh_distinct *distinct;
-	kh_candidates *wanted;          /* of the job's fragments, or NULL */
+	kh_match_results to;            /* of the job's fragments */
 	/* where databases are parts of a collection (answer.h) */
 	bool any;                       /* the index has seeds of the fragment */
 	kh_answer answer;               /* of the fragment */
-	kh_answer *answers;             /* of the job's fragments: goes out; or NULL */
-	const kh_answer *known;         /* the same from all parts: comes in; or NULL */
 	kh_aligner *aligner;
 };
 
@@ -111,17 +107,17 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 	m->answer.call = m->call;
 	m->answer.bits |= (m->any ? KH_ANSWER_ANY : 0) |
 			  (m->any && m->answer.score > 0 ? KH_ANSWER_PLACED : 0);
-	if (m->answers)
-		m->answers[number] = m->answer;
+	if (m->to.answers)
+		m->to.answers[number] = m->answer;
 	if (!kh_call_is_confident(&m->call, m->rule->confidence))
 		m->call.taxon = KH_NO_TAXON;
-	m->to[number] = m->call;
+	m->to.call[number] = m->call;
 	if (m->call.taxon == KH_NO_TAXON)
 		return KH_OK;
 	rc = kh_aligner_end(m->aligner, number, err);
-	if (rc || !m->distinct)
+	if (rc || !m->to.distinct)
 		return rc;
-	return kh_distinct_add(m->distinct, m->call.taxon, m->found, m->n_found, err);
+	return kh_distinct_add(m->to.distinct, m->call.taxon, m->found, m->n_found, err);
 }
 
 /* Is a seed where a claim has the mate? */
@@ -159,10 +155,10 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 
 	const bool any = best && s->mate[0].seeds + s->mate[1].seeds > 0;
 
-	if (x->wanted && any && !kh_extent_any(m->crowd))
-		x->wanted[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, s, best);
-	else if (x->wanted)
-		x->wanted[s->number] = kh_candidates_nothing(x->db.candidates);
+	if (x->to.candidates && any && !kh_extent_any(m->crowd))
+		x->to.candidates[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, s, best);
+	else if (x->to.candidates)
+		x->to.candidates[s->number] = kh_candidates_nothing(x->db.candidates);
 	if (!any)
 		return;
 	x->call.hits = best->hits;
@@ -226,8 +222,8 @@ static void call_long(kh_matcher *x, size_t number)
 	const uint32_t best = kh_sums_best(&x->sums);
 	const kh_claim *c;
 
-	if (x->wanted)
-		x->wanted[number] = kh_candidates_nothing(x->db.candidates);
+	if (x->to.candidates)
+		x->to.candidates[number] = kh_candidates_nothing(x->db.candidates);
 	if (best == UINT32_MAX)
 		return;
 	share_parts(x, best);
@@ -236,8 +232,8 @@ static void call_long(kh_matcher *x, size_t number)
 	x->call.hits = c->hits;
 	x->answer.score = (uint32_t)c->score;
 	x->answer.level = KH_LEVELS - 1;
-	if (x->wanted)
-		x->wanted[number] = kh_sums_wanted(&x->db, &x->sums, best);
+	if (x->to.candidates)
+		x->to.candidates[number] = kh_sums_wanted(&x->db, &x->sums, best);
 	kh_aligner_choose(x->aligner, c->species);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
 	if (kh_match_may_be_strain(&x->db, c->species, x->call.taxon))
@@ -291,7 +287,7 @@ static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 /* Makes a call of the claims of a segment, or adds them to the sums of its fragment. */
 static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 {
-	const kh_claim *best = s->only || x->distinct ? kh_match_best(&x->m.here) : NULL;
+	const kh_claim *best = s->only || x->to.distinct ? kh_match_best(&x->m.here) : NULL;
 	int rc = KH_OK;
 
 	if (s->only)
@@ -300,7 +296,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 		x->call.kmers += kh_mate_kmers(&x->m, s, 0) + kh_mate_kmers(&x->m, s, 1);
 		x->bases += s->mate[0].len + s->mate[1].len;
 	}
-	if (best && x->distinct)
+	if (best && x->to.distinct)
 		rc = note_keys(x, s, best, err);
 	if (!rc && s->only)
 		call(x, s, best);
@@ -323,9 +319,9 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 
 	*again = true;
 	/* what stays open for want of anchors needs regions for its answer only */
-	if (!nothing || x->answers)
+	if (!nothing || x->to.answers)
 		kh_regions_make(m, s);
-	if (x->answers)
+	if (x->to.answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
 	if (nothing)
 		return KH_OK;
@@ -336,7 +332,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	*again = kh_match_segment(m, s);
 	if (!*again && (s->only || !x->db.text))
 		kh_match_count_hits(m, s);
-	if (!*again && x->answers && s->only)
+	if (!*again && x->to.answers && s->only)
 		kh_asking_settled(asking, m, later, &x->answer);
 	return *again ? KH_OK : take_claims(x, s, err);
 }
@@ -430,7 +426,7 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	if (!rc)
 		rc = long_records(m, b, r, true, number, err);
 	m->sure = is_sure(m);
-	if (!rc && (!m->sure || m->distinct || kh_aligner_wanted(m->aligner)))
+	if (!rc && (!m->sure || m->to.distinct || kh_aligner_wanted(m->aligner)))
 		rc = long_records(m, b, r, false, number, err);
 	if (rc)
 		return rc;
@@ -438,11 +434,14 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	return end(m, number, err);
 }
 
-static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
-		    size_t number, kh_err *err)
+static int fragment(kh_matcher *m, const kh_job *job, size_t number, kh_err *err)
 {
-	const uint64_t second = r[1] ? r[1]->len : 0;
+	const kh_block *b[2];
+	const kh_record *r[2];
 	kh_mates s = { .only = true, .number = number };
+
+	kh_job_records(job, number, b, r);
+	const uint64_t second = r[1] ? r[1]->len : 0;
 
 	if (!kh_match_is_segment(r[0]->len, second))
 		return long_fragment(m, b, r, number, err);
@@ -453,42 +452,39 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	return add_segment(m, &s, err);
 }
 
-/* A fragment whose call is known, and its candidates. */
-static int take_known(kh_matcher *m, size_t number, kh_err *err)
+static int begin_job(kh_matcher *m, const kh_job *job, const kh_match_results *to, kh_err *err)
+{
+	m->to = *to;
+	m->db.candidates = to->candidates ? m->rule->candidates : KH_WANT_NONE;
+	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
+	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
+	return kh_aligner_begin(m->aligner, job, to->aligned, err);
+}
+
+int kh_match_job(kh_matcher *m, const kh_job *job, const kh_match_results *to, kh_err *err)
+{
+	int rc = begin_job(m, job, to, err);
+
+	for (size_t i = 0; i < job->n && !rc; i++)
+		rc = fragment(m, job, i, err);
+	return rc ? rc : settle(m, err);
+}
+
+/* A fragment whose call is known. */
+static int take_known(kh_matcher *m, const kh_call *call, size_t number, kh_err *err)
 {
 	begin(m);
-	m->call = m->known[number].call;
+	m->call = *call;
 	return end(m, number, err);
 }
 
-void kh_match_answer(kh_matcher *m, kh_answer *answers)
+int kh_match_open(kh_matcher *m, const kh_job *job, const kh_answer *known,
+		  const kh_match_results *to, kh_err *err)
 {
-	m->answers = answers;
-}
+	int rc = begin_job(m, job, to, err);
 
-void kh_match_know(kh_matcher *m, const kh_answer *known)
-{
-	m->known = known;
-}
-
-int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
-		 kh_alignments *aligned, kh_distinct *distinct, kh_err *err)
-{
-	int rc = kh_aligner_begin(m->aligner, job, aligned, err);
-
-	m->to = call;
-	m->wanted = wanted;
-	m->distinct = distinct;
-	m->db.candidates = wanted ? m->rule->candidates : KH_WANT_NONE;
-	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
-	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
-	for (size_t i = 0; i < job->n && !rc; i++) {
-		const kh_block *b[2];
-		const kh_record *r[2];
-
-		kh_job_records(job, i, b, r);
-		rc = m->known && !(m->known[i].bits & KH_ANSWER_OPEN)
-			     ? take_known(m, i, err) : fragment(m, b, r, i, err);
-	}
+	for (size_t i = 0; i < job->n && !rc; i++)
+		rc = known[i].bits & KH_ANSWER_OPEN ? fragment(m, job, i, err)
+						    : take_known(m, &known[i].call, i, err);
 	return rc ? rc : settle(m, err);
 }

@@ -97,20 +97,24 @@ typedef struct kh_matcher kh_matcher;
 
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
-/* Of the next job: gets what the database says of each fragment, if it is not NULL. */
-void kh_match_answer(kh_matcher *m, kh_answer *answers);
-/* Of the next job: what is known of each fragment, if it is not NULL; those that are not open are
- * not compared. */
-void kh_match_know(kh_matcher *m, const kh_answer *known);
 /* The least scores of a call. */
 void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);
 /* From now on seeds find nothing in this species. */
 void kh_matcher_hide(kh_matcher *m, uint32_t species);
-/* In a call, hits are those of its k-mers (kh_call) that the text has where the best species lies.
- * `wanted`: NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments
- * of those that are called.  `distinct`: NULL, or counts the seeds that the text has there, of
- * these. */
-int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
-		 kh_alignments *aligned, kh_distinct *distinct, kh_err *err);
+
+/* What the fragments of a job get; NULL, but for calls: not wanted. */
+typedef struct kh_match_results {
+	kh_call *call;                  /* its hits: k-mers that the best species' text has */
+	kh_candidates *candidates;
+	kh_alignments *aligned;         /* of those that are called */
+	kh_distinct *distinct;          /* counts, of these, the seeds that the text has there */
+	kh_answer *answers;             /* what the database says, as one part of a collection */
+} kh_match_results;
+
+int kh_match_job(kh_matcher *m, const kh_job *job, const kh_match_results *to, kh_err *err);
+/* The same where other parts of a collection have said what they know of each fragment: those that
+ * are not open (KH_ANSWER_OPEN) are not compared, and have the call that is known. */
+int kh_match_open(kh_matcher *m, const kh_job *job, const kh_answer *known,
+		  const kh_match_results *to, kh_err *err);
 
 #endif

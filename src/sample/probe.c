@@ -196,7 +196,8 @@ static int ask(kh_asker *a, kh_err *err)
 {
 	made *m = &a->made;
 
-	return kh_match_job(a->matcher, &m->job, m->call, m->near, NULL, NULL, err);
+	return kh_match_job(a->matcher, &m->job,
+			    &(kh_match_results) { .call = m->call, .candidates = m->near }, err);
 }
 
 /* The size that most of its short fragments have, of equal ones the least. */
@@ -367,7 +368,7 @@ int kh_probe_kin(kh_asker *a, uint32_t i, uint32_t genus, kh_mean *x, kh_err *er
 
 	make_short(a->w, m, i);
 	kh_matcher_hide(a->matcher, a->w->m->at[i].taxon);
-	rc = kh_match_job(a->matcher, &m->job, m->call, NULL, NULL, NULL, err);
+	rc = kh_match_job(a->matcher, &m->job, &(kh_match_results) { .call = m->call }, err);
 	for (uint32_t j = 0; j < READS && !rc; j++) {
 		const kh_call *c = &m->call[j];
 
