@@ -179,7 +179,7 @@ int kh_build_keep_whole(struct build *b, uint32_t i, kh_err *err);
 int kh_build_keep_tiles(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
 			kh_err *err);
 /* Adds what a database that is added to has kept, with its alleles, and marks its tiles in `kept`,
- * if that is not NULL, those of target i from kept[tiles[i]] on; *n: how many targets it has. */
+ * those of target i from kept[tiles[i]] on; *n: how many targets it has. */
 int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
 		      uint32_t *n, kh_err *err);
 /* Where a stretch that is kept begins in the text as it was read, and how long it is. */
@@ -194,7 +194,7 @@ static inline uint64_t kh_build_kept_at(const struct build *b, const kh_db_kept 
 /* b->taxa.alleles, for a build where there may be some. */
 int kh_build_room_for_alleles(struct build *b, kh_err *err);
 /* Marks the stretches of b->taxa.kept that have alleles in their tiles; but those of tiles that are
- * in many species are taken away.  kept NULL: nothing was left out. */
+ * in many species are taken away. */
 int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *kept,
 			  const uint64_t *tiles, uint32_t tile, kh_err *err);
 /* Takes away those of tiles that are in many species: shared_text.c. */

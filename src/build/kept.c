@@ -23,7 +23,7 @@ int kh_build_find_alleles(struct build *b, const uint32_t *text, const uint8_t *
 {
 	const uint32_t each = tile / b->sampling.stride;
 
-	for (uint32_t i = 0; i < b->taxa.n_kept && kept; i++) {
+	for (uint32_t i = 0; i < b->taxa.n_kept; i++) {
 		kh_db_kept *k = &b->taxa.kept[i];
 		const uint8_t *of = kept + tiles[k->target];
 
@@ -225,7 +225,7 @@ int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uin
 			take_alleles(b, db, i, &few);
 			kh_build_take_strains(b, k, &strains);
 		}
-		if (!rc && kept)
+		if (!rc)
 			mark_tiles(k, b->refs.ref[k->target].bases, b->sampling.stride, tile,
 				   kept + tiles[target]);
 	}

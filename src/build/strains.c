@@ -472,10 +472,12 @@ int kh_build_keep(struct build *b, kh_err *err)
 
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
 		tiles[i + 1] = tiles[i] + b->refs.ref[t->target[i]].bases / s.tile + 1;
-	if (!rc && !b->o->keep_all) {
-		kept = kh_array((size_t)tiles[t->n_targets], 1, err);
-		rc = kept ? gather(&s, kept, tiles, err) : KH_ENOMEM;
-	}
+	if (!rc && !(kept = kh_array((size_t)tiles[t->n_targets], 1, err)))
+		rc = KH_ENOMEM;
+	for (uint32_t i = 0; i < t->n_targets && !rc && b->o->keep_all; i++)
+		kept[tiles[i]] = KH_TILE_WHOLE;
+	if (!rc && !b->o->keep_all)
+		rc = gather(&s, kept, tiles, err);
 	if (!rc && (s.n_species < t->n_targets || b->o->base)) {
 		rc = kh_build_room_for_alleles(b, err);
 		if (!rc)
@@ -483,10 +485,10 @@ int kh_build_keep(struct build *b, kh_err *err)
 	}
 	if (!rc)
 		rc = kh_build_keep_old(b, kept, tiles, s.tile, &n_old, err);
-	if (!rc && kept)
+	if (!rc && !b->o->keep_all)
 		rc = kh_each(s.b->o->threads, s.n_species, choose_species, &s, err);
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
-		rc = !kept || kept[tiles[i]] == KH_TILE_WHOLE
+		rc = kept[tiles[i]] == KH_TILE_WHOLE
 			     ? kh_build_keep_whole(b, i, err)
 			     : kh_build_keep_tiles(b, i, kept + tiles[i], s.tile, err);
 	if (!rc)

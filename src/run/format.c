@@ -180,30 +180,46 @@ static void line_of_parsed(kh_line_parts *l, const kh_parsed_there *t, size_t i)
 			       .len = { f->len[0], f->len[1] }, .ambiguous = f->ambiguous };
 }
 
-static void line_of_records(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
+static void line_of_records(kh_line_parts *l, const kh_block *const blk[2],
+			    const kh_record *const r[2])
+{
+	*l = (kh_line_parts) { .id = blk[0]->text + r[0]->name, .id_len = r[0]->id_len,
+			 .mates = r[1] != NULL, .len = { r[0]->len, r[1] ? r[1]->len : 0 } };
+}
+
+/* The name that mates share. */
+static void cut_mate(kh_line_parts *l)
+{
+	if (l->mates && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
+	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
+		l->id_len -= 2;
+}
+
+void kh_line_of_records(kh_line_parts *l, const kh_job *job, size_t i)
 {
 	const kh_block *blk[2];
 	const kh_record *r[2];
 
 	kh_job_records(job, i, blk, r);
-	*l = (kh_line_parts) { .id = blk[0]->text + r[0]->name, .id_len = r[0]->id_len,
-			 .mates = r[1] != NULL, .len = { r[0]->len, r[1] ? r[1]->len : 0 } };
-	if (!s || s->column5 != KH_COLUMN5_FEATURES)
-		return;
-	for (int mate = 0; mate < 2 && r[mate]; mate++)
-		l->ambiguous += kh_ambiguous_kmers(&blk[mate]->amb[r[mate]->seq >> 5],
-						   r[mate]->len, s->k);
+	line_of_records(l, blk, r);
+	cut_mate(l);
 }
 
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
 {
-	if (job->there)
+	const kh_block *blk[2];
+	const kh_record *r[2];
+
+	if (job->there) {
 		line_of_parsed(l, job->there, i);
-	else
-		line_of_records(l, s, job, i);
-	if (l->mates && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
-	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
-		l->id_len -= 2;
+	} else {
+		kh_job_records(job, i, blk, r);
+		line_of_records(l, blk, r);
+		for (int mate = 0; mate < 2 && r[mate] && s->column5 == KH_COLUMN5_FEATURES; mate++)
+			l->ambiguous += kh_ambiguous_kmers(&blk[mate]->amb[r[mate]->seq >> 5],
+							   r[mate]->len, s->k);
+	}
+	cut_mate(l);
 }
 
 void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call)

@@ -53,8 +53,7 @@ static inline kh_buf *kh_result_buf_reads(const kh_result_bufs *t, int side, int
  * last has the task's runs for KH_COLUMN5_KMERS, and what the style adds. */
 void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i);
 
-/* The same in two steps, where the call comes later.  `id` is borrowed from the job.  Without a
- * style ambiguous k-mers are not counted. */
+/* The same in two steps, where the call comes later.  `id` is borrowed from the job. */
 typedef struct kh_line_parts {
 	const char *id;
 	size_t id_len;
@@ -66,6 +65,8 @@ typedef struct kh_line_parts {
 	uint64_t matches, columns;      /* of its alignments, if the style has their identity */
 } kh_line_parts;
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
+/* Its name and lengths only, of a job that has records. */
+void kh_line_of_records(kh_line_parts *l, const kh_job *job, size_t i);
 void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call);
 
 /* Record r with " kraken:taxid|N" behind its name; taxid 0: as it is. Ends with a newline. */

@@ -84,7 +84,7 @@ void kh_format_paf(kh_buf *b, const kh_db *db, const kh_task *t, size_t i)
 	kh_line_parts l;
 
 	if (a->list[i].n > 0)
-		kh_line_of(&l, NULL, t->job, i);
+		kh_line_of_records(&l, t->job, i);
 	for (size_t k = 0; k < a->list[i].n; k++)
 		put_line(b, db, &l, a, &a->v[a->list[i].from + k]);
 }

@@ -252,7 +252,7 @@ void kh_format_sam(kh_buf *b, kh_buf *one, const kh_db *db, const kh_task *t, si
 
 	if (a->list[i].n == 0)
 		return;
-	kh_line_of(&parts, NULL, t->job, i);
+	kh_line_of_records(&parts, t->job, i);
 	kh_job_records(t->job, i, blk, r);
 	one->n = 0;
 	for (int mate = 0; mate < 2 && r[mate]; mate++) {

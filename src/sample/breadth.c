@@ -256,7 +256,7 @@ int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64
 	for (uint32_t t = 0, at; t < n && !rc; t++)
 		if ((at = species_of(w, t))) {
 			s.own[t] = own[at - 1];
-			s.shift[t] = shift ? shift[at - 1] : 0;
+			s.shift[t] = shift[at - 1];
 		}
 	s.first = first;
 	if (!rc)
@@ -277,8 +277,9 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 	const kh_classes *c = w->in->classes;
 
 	(void)err;
-	for (size_t i = kh_modelling_from(w, c->n, id); i < kh_modelling_from(w, c->n,
-									      id + 1); i++) {
+	const size_t end = kh_modelling_from(w, c->n, id + 1);
+
+	for (size_t i = kh_modelling_from(w, c->n, id); i < end; i++) {
 		const kh_class *k = &c->at[i];
 		kh_presence *p = best_species(w, k);
 
@@ -306,16 +307,17 @@ static int own_some(void *arg, unsigned id, kh_err *err)
 int kh_breadth(kh_modelling *w, kh_err *err)
 {
 	uint64_t *found = kh_array(w->m->n, sizeof *found, err);
+	uint8_t *shift = kh_array(w->m->n, sizeof *shift, err);        /* blocks of one interval */
 	int rc;
 
 	w->own = kh_array(w->m->n, sizeof *w->own, err);
 	w->of_own = kh_array(w->m->n, sizeof *w->of_own, err);
-	rc = w->own && w->of_own && found
+	rc = w->own && w->of_own && found && shift
 		     ? kh_modelling_run(w, w->m->n, KH_MANY_SPECIES, own_some, err) : KH_ENOMEM;
 	if (!rc)
 		rc = kh_modelling_run(w, w->in->classes->n, KH_FEW_CLASSES, count_some, err);
 	if (!rc)
-		rc = kh_search(w, w->own, NULL, found, err);
+		rc = kh_search(w, w->own, shift, found, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++) {
 		kh_presence *p = &w->m->at[i];
 
@@ -323,5 +325,6 @@ int kh_breadth(kh_modelling *w, kh_err *err)
 		p->expected = expect(told_by_place(p, w->of_own[i]), p->counted);
 	}
 	free(found);
+	free(shift);
 	return rc;
 }

@@ -373,8 +373,7 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 	m->many = many;
 	m->lanes = kh_lanes_get();
 	m->steps = steps_of(sampling);
-	if (seeds)
-		add_seeds(&m->steps, sampling->k, seeds);
+	add_seeds(&m->steps, sampling->k, seeds);
 	for (uint32_t n = KH_N_LEAST; n < N; n++) {
 		m->most = many[n] > 0 ? n : m->most;
 		m->sum.many[(kh_log2q(n) >> 16) - 3] += many[n];

@@ -37,8 +37,8 @@ typedef struct kh_shapes {
 	uint32_t mixed[KH_JUNK][KH_CELLS], least[KH_CELLS];
 } kh_shapes;
 
-/* many[n]: how many fragments have n k-mers.  seeds: NULL, or the sampling of the seeds, one of
- * which a fragment must have without a difference to be found at all. */
+/* many[n]: how many fragments have n k-mers.  seeds: the sampling of the seeds, one of which a
+ * fragment must have without a difference to be found at all. */
 int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling *seeds,
 		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err);
 

@@ -153,7 +153,7 @@ static bool begin(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_err err = { 0, "" };
-	kh_gz_step job;
+	kh_gz_step step;
 
 	for (unsigned s = 0; s < f->n_streams; s++) {
 		struct feed_stream *st = &f->st[s];
@@ -162,9 +162,9 @@ static bool begin(kh_feed *f)
 			return false;
 		if (kh_source_size(st->read.in->src) == 0)
 			return false;
-		const int rc = feed_ask(f, st, &job, &err);
+		const int rc = feed_ask(f, st, &step, &err);
 		if (rc > 0)
-			kh_gz_do(&job);
+			kh_gz_do(&step);
 		if (rc < 0 || (f->o.parse_plain && kh_source_lend(st->read.in->src, &err)) ||
 		    !device_of(f, s))
 			return false;
@@ -303,15 +303,15 @@ static int serve_sources(kh_feed *f)
 {
 	struct feed_parsed *p = f->parsed;
 	kh_gzdev_part part;
-	kh_gz_step job;
+	kh_gz_step step;
 	kh_err err = { 0, "" };
 	int rc;
 
 	for (unsigned s = 0; s < f->n_streams; s++) {
-		if ((rc = feed_ask(f, &f->st[s], &job, &err)) < 0)
+		if ((rc = feed_ask(f, &f->st[s], &step, &err)) < 0)
 			return rc;
-		if (rc > 0 && job.by_device.what != KH_GZDEV_WAIT) {
-			feed_do(f, f->st[s].read.in, &job, &p->mu);
+		if (rc > 0 && step.by_device.what != KH_GZDEV_WAIT) {
+			feed_do(f, f->st[s].read.in, &step, &p->mu);
 			/* there is a text, or a run, or a slot, whose pieces all may read */
 			wake_all(f);
 			return 1;
