@@ -125,8 +125,8 @@ class Classifier:
     def matches(self, target, at, base):
         return base in (self.texts[target][at], self.others[target][at])
 
-    def stretch(self, target, read, at, start, stop):
-        """(score, matches, bases, from, to) of the best stretch of read[start:stop] that lies at `at`"""
+    def hsp(self, target, read, at, start, stop):
+        """(score, matches, bases, from, to) of the best HSP of read[start:stop] that lies at `at`"""
         text, best, total, begin, wrong = self.texts[target], (0, 0, 0, start, start), 0, None, 0
         start, stop = max(start, -at), min(stop, len(text) - at)
         here = zip(read[start:stop], text[at + start:at + stop], self.others[target][at + start:at + stop])
@@ -142,17 +142,17 @@ class Classifier:
         return best
 
     def aside(self, target, read, here, start, stop, steps):
-        """(score, matches, bases, from, to) of the best stretch some bases aside, and where it lies"""
+        """(score, matches, bases, from, to) of the best HSP some bases aside, and where it lies"""
         found = (0, 0, 0, start, start), here
         for d in steps:
-            score, *rest = self.stretch(target, read, here + d, start, stop)
+            score, *rest = self.hsp(target, read, here + d, start, stop)
             score = 0 if score < self.rule.END_SCORE else score - self.rule.GAP if d else score
             if score > found[0][0]:
                 found = (score, *rest), here + d
         return found
 
     def ends(self, target, read, at, fit, part):
-        """What goes on aside of a stretch, and where each of that lies: behind it, then in front of it"""
+        """What goes on aside of an HSP, and where each of that lies: behind it, then in front of it"""
         rule, (begin, end) = self.rule, fit[3:]
         steps = [d for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
         for behind in (True, False):
@@ -168,7 +168,7 @@ class Classifier:
                 edge = found[4 if behind else 3] if found[0] else edge + (window if behind else -window) // 2
 
     def with_ends(self, target, read, at, fit, part):
-        """(score, matches, bases) of a stretch and what goes on aside of it"""
+        """(score, matches, bases) of an HSP and what goes on aside of it"""
         return tuple(map(sum, zip(fit[:3], *(found for found, _ in self.ends(target, read, at, fit, part)))))
 
     def along(self, seq, claims):
@@ -177,11 +177,11 @@ class Classifier:
         top = max(claims, key=lambda s: claims[s][0])
         (score, matches, compared, _), where = claims[top]
         (_, strand, _), target, at, _ = where[0]
-        fit = self.stretch(target, reads[strand], at, 0, length)
+        fit = self.hsp(target, reads[strand], at, 0, length)
         path = [(*fit[3:], 0)] + [(*found[3:], here - at) for found, here in self.ends(target, reads[strand], at, fit, True)]
         for species in set(claims) - {top}:
             (_, back, _), target, at, _ = claims[species][1][0]
-            fit = self.stretch(target, reads[back], at, 0, length)
+            fit = self.hsp(target, reads[back], at, 0, length)
             middle = sum(fit[3:]) // 2
             column = length - 1 - middle if back != strand else middle
             far = [max(begin - column, column - end + 1, 0) for begin, end, _ in path]
@@ -232,7 +232,7 @@ class Classifier:
                     start = starts[strand]
                     if self.texts[target][at:at + k] == read[start:start + k] and self.count(places, mate) < room:
                         most = max((fit[3] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
-                        fit = self.stretch(target, read, at - start, 0, len(read))
+                        fit = self.hsp(target, read, at - start, 0, len(read))
                         far = fit[:3]
                         if 4 * fit[0] >= most and (part or len(region) > 1 or fit[0] >= k + self.rule.BEYOND):
                             far = self.with_ends(target, read, at - start, fit, part)
@@ -467,7 +467,7 @@ class Classifier:
             if not found or 2 * min(found)[0] > min(64, len(read)):
                 continue
             x = min(found)[1]
-            fit = self.stretch(target, read, x, 0, len(read))
+            fit = self.hsp(target, read, x, 0, len(read))
             if fit[0] >= rule.RESCUE_FIT:
                 fit = self.with_ends(target, read, x, fit, False)
                 near, there = places[place][2], (1 - place[0], 1 - place[1], place[2] - at + x)
@@ -532,7 +532,7 @@ class Classifier:
                 if p[0] == mate and found[0] >= fit[0] and self.species(of) == species:
                     there.add((p[1], of, lies))
             for strand, of, lies in self.with_alleles(reads, species, left[mate], asked[mate]):
-                if self.stretch(of, reads[strand], lies, 0, len(reads[0]))[0] >= fit[0]:
+                if self.hsp(of, reads[strand], lies, 0, len(reads[0]))[0] >= fit[0]:
                     there.add((strand, of, lies))
             taxa.add(self.tree.lca({self.strain_of_place(species, of, reads[strand], lies, part) for strand, of, lies in there}))
         return self.lowest(taxa)
@@ -570,7 +570,7 @@ class Classifier:
 
     def strain_of_place(self, species, target, read, at, part):
         rule, text, other = self.rule, self.texts[target], self.others[target]
-        _, matches, compared, begin, end = self.stretch(target, read, at, 0, len(read))
+        _, matches, compared, begin, end = self.hsp(target, read, at, 0, len(read))
         first, own = self.db.stretches[target][:2]
         ask = range(begin + rule.EDGE if begin > 0 else 0, end if end == len(read) else end - rule.EDGE)
         runs = {}

@@ -37,7 +37,7 @@ def best_of(classifier, places, seq):
     for read in (seq, reverse_complement(seq)):
         lies = {(number, at - i) for i in range(len(read) - K + 1) for number, at in places.get(read[i:i + K], ())}
         for number, at in lies:
-            score = classifier.stretch(number, read, at, 0, len(read))[0]
+            score = classifier.hsp(number, read, at, 0, len(read))[0]
             species = classifier.species(number)
             best[species] = max(best.get(species, 0), score)
     return best

@@ -61,7 +61,7 @@ def keys_of(letters, k, all_of_them):
 
 
 def fit(read, text, at, begin, end):
-    """(matches, mismatches, first column, the one behind the last) of the stretch that fits of a read whose base 0
+    """(matches, mismatches, first column, the one behind the last) of the HSP of a read whose base 0
     is on base `at`; columns from begin to end - 1 count"""
     now = wrong = length = 0
     best = (0, 0, 0, 0)         # matches less mismatches, matches, mismatches, the column behind
@@ -136,7 +136,7 @@ class Section:
 # --- how it is made ------------------------------------------------------------------
 
 
-def stretches(seq, code):
+def orfs(seq, code):
     """[(letters, bases, lowest base, strand)] of a target, those that are left out left out"""
     found = []
     for strand, bases in ((0, seq), (1, reverse_complement(seq))):
@@ -221,7 +221,7 @@ def make(db, refs, k, called, code_of):
     for genus in sorted(by_genus):
         known, first = set(), len(text) // 3
         for seq, at, code in by_genus[genus]:
-            for letters, bases, low, strand in stretches(seq, code):
+            for letters, bases, low, strand in orfs(seq, code):
                 keys = list(keys_of(letters, k, False))
                 if 2 * sum(mix in known for mix, _ in keys) >= len(keys):
                     continue

@@ -161,7 +161,7 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 	q.amb = t ? t->amb : (const uint32_t *)(in + lay->amb);
 	q.record = t ? t->record : in + lay->rec;
 	q.n = (uint32_t)j->n;
-	q.mates = j->interleaved || (t && t->mates) ? UINT32_MAX : j->block[1] ? (uint32_t)j->n : 0;
+	q.order = t ? kh_cuda_order_of_parsed(t) : kh_cuda_order_of(j);
 	q.counts = (uint32_t *)out;
 	q.call = (kh_call *)(out + COUNTS);
 	if (f->task->runs) {

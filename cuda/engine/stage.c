@@ -87,6 +87,18 @@ bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_pa
 	return true;
 }
 
+kh_gpu_order kh_cuda_order_of(const kh_job *j)
+{
+	if (j->interleaved)
+		return (kh_gpu_order) { .step = 2, .mate = 1 };
+	return (kh_gpu_order) { .step = 1, .mate = j->block[1] ? (uint32_t)j->n : 0 };
+}
+
+kh_gpu_order kh_cuda_order_of_parsed(const kh_parsed_there *t)
+{
+	return (kh_gpu_order) { .step = t->mates ? 2 : 1, .mate = t->mates };
+}
+
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
 			 const void *in)
 {
@@ -97,7 +109,7 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 	q->record = (const kh_gpu_record *)(p + l->rec);
 	q->n = (uint32_t)j->n;
 	q->n_words = (uint32_t)l->words;
-	q->mates = j->interleaved ? UINT32_MAX : j->block[1] ? (uint32_t)j->n : 0;
+	q->order = kh_cuda_order_of(j);
 	q->longs = (const kh_gpu_long *)(p + l->longs);
 	q->slice = (const kh_gpu_slice *)(p + l->slice);
 	q->n_longs = (uint32_t)l->n_longs;
@@ -111,7 +123,7 @@ void kh_cuda_query_parsed(kh_gpu_query *q, const kh_parsed_there *t)
 	q->record = t->record;
 	q->n = t->n;
 	q->n_words = t->n_words;
-	q->mates = t->mates ? UINT32_MAX : 0;
+	q->order = kh_cuda_order_of_parsed(t);
 }
 
 static size_t records_of(const kh_parsed_there *t)

@@ -24,7 +24,10 @@ kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts);
 /* Fills in the input of j, whose parts s are (kh_job_part_of), and the numbers of l: `bytes` is
  * then what has been used.  False: a record is too long for the kernels. */
 bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_part s[2]);
-/* Bases to mates of q, and its parts: the job's input, which has been copied to `in` on the
+/* The order in which records are staged, or in which they were parsed. */
+kh_gpu_order kh_cuda_order_of(const kh_job *j);
+kh_gpu_order kh_cuda_order_of_parsed(const kh_parsed_there *t);
+/* Bases to order of q, and its parts: the job's input, which has been copied to `in` on the
  * device. */
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
 			 const void *in);

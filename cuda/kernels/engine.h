@@ -28,6 +28,13 @@ typedef struct kh_gpu_record {
 	uint32_t word, len;
 } kh_gpu_record;
 
+/* Where those of fragment i are: record[step * i], and of its mate record[mate + step * i].  Of n
+ * pairs from two files: step 1, mate n; of interleaved pairs: 2 and 1; of single reads: 1 and 0,
+ * as they have no mates. */
+typedef struct kh_gpu_order {
+	uint32_t step, mate;
+} kh_gpu_order;
+
 /* A part of a fragment that has several.  `number` counts from 0, through both mates; the parts of
  * a fragment stand one behind the other. */
 typedef struct kh_gpu_slice {
@@ -148,8 +155,7 @@ typedef struct kh_gpu_query {
 	const kh_gpu_record *record;
 	uint32_t n;                     /* fragments */
 	uint32_t n_words;               /* of 32 bases */
-	uint32_t mates;                 /* record of fragment i: i, its mate: mates + i;
-	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
+	kh_gpu_order order;             /* of records */
 	uint32_t calls_later;           /* the host may call fragments that have no call here */
 	kh_call *call;
 	kh_candidates *candidates;      /* n, or NULL: not wanted */

@@ -339,16 +339,17 @@ __global__ void __launch_bounds__(32 * WARPS) kraken2_kernel(const kh_gpu_kraken
 
 	if (i >= q.n)
 		return;
-	const bool behind = q.mates == UINT32_MAX, pair = q.mates > 0;
+	const kh_gpu_record *record = q.record + q.order.step * i;
+	const bool pair = q.order.mate > 0;
 	fragment f = {};
 
 	f.number = i;
 	f.last = KH_K2_FRAMES;          /* which there are none of */
 	f.piece = KH_GPU_K2_NONE;
-	sequence(q, m, f, q.record[behind ? 2 * i : i]);
+	sequence(q, m, f, record[0]);
 	if (pair) {
 		add_items(q, m, f, 1, KH_K2_MATES);
-		sequence(q, m, f, q.record[behind ? 2 * i + 1 : q.mates + i]);
+		sequence(q, m, f, record[q.order.mate]);
 	}
 	const bool pieces = f.piece != KH_GPU_K2_NONE;
 	if (q.run)

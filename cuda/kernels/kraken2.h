@@ -41,8 +41,7 @@ typedef struct kh_gpu_kraken2 {
 	const uint32_t *amb;
 	const kh_gpu_record *record;
 	uint32_t n;                     /* fragments */
-	uint32_t mates;                 /* 0: none; UINT32_MAX: each behind its first mate; else
-					 * records from here on */
+	kh_gpu_order order;             /* of records */
 	uint32_t *counts;               /* zero at first */
 	kh_call *call;
 	/*

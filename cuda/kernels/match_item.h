@@ -27,9 +27,9 @@ static KH_HD kh_gpu_record kh_gpu_mate(const kh_gpu_query *q, uint32_t i, int ma
 {
 	const kh_gpu_record none = { 0, 0 };
 
-	if (q->mates == UINT32_MAX)
-		return q->record[2 * i + (uint32_t)mate];
-	return mate == 0 ? q->record[i] : q->mates ? q->record[q->mates + i] : none;
+	if (mate == 1 && q->order.mate == 0)
+		return none;
+	return q->record[q->order.step * i + (mate == 1 ? q->order.mate : 0)];
 }
 
 static KH_HD bool kh_gpu_is_long(const kh_gpu_query *q, uint32_t i)

@@ -95,7 +95,7 @@ static KH_HD bool kh_group_wants(const kh_gpu_query *q, uint32_t i)
 
 static KH_HD uint32_t kh_group_mates(const kh_gpu_query *q)
 {
-	return q->mates == 0 ? 1 : 2;
+	return q->order.mate == 0 ? 1 : 2;
 }
 
 /* Mate m of group number `group`. */

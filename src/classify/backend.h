@@ -9,8 +9,8 @@
  * collect b, collect c.  A GPU does b while the worker makes lines of a.  The CPU has a depth of 1
  * and does a task in submit.
  */
-#ifndef KH_BACKEND_H
-#define KH_BACKEND_H
+#ifndef KH_CLASSIFY_BACKEND_H
+#define KH_CLASSIFY_BACKEND_H
 
 #include "classify/census.h"
 #include "classify/devices.h"

@@ -20,8 +20,8 @@
  * columns.  With GATTACAT the last column does not count: a score of 7 in 7.  If the text GATTCCAG
  * has a strain with the allele A at its fifth base, the read matches in all columns, and scores 8.
  */
-#ifndef KH_TEXT_TEXT_H
-#define KH_TEXT_TEXT_H
+#ifndef KH_KMER_TEXT_H
+#define KH_KMER_TEXT_H
 
 #include "kmer/kmer.h"
 
