@@ -141,7 +141,7 @@ static void look_up(const kh_db *db, const uint64_t *key, size_t n)
 	kh_seeds_found_clear(&found);
 }
 
-/* An alignment lies in its record and in its target, and its stretches and gaps are as long. */
+/* An alignment lies in its record and in its target, and its HSPs and gaps are as long. */
 static void check_aligned(const kh_db *db, const kh_job *job, const kh_alignments *a,
 			  const kh_aligned *x)
 {

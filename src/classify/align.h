@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a record, or a stretch of it, lies in a target. */
+/* Where a record, or a part of it, lies in a target. */
 typedef struct kh_aligned {
 	uint32_t mate;                  /* 0 or 1 */
 	uint32_t target;
