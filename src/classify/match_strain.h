@@ -4,8 +4,8 @@
  * Where a read lies, the database knows the LCA of the strains whose text is like that: `same` of
  * those that are the same there, `other` of those that have alleles.  A read that matches the text
  * where it has alleles is of the former, one that matches the alleles of the latter, and where it
- * covers none it may be of both.  So each stretch with the same strains gives a taxon, and the read
- * is of the lowest of these, if they lie on one lineage; of the LCA, if they do not.
+ * covers none it may be of both.  So each run of columns with the same strains gives a taxon, and
+ * the read is of the lowest of these, if they lie on one lineage; of the LCA, if they do not.
  * Parts of a long read are of the taxon below the species that nearly all of them agree on, as some
  * of its many errors are alleles.
  */

@@ -1,7 +1,7 @@
 /*
  * probe.c - classifies reads made from the text of a species' references
  *
- * Short reads, 8 from each of 32 places, show how many fit the species alone: stretches that its
+ * Short reads, 8 from each of 32 places, show how many fit the species alone: genes that its
  * relatives share never do, whether the species is there or not (cover.c, which chooses the
  * species).  They are perfect, lie in blocks of the size that cover.c counts in, and have about the
  * length of most of the sample's; they are pairs if that length takes two reads.  Long reads, one
