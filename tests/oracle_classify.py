@@ -65,7 +65,7 @@ class Rule:
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     SPECIES, GENUS = 25, 44
-    KMER, STEP, OFF, NEARBY, CHANCE, LONE = 12, 5, 64, 6, 3, 16
+    KMER, STEP, OFF, NEARBY, LONE = 12, 5, 64, 6, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
     TO_ONE, WRONG, EDGE = 4, 4, 16
@@ -79,6 +79,10 @@ class Rule:
         while x < 36 and 2 * n * max(1, self.db.bases) * (3 + 2 * x) * 10000 > 3**(x + 1) * 4**self.db.k:
             x += 1
         return self.db.k + x
+
+    def is_random(self, n):
+        """has a random fragment a place by chance?"""
+        return 2 * ((1 << n.bit_length()) - 1) * max(1, self.db.bases) >= 4**self.db.k
 
     def names_species(self, bases, compared, matches):
         least = min(4 * self.SPECIES + bases, 2 * self.SPECIES + 2 * bases)
@@ -483,13 +487,14 @@ class Classifier:
         if not claims or n == 0:
             return None, 0, {}, None
         best, where = self.best(claims)
+        chance = best[0] < self.rule.least(n) and self.rule.is_random(n)
         hits = self.hits(mates, where, places)
         self.mates = self.mates_of(mates, where)
-        if not crowd:
+        if not crowd and not chance:
             others = {s: claims[s][0] for s in claims if claims[s][1] is not where and claims[s][0][0] >= best[0] - self.rule.NEARBY}
             self.second = self.second_of(others, lambda s: self.hits(mates, claims[s][1], places))
         near = {s: what[0] for s, (what, _) in claims.items() if what[0] >= best[0] - slack}
-        near = {} if crowd or self.is_like_chance(near, best[0], where) else near
+        near = {} if crowd or chance else near
         (_, _, lies, *_), target, *_ = where[min(where)]
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
@@ -513,11 +518,6 @@ class Classifier:
         (_, other_strand), other, other_at = where[1][0][:2], *where[1][1:3]
         beside = target == other and strand != other_strand and abs(at - other_at) <= 1008
         return 2 + abs(at - other_at) // 128 if beside else 0
-
-    def is_like_chance(self, near, score, where):
-        """are these species several, though no mate fits much better than by a seed alone?"""
-        several = sum(x >= score - self.rule.NEARBY for x in near.values()) > self.rule.CHANCE
-        return several and all(fit[0] < self.db.k + self.rule.NEARBY for *_, fit in where.values())
 
     # --- strains ---
     def strain(self, mates, species, where, places, left, asked, part=False):

@@ -112,7 +112,7 @@ static KH_HD void kh_gpu_give_call(const kh_gpu_query *q, const kh_small *x,
 	kh_call c = kh_small_call(x, j, q->rule.confidence,
 				  q->candidates ? &q->candidates[i] : NULL);
 
-	if (q->found)
+	if (q->found && c.taxon != KH_NO_TAXON)
 		c.found = kh_small_found(x, j, q->had);
 	q->call[i] = c;
 }

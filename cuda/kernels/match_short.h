@@ -4,8 +4,8 @@
  *
  * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, or
  * at two on both sides of a gap, and no other one could be as good; or there is none at all.  Or
- * all places are there by chance, each of another species, of which all are candidates.  A thread
- * decides these, as match_score.h would, with rooms for a few anchors and places.
+ * all places are there by chance, each of another species.  A thread decides these, as
+ * match_score.h would, with rooms for a few anchors and places.
  * It asks first for seeds that do not overlap, and for all if these do not suffice, as the CPU
  * does.  Where regions are a crowd, it compares all of them, and sees whether that can matter; and
  * what is too little for a call need not be known better.  All that is not so simple is left to a
@@ -206,8 +206,8 @@ static KH_HD bool kh_short_falls_short(const kh_mates *s, const kh_short_found f
 	return falls;
 }
 
-/* Is what was found too little for a call, whatever species has it?  No claim has more than the
- * best places of both mates. */
+/* Is what was found too little for a call, and for candidates, if these are wanted, whatever
+ * species has it?  No claim has more than the best places of both mates. */
 static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
 				      const kh_short_found f[2])
 {
@@ -216,8 +216,11 @@ static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
 	for (uint32_t i = 0; i < 2; i++)
 		if (s->mate[i].len > 0 && kh_match_species_net(s->mate[i].len) < least)
 			least = kh_match_species_net(s->mate[i].len);
-	return !db->candidates && 4 * ((int64_t)f[0].net + f[1].net) < least &&
-	       f[0].best < KH_RESCUE_SCORE && f[1].best < KH_RESCUE_SCORE;
+	const bool little = db->candidates
+				    ? !kh_match_may_want_by(db, s, (int64_t)f[0].best + f[1].best)
+				    : 4 * ((int64_t)f[0].net + f[1].net) < least;
+
+	return little && f[0].best < KH_RESCUE_SCORE && f[1].best < KH_RESCUE_SCORE;
 }
 
 /* The claim of two mates by their best places; `more`: there are others.  False: these are of two
@@ -387,7 +390,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 
 	if (more && kh_short_falls_short(&j.s, f))
 		return KH_SHORT_AGAIN;
-	if (more || q->found || !kh_short_too_little(db, &j.s, f)) {
+	if (more || !kh_short_too_little(db, &j.s, f)) {
 		for (uint32_t mate = 0; mate < 2; mate++)
 			if (f[mate].unclear ||
 			    kh_short_crowded(db, rooms, mate, f[mate].crowd))
@@ -411,7 +414,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 		if (c.taxon == KH_NO_TAXON)
 			return KH_SHORT_LEFT;
 	}
-	if (q->found)
+	if (q->found && c.taxon != KH_NO_TAXON)
 		c.found = kh_short_found_of(q, &j, best, f);
 	q->call[i] = c;
 	return KH_SHORT_DONE;

@@ -233,7 +233,7 @@ static KH_HD bool kh_short_take(kh_short_way *w, const kh_place *p, const kh_lai
 	f->unclear = f->unclear || (!room && f->crowd == UINT32_MAX) ||
 		     !kh_short_add(w->db, p, slack, f);
 	kh_short_add_here(&w->here, p, l, w->db->sampling.k);
-	return !f->unclear || (w->all && slack == 0 && f->best < KH_RESCUE_SCORE) ||
+	return !f->unclear || (w->all && f->best < KH_RESCUE_SCORE) ||
 	       kh_short_stop(w, KH_SHORT_LEFT);
 }
 

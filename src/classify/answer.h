@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include "classify/rule.h"
 
-#define KH_LEVELS 32            /* least scores, by the logarithm of a fragment's seeds */
+#define KH_LEVELS 32            /* least scores, by the logarithm of a fragment's seeds: kh_least */
 
 enum {
 	KH_ANSWER_FEW = 15,             /* anchors of a mate that may stand behind */

@@ -111,6 +111,8 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 		m->to.answers[number] = m->answer;
 	if (!kh_call_is_confident(&m->call, m->rule->confidence))
 		m->call.taxon = KH_NO_TAXON;
+	if (m->call.taxon == KH_NO_TAXON)
+		m->call.found = 0;
 	m->to.call[number] = m->call;
 	if (m->call.taxon == KH_NO_TAXON)
 		return KH_OK;

@@ -97,8 +97,7 @@ typedef struct kh_matcher kh_matcher;
 
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
-/* The least scores of a call. */
-void kh_match_least_of(const kh_db_header *h, uint32_t least[KH_LEVELS]);
+void kh_match_least_of(const kh_db_header *h, kh_least *least);
 /* From now on seeds find nothing in this species. */
 void kh_matcher_hide(kh_matcher *m, uint32_t species);
 

@@ -5,10 +5,17 @@
 #include "classify/match_score.h"
 
 /* --- may it be a call? -------------------------------------------------------------- */
-/* The least score of a call. */
-static KH_HD uint32_t kh_match_least(const kh_match_db *db, const kh_mates *s)
+/* May a fragment with such a best score have a call? */
+static KH_HD bool kh_match_may_call_by(const kh_match_db *db, const kh_mates *s, int64_t score)
 {
-	return db->least[kh_log2(s->mate[0].seeds + s->mate[1].seeds)];
+	return score >= (int64_t)db->least.call[kh_log2(s->mate[0].seeds + s->mate[1].seeds)];
+}
+
+/* May a fragment with such a best score have what is wanted beside its call? */
+static KH_HD bool kh_match_may_want_by(const kh_match_db *db, const kh_mates *s, int64_t score)
+{
+	return score >= (int64_t)db->least.candidates[kh_log2(s->mate[0].seeds +
+							      s->mate[1].seeds)];
 }
 
 /* Do enough of so many bases match by a claim for a species, and for a genus?  They stay so if they
@@ -46,7 +53,7 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *place
 {
 	bool species, genus;
 
-	if (best->score < (int32_t)kh_match_least(db, s))
+	if (!kh_match_may_call_by(db, s, best->score))
 		return false;
 	kh_match_names(db, places, s, best, &species, &genus);
 	return species || genus;
@@ -57,7 +64,8 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *place
 static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_place *places,
 				      const kh_mates *s, const kh_claim *best)
 {
-	return !s->only || db->candidates || kh_match_may_call(db, places, s, best);
+	return !s->only || (db->candidates && kh_match_may_want_by(db, s, best->score)) ||
+	       kh_match_may_call(db, places, s, best);
 }
 
 /* Must the hits of this claim be counted?  Those of the best one, of one that may be the second
@@ -147,19 +155,6 @@ static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t 
 	return n;
 }
 
-/* Is no mate of the best claim more than KH_MATCH_REACH mismatches ahead of a place that has one
- * seed, as chance gives? */
-static KH_HD bool kh_claim_is_like_chance(const kh_match_db *db, const kh_place *places,
-					  const kh_claim *best)
-{
-	bool is = true;
-
-	for (int i = 0; i < 2; i++)
-		is = is && (!(best->mates & 1u << i) || places[best->place[i]].fit.score <
-				    db->sampling.k + (uint32_t)KH_MATCH_NEARBY);
-	return is;
-}
-
 static_assert((uint32_t)KH_MATES_MOST == KH_MATES_APART + KH_MATCH_SPAN / KH_MATES_STEP,
 	      "mates of a pair are so many steps apart, at most");
 
@@ -180,8 +175,7 @@ static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_mates *s,
 
 /* The candidates of a fragment that is one segment, of whose claims `best` is the best one:
  * species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
- * than KH_CANDIDATES.  In billions of bases a random fragment has seeds of several species by
- * chance; these are no candidates. */
+ * than KH_CANDIDATES. */
 static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_place *places,
 						const kh_claims *c, const kh_mates *s,
 						const kh_claim *best)
@@ -190,9 +184,6 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	uint32_t score[KH_CANDIDATES], reach = KH_MATCH_REACH;
 	int n = 0;
 
-	if (c->n > KH_MATCH_CHANCE && kh_claim_is_like_chance(db, places, best) &&
-	    kh_claims_near(c, best->score, reach) > KH_MATCH_CHANCE)
-		return to;
 	while (c->n > KH_CANDIDATES && reach > 0 &&
 	       kh_claims_near(c, best->score, reach) > KH_CANDIDATES)
 		reach--;
@@ -219,11 +210,14 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	return to;
 }
 
-/* What is wanted of a fragment that is one segment beside its call. */
+/* What is wanted of a fragment that is one segment beside its call.  In billions of bases a random
+ * fragment has seeds of several species; these are no candidates. */
 static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_place *places,
 					    const kh_claims *c, const kh_mates *s,
 					    const kh_claim *best)
 {
+	if (!kh_match_may_want_by(db, s, best->score))
+		return kh_candidates_nothing(db->candidates);
 	if (db->candidates == KH_WANT_SECOND)
 		return kh_claims_second(db, c, best);
 	return kh_claims_candidates(db, places, c, s, best);
@@ -237,7 +231,7 @@ static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_place *plac
 	bool species, genus;
 	uint32_t taxon;
 
-	if (best->score < (int32_t)kh_match_least(db, s))
+	if (!kh_match_may_call_by(db, s, best->score))
 		return KH_NO_TAXON;
 	kh_match_names(db, places, s, best, &species, &genus);
 	taxon = kh_claims_lca(db, claims, best->score, crowd);

@@ -136,7 +136,7 @@ static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, ui
 	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
 	kh_extent e = kh_extent_empty();
 
-	if (!c || kmers <= KH_N_MOST || c->score < (int32_t)db->least[31] ||
+	if (!c || kmers <= KH_N_MOST || c->score < (int32_t)db->least.call[31] ||
 	    !kh_claim_fits_well(c, bases))
 		return false;
 	for (uint32_t i = 0; i < s->claims.n; i++)
@@ -228,7 +228,7 @@ static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *
 	kh_extent e = kh_extent_empty();
 	uint32_t taxon;
 
-	if (c->score < (int32_t)db->least[31] ||
+	if (c->score < (int32_t)db->least.call[31] ||
 	    !(kh_match_is_thin(db) ? kh_claim_names_thin(c, db->sampling.k)
 				   : kh_claim_names_long(c, s->sum[best].ahead, bases)))
 		return KH_NO_TAXON;

@@ -43,7 +43,6 @@ enum {
 	KH_MATCH_REACH = 3,             /* mismatches more than the best has, at most */
 	/* twice that in scores; with alleles a call compares the places of such a bound, too */
 	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
-	KH_MATCH_CHANCE = 3,            /* more species are none, if chance gives such scores */
 
 	/* Long fragments.  Parts compared first decide if no other species has 3/4 of the best
 	 * one's score or 1/2 of its credit. */

@@ -15,6 +15,12 @@
 #define KH_SEVERAL 1
 #endif
 
+/* The least scores of a fragment with 2^i .. 2^(i+1)-1 seeds: of a call, and of candidates, which are
+ * bounded where chance gives a random fragment a place, in hundreds of millions of bases. */
+typedef struct kh_least {
+	uint32_t call[32], candidates[32];
+} kh_least;
+
 /* A database, in the memory of whoever compares. */
 typedef struct kh_match_db {
 	const uint32_t *text;           /* NULL: there is none */
@@ -35,7 +41,7 @@ typedef struct kh_match_db {
 	kh_sampling sampling;
 	uint32_t candidates;            /* what a fragment could be, too: KH_WANT_... */
 	uint32_t alleles;               /* 1: some stretches have some */
-	uint32_t least[32];             /* score of a call with 2^i .. 2^(i+1)-1 features */
+	kh_least least;
 } kh_match_db;
 
 /* A read, or a mate: where its bases are, and its seeds. */

@@ -46,8 +46,8 @@ typedef struct kh_call {
 	 * lies; without text, features and those found there; by Kraken 2's rule, its k-mers and
 	 * the score of the call */
 	uint32_t kmers, hits;           /* hits: kmers at most */
-	/* if `distinct` is wanted, seeds that the text has where each segment lies best; else 0; by
-	 * Kraken 2's rule, its groups */
+	/* if `distinct` is wanted, and there is a call, seeds that the text has where each segment
+	 * lies best; else 0; by Kraken 2's rule, its groups */
 	uint32_t found;
 } kh_call;
 

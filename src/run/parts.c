@@ -13,7 +13,7 @@
 
 struct part {
 	kh_answers_in *in;
-	uint32_t least[KH_LEVELS];
+	kh_least least;
 	bool compared;                  /* fragments that have its seeds are */
 };
 
@@ -21,7 +21,7 @@ struct kh_parts {
 	const kh_joined *all;
 	kh_tree tree;
 	uint32_t want;
-	uint32_t least[KH_LEVELS];
+	kh_least least;
 	struct part *part;              /* all->n; in the order of the databases */
 	uint32_t *owner;                /* of a species: the part that has it, plus 1, or SHARED */
 };
@@ -169,7 +169,7 @@ static int open_all(kh_parts *p, const kh_parts_options *o, kh_err *err)
 		const kh_db *db = p->all->part[i];
 
 		rc = check_part(p, i, err);
-		kh_match_least_of(db->h, p->part[i].least);
+		kh_match_least_of(db->h, &p->part[i].least);
 		/* with alleles somewhere, more places are compared everywhere */
 		p->part[i].compared = o->compared || (p->want == KH_WANT_NONE &&
 						      db->alleles != o->db->alleles);
@@ -188,7 +188,7 @@ int kh_parts_open(kh_parts **out, const kh_parts_options *o, kh_err *err)
 	*out = p;
 	*p = (kh_parts) { .all = o->db->joined, .tree = kh_taxonomy_tree(o->db->tax),
 			  .want = o->rule->candidates };
-	kh_match_least_of(o->db->h, p->least);
+	kh_match_least_of(o->db->h, &p->least);
 	return open_all(p, o, err);
 }
 
@@ -246,10 +246,11 @@ static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_candidates 
 /* Is the answer of the only part that has seeds of a fragment not that of all? */
 static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_candidates *c)
 {
-	const struct part *x = &p->part[i];
-	const bool enough = a->score >= x->least[a->level];
+	const kh_least *x = &p->part[i].least, *all = &p->least;
+	const uint32_t score = a->score, level = a->level;
 
-	return enough != (a->score >= p->least[a->level]) ||
+	return (score >= x->call[level]) != (score >= all->call[level]) ||
+	       (score >= x->candidates[level]) != (score >= all->candidates[level]) ||
 	       is_shared(p, a->call.taxon) ||
 	       (p->want == KH_WANT_SECOND && is_shared(p, c->species[0]));
 }
