@@ -187,11 +187,6 @@ __device__ uint32_t word_from(const uint8_t *text, int64_t i, int64_t from)
 {
 	uint32_t x = 0;
 
-	if (i >= from) {
-		const uint32_t *w = (const uint32_t *)(text + (i & ~(int64_t)3));
-
-		return (i & 3) ? __funnelshift_r(w[0], w[1], 8 * (uint32_t)(i & 3)) : w[0];
-	}
 	for (int k = 0; k < 4; k++)
 		if (i + k >= from)
 			x |= (uint32_t)text[i + k] << 8 * k;
@@ -199,18 +194,24 @@ __device__ uint32_t word_from(const uint8_t *text, int64_t i, int64_t from)
 }
 
 /* A warp sums up a segment in rows of 128 bytes, the last of which ends where it ends: each lane
- * has a word of each row, and moves on by a row with a table for each byte of its sum. */
+ * has a word of each row, and moves on by a row with a table for each byte of its sum.  All rows
+ * but the first one are whole; several are read at a time, as each takes long to come. */
 __device__ uint32_t crc_of(const kh_inf_batch &b, const kh_inf_segment &s,
 			   const uint32_t (*table)[256])
 {
 	const int64_t end = (int64_t)s.at + s.n, rows = ((int64_t)s.n + 127) / 128;
-	int64_t i = end - 128 * rows + 4 * (int64_t)lane_id();
-	uint32_t x = 0;
+	const int64_t i = end - 128 * rows + 4 * (int64_t)lane_id();
+	const uint32_t *w = (const uint32_t *)(b.text + (i & ~(int64_t)3));
+	const uint32_t shift = 8 * (uint32_t)(i & 3), beside = shift > 0;
+	uint32_t x = rows > 0 ? word_from(b.text, i, s.at) : 0;
 
-	for (int64_t r = 0; r < rows; r++, i += 128) {
-		x = table[0][x & 255] ^ table[1][x >> 8 & 255] ^ table[2][x >> 16 & 255] ^
-		    table[3][x >> 24];
-		x ^= word_from(b.text, i, s.at);
+#pragma unroll 8
+	for (int64_t r = 1; r < rows; r++) {
+		const uint32_t *const at = w + 32 * r;
+		const uint32_t next = __funnelshift_r(at[0], at[beside], shift);
+
+		x = next ^ table[0][x & 255] ^ table[1][x >> 8 & 255] ^
+		    table[2][x >> 16 & 255] ^ table[3][x >> 24];
 	}
 	x = kh_inf_crc_times(x, kh_inf_crc_power(4 * (32 - lane_id())));
 	for (int d = 16; d > 0; d /= 2)
