@@ -27,12 +27,11 @@ struct kh_inflater_parser {
 	uint32_t cap;           /* fragments of a buffer */
 	uint32_t words;         /* of a mate's records */
 	uint64_t scratch;
-	/* far: a window of a text on another device; shown: what the host is shown of all buffers,
-	 * in large pages */
+	/* far: a window of a text on another device */
 	KH_GPU_BUFS(all, result, tile0, tile1, line0, line1, each, word, len, sort, far, host,
-		    n_name, name, fragment, letters, shown);
-	/* of each buffer */
-	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS];
+		    n_name, name, fragment, letters);
+	/* of each buffer; shown: what the host is shown, in large pages, made when first needed */
+	kh_gpu_buf bases[BUFFERS], amb[BUFFERS], record[BUFFERS], shown[BUFFERS];
 };
 
 /* What the host is shown of a buffer. */
@@ -51,7 +50,7 @@ static size_t shown_bytes(const kh_inflater_parser *p)
 
 static struct shown shown(const kh_inflater_parser *p, unsigned buffer)
 {
-	uint32_t *const len = (uint32_t *)(void *)((char *)p->shown.p + buffer * shown_bytes(p));
+	uint32_t *const len = p->shown[buffer].p;
 	kh_parsed_fragment *const fragment = (kh_parsed_fragment *)(len + p->cap);
 
 	if (!p->names)
@@ -68,6 +67,7 @@ static void parser_free(kh_inflater_parser *p)
 	KH_GPU_DROP(p->bases);
 	KH_GPU_DROP(p->amb);
 	KH_GPU_DROP(p->record);
+	KH_GPU_DROP(p->shown);
 	free(p);
 }
 
@@ -158,8 +158,6 @@ static int make(kh_inflater_parser *p, kh_err *err)
 
 	if (!rc)
 		rc = kh_gpu_first_stream(&p->stream, err);
-	if (!rc)
-		rc = kh_gpu_host_pages(&p->shown, p->buffers * shown_bytes(p), err);
 	return rc ? rc : rooms(p, err);
 }
 
@@ -283,9 +281,12 @@ int kh_inflate_parse(kh_inflater_parser *p, kh_inflater_parse *x, kh_err *err)
 {
 	kh_parse_batch b = batch_of(p, x);
 	const kh_parse_result *r = p->host.p;
-	const struct shown to = shown(p, x->buffer);
 	uint32_t base[2] = { 0, 0 };
 	int rc = kh_gpu_use(p->device, err);
+
+	if (!rc)
+		rc = kh_gpu_host_pages(&p->shown[x->buffer], shown_bytes(p), err);
+	const struct shown to = shown(p, x->buffer);
 
 	if (!rc && b.texts > 1)
 		rc = bring(p, x->file[1], &b.in[1], &base[1], err);

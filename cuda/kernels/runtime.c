@@ -6,6 +6,8 @@
 #include <string.h>
 #include "base/mem.h"
 
+enum { PAGE = 4096 };
+
 /* The device of this thread, as after some errors cudaGetDevice cannot tell it. */
 static _Thread_local int current;
 
@@ -206,7 +208,7 @@ int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 
 int kh_gpu_host_pages(kh_gpu_buf *b, size_t bytes, kh_err *err)
 {
-	void *p;
+	char *p;
 	int rc;
 
 	if (b->p && bytes <= b->bytes)
@@ -215,6 +217,10 @@ int kh_gpu_host_pages(kh_gpu_buf *b, size_t bytes, kh_err *err)
 	p = kh_pages(bytes, err);
 	if (!p)
 		return KH_ENOMEM;
+	/* Threads may do this at the same time, while the driver registers one after the other, and
+	 * waits for pages that are not there. */
+	for (size_t i = 0; i < bytes; i += PAGE)
+		p[i] = 0;
 	rc = check(cudaHostRegister(p, bytes, cudaHostRegisterPortable), "cudaHostRegister", bytes,
 		   err);
 	if (rc)

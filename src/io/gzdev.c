@@ -13,7 +13,10 @@
 #include "base/mem.h"
 #include "base/system.h"
 
-enum { SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY };
+enum {
+	SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY,
+	FIRST = 4               /* the first batch is that part of a slot */
+};
 
 struct slot {                   /* of compressed bytes */
 	bool used;
@@ -129,7 +132,9 @@ static bool may_run(const kh_gzdev *g)
 /* Has the batch that is read now, or can be, a piece that nobody reads? */
 static bool may_read(kh_gzdev *g)
 {
-	const size_t piece = g->o.by.f->piece_bytes, most = g->o.by.f->slot_bytes(g->f);
+	const size_t piece = g->o.by.f->piece_bytes, slot = g->o.by.f->slot_bytes(g->f);
+	/* nothing else can be done before there is text of the first batch */
+	const size_t most = g->n_batches == 0 ? slot / FIRST : slot;
 	const struct slot *now = g->n_batches ? &g->in[(g->n_batches - 1) % SLOTS] : NULL;
 	struct slot *next = &g->in[g->n_batches % SLOTS];
 
