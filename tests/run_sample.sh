@@ -60,6 +60,7 @@ build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" -a "$data/taxonomy/ac
 check "build" build --db db.khdb "$T7" "$lambda" "$phi" "$sars"
 check "build both relatives" build --db both.khdb "$T3" "$T7" "$lambda" "$phi" "$sars"
 check "build, other seeds" build --db k.khdb -k 21 --set smer-len=11 "$T7" "$lambda" "$phi"
+check "build, seeds so short that random reads have some" build --db short.khdb -k 10 --set smer-len=4 "$T7" "$lambda" "$phi"
 check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars:2:0" "$mers:1:0"
 check "sample, fewer" sample 700 few.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$mers:1:0"
 check "sample of relatives" sample 800 near.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
@@ -97,6 +98,7 @@ check "and of the genus of that it is said" test "$(of 186765 why)" = "Escherich
 check "calls, profile and coverage, relatives in the database" covers both.khdb near.fq
 check "a strain at 95 % is present" verdict 10710 present
 check "calls and profile, other seeds" agrees k.khdb near.fq
+check "calls and profile, reads that are like chance" agrees short.khdb few.fq
 check "a few of its own among a relative's" agrees db.khdb among.fq
 check "two reads, and chance hits of others" agrees db.khdb rare.fq
 check "both of them stay" test "$(awk '$1 == "C" && $3 == 10847' calls.tsv | wc -l)" -eq 2
