@@ -7,8 +7,8 @@ void kh_rule_init(kh_rule *r, const kh_db_header *h)
 	*r = (kh_rule) { .sampling = kh_db_sampling(h) };
 }
 
-/* By the least score of a call chance calls no more than one in 10000 fragments; without text, it is
- * more than one seed. */
+/* By the least score of a call chance calls no more than one in 10000 fragments; without text, it
+ * is more than one seed. */
 void kh_match_least_of(const kh_db_header *h, kh_least *least)
 {
 	typedef unsigned __int128 wide;

@@ -15,8 +15,8 @@
 #define KH_SEVERAL 1
 #endif
 
-/* The least scores of a fragment with 2^i .. 2^(i+1)-1 seeds: of a call, and of candidates, which are
- * bounded where chance gives a random fragment a place, in hundreds of millions of bases. */
+/* The least scores of a fragment with 2^i .. 2^(i+1)-1 seeds: of a call, and of candidates; the
+ * latter is 0 if chance gives a random fragment no place, as in few bases. */
 typedef struct kh_least {
 	uint32_t call[32], candidates[32];
 } kh_least;
