@@ -235,10 +235,13 @@ class Classifier:
                 for strand, read in enumerate(reads):
                     start = starts[strand]
                     if self.texts[target][at:at + k] == read[start:start + k] and self.count(places, mate) < room:
-                        most = max((fit[3] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
+                        most, whose = max(((fit[3], self.species(of)) for p, (of, _, fit) in places.items() if p[0] == mate),
+                                          key=lambda x: x[0], default=(0, None))
                         fit = self.hsp(target, read, at - start, 0, len(read))
                         far = fit[:3]
-                        if 4 * fit[0] >= most and (part or len(region) > 1 or fit[0] >= k + self.rule.BEYOND):
+                        some = fit[0] >= most or whose == self.species(target) if part else \
+                            len(region) > 1 or fit[0] >= k + self.rule.BEYOND
+                        if some and 4 * fit[0] >= most:
                             far = self.with_ends(target, read, at - start, fit, part)
                         new.append((mate, strand, self.db.stride * first + at - start))
                         places[new[-1]] = target, at - start, far + fit[:1]

@@ -175,14 +175,14 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place
 {
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[kh_place_mate(p)];
-	const uint32_t n = m->n_place, before = f->hsp, hsp = p->fit.score;
+	const uint32_t n = m->n_place;
 
 	if (f->n_places == kh_places_most(&w->j.s))
 		return;
 	const bool part = !w->j.s.only;
 
 	p->hsp = kh_hsp_of(&p->fit);
-	if (kh_place_has_ends(m->db, &w->j.s, anchors, hsp, before)) {
+	if (kh_place_has_ends(m, &w->j.s, f, anchors, p)) {
 		const kh_laid l = kh_place_laid(m, &w->j.s, p);
 
 		fit_ends(&l, kh_place_at(p), part, &p->fit, part ? &w->chain[!w->best] : NULL);
@@ -194,7 +194,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place
 			w->number = p->number;
 			w->target = p->target;
 		}
-		f->hsp = hsp > before ? hsp : before;
+		kh_place_see_stretch(m, f, p);
 		f->best = p->fit.score > f->best ? p->fit.score : f->best;
 		m->place[n] = *p;
 		m->n_place = n + 1;

@@ -39,14 +39,38 @@ static KH_HD kh_alignment kh_place_hsp(const kh_laid *l, const kh_place *p)
 	return score > 0 ? fit : kh_text_fit(l, kh_place_at(p), 0, l->len);
 }
 
-/* Is the alignment of a place extended beyond its best HSP?  Not if the HSP is shorter than
- * a quarter of the longest one of the places before; nor if a read has hardly more than one seed
- * there, as by chance. */
-static KH_HD bool kh_place_has_ends(const kh_match_db *db, const kh_mates *s, uint32_t anchors,
-				    uint32_t hsp, uint32_t before)
+/* Is the alignment of a read's place extended beyond its best HSP?  Not if the HSP is
+ * shorter than a quarter of the longest one of the places before; nor if the read has hardly more
+ * than one seed there, as by chance. */
+static KH_HD bool kh_place_has_ends(const kh_match_db *db, uint32_t anchors, uint32_t hsp,
+				    uint32_t before)
 {
-	return 4 * hsp >= before && (anchors > 1 || !s->only ||
-				     hsp >= db->sampling.k + KH_MATCH_BEYOND);
+	return 4 * hsp >= before &&
+	       (anchors > 1 || hsp >= db->sampling.k + KH_MATCH_BEYOND);
+}
+
+/* The same of a part's place in a species: if no place before has a longer HSP, or the one with
+ * the longest is of this species, which the part may fit better here.  Other species are compared
+ * along the chain of the best one in any case (match_chain.h). */
+static KH_HD bool kh_part_has_ends(const kh_found *f, uint32_t species, uint32_t hsp)
+{
+	return hsp >= f->hsp || (species == f->longest && 4 * hsp >= f->hsp);
+}
+
+static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_mates *s, const kh_found *f,
+				    uint32_t anchors, const kh_place *p)
+{
+	return s->only ? kh_place_has_ends(m->db, anchors, p->hsp.score, f->hsp)
+		       : kh_part_has_ends(f, m->db->bins.species[p->target], p->hsp.score);
+}
+
+/* Takes note of the best HSP of a place. */
+static KH_HD void kh_place_see_stretch(const kh_matching *m, kh_found *f, const kh_place *p)
+{
+	if (p->hsp.score <= f->hsp)
+		return;
+	f->hsp = p->hsp.score;
+	f->longest = m->db->bins.species[p->target];
 }
 
 /* Compares a mate at a place of a region, and extends the alignment if kh_place_has_ends. */
@@ -65,11 +89,9 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	l = kh_place_laid(m, s, &p);
 	p.fit = kh_text_fit(&l, at, 0, l.len);
 	p.hsp = kh_hsp_of(&p.fit);
-	const uint32_t hsp = p.fit.score;
-
-	if (kh_place_has_ends(m->db, s, r->n, hsp, f->hsp))
+	if (kh_place_has_ends(m, s, f, r->n, &p))
 		kh_text_fit_ends(&l, at, !s->only, &p.fit);
-	f->hsp = hsp > f->hsp ? hsp : f->hsp;
+	kh_place_see_stretch(m, f, &p);
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
 	f->n_places++;
 	m->place[m->n_place++] = p;
