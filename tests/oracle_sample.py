@@ -484,8 +484,10 @@ class Sample:
             return False
         apart = sum(d * many for d, many in self.apart[s].items())
         may = apart // 3200 + 2 * apart * self.sequences[s] // self.bases[s]
-        if self.one_mates[s] > may + math.isqrt(may) and apart <= 512 * sum(self.apart[s].values()):
+        sought = apart <= 512 * sum(self.apart[s].values())
+        if sought and self.one_mates[s] > may + math.isqrt(may):
             return True
+        has_genes = sought and self.one_mates[s] + 2 * math.isqrt(may) < may
         shift, length = 0, self.least[s] * max(1024, self.cover[s][1]) // 1024
         while shift < self.shift(s) and 8 * self.db.stride << shift + 1 <= 512:
             shift += 1
@@ -494,7 +496,7 @@ class Sample:
         depth, are = min(64 << 20, (n << shift << 20) // length), n - self.blocks(s, shift)
         even, far = weight >= EVEN, 1 + 1024 * seen // (65536 + 320 * D[one])
         may, every = (max(0, n - (length * self.hit(s, depth, a) >> 34 + shift)) for a in (896 if even else far, 1024))
-        alike = 61 if even else (weight >> 10) + 4 * D[one] - 890
+        alike = 61 if even else (1024 if has_genes else weight >> 10) + 4 * D[one] - 890
         return every > 1 and 3072 * (are - may) > (every + 60) * alike
 
     def is_even(self, s):
