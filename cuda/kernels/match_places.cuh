@@ -194,7 +194,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place
 			w->number = p->number;
 			w->target = p->target;
 		}
-		kh_place_see_stretch(m, f, p);
+		kh_place_see_hsp(m, f, p);
 		f->best = p->fit.score > f->best ? p->fit.score : f->best;
 		m->place[n] = *p;
 		m->n_place = n + 1;

@@ -223,7 +223,7 @@ static KH_HD bool kh_short_take(kh_short_way *w, const kh_place *p, const kh_lai
 	/* in a crowd, whether ends are compared hangs on the order of places, which the CPU has
 	 * another one of */
 	const bool other = !ends && f->before != UINT32_MAX &&
-			   kh_place_has_ends(w->db, w->anchors, hsp, f->before);
+			   kh_read_has_ends(w->db, w->anchors, hsp, f->before);
 
 	f->hsp = hsp > f->hsp ? hsp : f->hsp;
 	if (other)
@@ -250,7 +250,7 @@ static KH_HD kh_short_end kh_short_go(kh_short_way *w, bool has, kh_short_found 
 		if (has) {
 			l = kh_short_laid(w->db, w->r, w->s->mate[w->mate].len, &p);
 			p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
-			ends = kh_place_has_ends(w->db, w->anchors, p.fit.score, f->hsp);
+			ends = kh_read_has_ends(w->db, w->anchors, p.fit.score, f->hsp);
 		}
 		const uint32_t hsp = p.fit.score;
 

@@ -42,8 +42,8 @@ static KH_HD kh_alignment kh_place_hsp(const kh_laid *l, const kh_place *p)
 /* Is the alignment of a read's place extended beyond its best HSP?  Not if the HSP is
  * shorter than a quarter of the longest one of the places before; nor if the read has hardly more
  * than one seed there, as by chance. */
-static KH_HD bool kh_place_has_ends(const kh_match_db *db, uint32_t anchors, uint32_t hsp,
-				    uint32_t before)
+static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint32_t hsp,
+				   uint32_t before)
 {
 	return 4 * hsp >= before &&
 	       (anchors > 1 || hsp >= db->sampling.k + KH_MATCH_BEYOND);
@@ -60,12 +60,12 @@ static KH_HD bool kh_part_has_ends(const kh_found *f, uint32_t species, uint32_t
 static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_mates *s, const kh_found *f,
 				    uint32_t anchors, const kh_place *p)
 {
-	return s->only ? kh_place_has_ends(m->db, anchors, p->hsp.score, f->hsp)
+	return s->only ? kh_read_has_ends(m->db, anchors, p->hsp.score, f->hsp)
 		       : kh_part_has_ends(f, m->db->bins.species[p->target], p->hsp.score);
 }
 
 /* Takes note of the best HSP of a place. */
-static KH_HD void kh_place_see_stretch(const kh_matching *m, kh_found *f, const kh_place *p)
+static KH_HD void kh_place_see_hsp(const kh_matching *m, kh_found *f, const kh_place *p)
 {
 	if (p->hsp.score <= f->hsp)
 		return;
@@ -91,7 +91,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.hsp = kh_hsp_of(&p.fit);
 	if (kh_place_has_ends(m, s, f, r->n, &p))
 		kh_text_fit_ends(&l, at, !s->only, &p.fit);
-	kh_place_see_stretch(m, f, &p);
+	kh_place_see_hsp(m, f, &p);
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
 	f->n_places++;
 	m->place[m->n_place++] = p;
