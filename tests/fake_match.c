@@ -202,22 +202,22 @@ static void compare_all(const kh_gpu_query *q)
 		compare(q, q->rest[i]);
 }
 
-/* The parts of a turn, and the calls of long fragments that these decide. */
-static void compare_parts(const kh_gpu_query *q, uint32_t turn)
+/* The calls of long fragments: of parts that are compared first, and of the others. */
+static void compare_parts(const kh_gpu_query *q, bool first)
 {
 	for (uint32_t i = 0; i < q->n_slices; i++)
-		if (kh_gpu_wants_part(q, i, turn))
+		if (kh_gpu_wants_part(q, i, first))
 			compare(q, q->n + i);
 	for (uint32_t k = 0; k < q->n_longs; k++)
-		kh_gpu_sum(q, &q->db, &q->longs[k], turn);
+		kh_gpu_sum(q, &q->db, &q->longs[k], first);
 }
 
 static int run(const kh_gpu_query *q, cudaStream_t stream)
 {
 	mark_all(q);
 	compare_all(q);
-	for (uint32_t turn = 0; turn < KH_MATCH_TURNS && !q->found; turn++)
-		compare_parts(q, turn);
+	for (int first = 1; first >= 0 && !q->found; first--)
+		compare_parts(q, first != 0);
 	const int e = kh_gpu_queries_translate(&q, 1, stream);
 
 	kh_gpu_census_add(&q, 1, stream);

@@ -63,7 +63,7 @@ class Rule:
     SEEDS, ANCHORS, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 16
     SPAN, APART, PART_SCORE = 1008, 20, 20
     NEAR, SHARED = 6, 4
-    TURNS, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
+    SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY, LONE = 12, 5, 64, 6, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -599,7 +599,7 @@ class Classifier:
         return self.lowest(taxa)
 
     def agreed(self, species, found):
-        """(the taxon of a species that nearly all of these parts are of, whether some are below it, how many are of it)"""
+        """(the taxon of a species that nearly all of these parts are of, whether more of them could say more)"""
         taxon, parts, tree = self.db.called[species], 0, self.tree
         votes = [part[species][6] for part in found if part.get(species, (0,))[0] > 0]
         while True:
@@ -611,11 +611,8 @@ class Classifier:
                 if agree >= self.rule.TO_ONE * others:
                     enough.append((child, agree))
             if not enough:
-                return taxon, len(below) > 0, parts
+                return taxon, len(below) > 0 or 0 < parts < self.rule.TO_ONE
             taxon, parts = enough[0]
-
-    def has_strains(self, taxon):
-        return taxon in self.tree.parent and self.tree.species[taxon] is not None
 
     def second_of(self, species, hits):
         """(the best of some species, its hits), if it has two"""
@@ -652,53 +649,22 @@ class Classifier:
     def best_sum(self, total):
         return max(total, key=lambda s: total[s][:5])
 
-    def shared(self, species, best, found):
-        """the credit that a species has where the best one has some"""
-        return sum(part[species][0] for part in found if part.get(best, (0,))[0] > 0 and species in part)
-
-    def kin(self, best, found):
-        """the greatest scores of parts where a species of its genus has these"""
-        return sum(max(what[0] for what in part.values()) for part in found
-                   if any(what[0] and self.genus(s) == self.genus(best) for s, what in part.items()))
-
-    def leads(self, best, total, found):
-        """Is the best species so far ahead that other parts would hardly change the call?"""
-        own, parts = total[best][0], sum(part.get(best, (0,))[0] > 0 for part in found)
-        kin = self.kin(best, found)
-
-        def enough(ahead, variance):
-            return ahead > 0 and (ahead * 16 * parts // own) ** 2 > variance * 16 * parts // own * 16
-        sums = [(3 * own - 2 * kin, own + 4 * (kin - own))]
-        for s in total:
-            credit, both = total[s][0], self.shared(s, best, found)
-            if credit > 0 and s != best:
-                sums.append((5 * own - 6 * credit, 25 * (own - both) + 36 * (credit - both) + both))
-        return self.tree.species[self.db.called[best]] is not None and all(enough(*x) for x in sums)
-
-    def sure(self, found, n, bases):
+    def sure(self, total, n, bases):
         """Are these parts enough?"""
-        total = self.sums(found)
         if not total or n < self.rule.LONG:
             return False
-        best = self.best_sum(total)
-        credit, score, matches, less, *_ = total[best]
-        if score < self.rule.least(2**32 - 1) or not self.rule.fits_well(bases, -less, matches):
-            return False
+        credit, score, matches, less, *_ = total[self.best_sum(total)]
         near = {s for s in total if total[s][1] >= score - score // self.rule.AHEAD or self.rule.JOINED * total[s][0] >= credit}
-        alone = self.tree.species[self.tree.lca({self.db.called[s] for s in near})] is not None
-        _, below, parts = self.agreed(best, found)
-        if below:
-            return False
-        return (alone and not 0 < parts < self.rule.TO_ONE) or \
-            ((parts > 0 or not self.has_strains(self.db.called[best])) and self.leads(best, total, found))
+        return score >= self.rule.least(2**32 - 1) and self.rule.fits_well(bases, -less, matches) \
+            and self.tree.species[self.tree.lca({self.db.called[s] for s in near})] is not None
 
     def parts(self, mates):
-        rule, parts, found = self.rule, [], []
-        for turn in range(rule.TURNS):
-            if turn > 0 and self.sure(found, sum(map(self.kmers, parts)), sum(map(len, parts))):
-                break
-            parts += self.parts_of(mates, turn)
-            found += [self.part(seq) for seq in parts[len(found):]]
+        rule, parts, others = self.rule, self.parts_of(mates, True), self.parts_of(mates, False)
+        found = [self.part(seq) for seq in parts]
+        total = self.sums(found)
+        if not self.sure(total, sum(map(self.kmers, parts)), sum(map(len, parts))) or self.agreed(self.best_sum(total), found)[1]:
+            parts += others
+            found += [self.part(seq) for seq in others]
         n, total = sum(map(self.kmers, parts)), self.sums(found)
         if not total:
             return n, None, 0, {}, None
@@ -709,24 +675,28 @@ class Classifier:
         near = {s: sum(part[s][1] == top for part, top in zip(filter(None, found), tops) if s in part) for s in total}
         if not rule.names_long(sum(map(len, parts)), score, -less, matches, ahead):
             return n, None, hits, near, None
+        shared = [part for part in found if part.get(best, (0,))[0] > 0]
         alike = {best}
         for s, what in total.items():
-            if what[0] >= credit - credit // rule.NEAR and rule.SHARED * self.shared(s, best, found) >= what[0]:
+            some = sum(part[s][0] for part in shared if s in part)
+            if what[0] >= credit - credit // rule.NEAR and rule.SHARED * some >= what[0]:
                 alike.add(s)
         taxon = self.tree.lca({self.db.called[s] for s in alike})
-        own = self.tree.species[taxon] is not None and 3 * credit >= 2 * self.kin(best, found)
+        kin = sum(max(what[0] for what in part.values()) for part in found
+                  if any(what[0] and self.genus(s) == self.genus(best) for s, what in part.items()))
+        own = self.tree.species[taxon] is not None and 3 * credit >= 2 * kin
         if own and len(alike) == 1:
             taxon = self.agreed(best, found)[0]
         return n, taxon if own else self.tree.raised(taxon), hits, near, None
 
-    def parts_of(self, mates, turn):
-        """Those that are compared in a turn"""
+    def parts_of(self, mates, first):
+        """Those that are compared first, or the others"""
         parts = []
         for seq in mates:
             n = -(-len(seq) // self.rule.PART)
-            turns = (2, 0, 1, 0) if n < self.rule.FEW else (1, 2, 0, 3)
+            each = 2 if n < self.rule.FEW else self.rule.SOME
             for i in range(n):
-                if turns[i % 4] == turn:
+                if (i % each == each // 2) == first:
                     parts.append(seq[len(seq) * i // n:len(seq) * (i + 1) // n])
         return parts
 

@@ -109,7 +109,7 @@ typedef struct kh_gpu_asked {
 
 /* As a call's taxon: the fragment is left to the host. */
 #define KH_GPU_CALL_LEFT (UINT32_MAX - 1)     /* as KH_ON_HOST */
-/* Meanwhile: a long fragment of which the parts of the turns so far do not tell enough. */
+/* Meanwhile: a long fragment of which those parts do not tell enough that are compared first. */
 #define KH_GPU_CALL_OPEN (UINT32_MAX - 2)
 
 /* Numbers that kernels count in device memory. */
@@ -117,9 +117,8 @@ enum {
 	KH_GPU_AGAIN,                   /* fragments whose other seeds are to be looked up, too, */
 	KH_GPU_REST,                    /*   those that threads leave to warps, */
 	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun, */
-	KH_GPU_PARTS_TAKEN,             /*   and parts, of each later turn */
-	/* features in `found` */
-	KH_GPU_FOUND = KH_GPU_PARTS_TAKEN + KH_MATCH_TURNS - 1,
+	KH_GPU_PARTS_TAKEN,             /*   and parts that are not compared first */
+	KH_GPU_FOUND,                   /* features in `found` */
 	KH_GPU_UNCOUNTED,               /* fragments that a census leaves to the host */
 	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */
 	KH_GPU_HOST,                    /* fragments left to the host */

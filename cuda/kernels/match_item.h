@@ -194,19 +194,18 @@ typedef struct kh_gpu_summed {
 	uint32_t kmers;
 } kh_gpu_summed;
 
-/* The turn in which a part is compared. */
-static KH_HD uint32_t kh_gpu_turn(const kh_gpu_query *q, uint32_t part)
+static KH_HD bool kh_gpu_is_first(const kh_gpu_query *q, uint32_t part)
 {
 	const kh_gpu_numbered of = kh_gpu_part_number(q, &q->slice[part]);
 
-	return kh_match_turn(of.i, of.n);
+	return kh_match_is_first(of.i, of.n);
 }
 
-/* Is a part to be compared in a turn? */
-static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, uint32_t turn)
+/* Is a part to be compared: one of those that are compared first, or one of the others? */
+static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, bool first)
 {
-	return kh_gpu_turn(q, part) == turn &&
-	       (turn == 0 || q->call[q->slice[part].fragment].taxon == KH_GPU_CALL_OPEN);
+	return kh_gpu_is_first(q, part) == first &&
+	       (first || q->call[q->slice[part].fragment].taxon == KH_GPU_CALL_OPEN);
 }
 
 /* Adds the claims of a part.  False: there is no room. */
@@ -226,12 +225,13 @@ static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, k
 	return true;
 }
 
-/* Adds those of a fragment's parts that are compared in a turn.  False: there is no room. */
+/* Adds those of a fragment's parts that are compared first, or the others.  False: there is no
+ * room. */
 static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
-				   const kh_gpu_long *l, uint32_t turn, kh_gpu_summed *to)
+				   const kh_gpu_long *l, bool first, kh_gpu_summed *to)
 {
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
-		if (kh_gpu_turn(q, k) != turn)
+		if (kh_gpu_is_first(q, k) != first)
 			continue;
 		to->bases += kh_gpu_part_of(q, &q->slice[k]).len;
 		to->kmers += q->part[k].kmers;
@@ -241,11 +241,10 @@ static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
 	return true;
 }
 
-/* Adds up what species have in parts, of turns up to this one, where sum `best` has credit, and
- * what its genus has. */
+/* Adds up what species have in parts, all or the first ones, where sum `best` has credit, and what
+ * its genus has. */
 static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *db,
-				     const kh_gpu_long *l, uint32_t turn, kh_sums *sums,
-				     uint32_t best)
+				     const kh_gpu_long *l, bool all, kh_sums *sums, uint32_t best)
 {
 	const uint32_t species = sums->claims.v[best].species;
 	const uint32_t genus = kh_species_genus(db, species);
@@ -254,7 +253,7 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 		const kh_gpu_part *p = &q->part[k];
 		bool own = false, kin = false;
 
-		if (kh_gpu_turn(q, k) > turn)
+		if (!all && !kh_gpu_is_first(q, k))
 			continue;
 		const int32_t most = kh_gpu_part_best(db, p).score;
 
@@ -273,13 +272,13 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 }
 
 /* The strain that part k says of a species; KH_NO_TAXON: the species is not among its best ones, or
- * its turn comes later. */
+ * only the first parts have been compared, and k is none of them. */
 static KH_HD uint32_t kh_gpu_strain_by(const kh_gpu_query *q, const kh_match_db *db, uint32_t k,
-				       uint32_t turn, uint32_t species)
+				       bool all, uint32_t species)
 {
 	const kh_gpu_part *p = &q->part[k];
 
-	if (kh_gpu_turn(q, k) > turn)
+	if (!all && !kh_gpu_is_first(q, k))
 		return KH_NO_TAXON;
 	const int32_t most = kh_gpu_part_best(db, p).score;
 
@@ -289,9 +288,9 @@ static KH_HD uint32_t kh_gpu_strain_by(const kh_gpu_query *q, const kh_match_db 
 	return KH_NO_TAXON;
 }
 
-/* What parts, of turns up to this one, say of the strain of a species. */
+/* What parts, all or the first ones, say of the strain of a species. */
 static KH_HD kh_strain_poll kh_gpu_poll(const kh_gpu_query *q, const kh_match_db *db,
-					const kh_gpu_long *l, uint32_t turn, uint32_t species)
+					const kh_gpu_long *l, bool all, uint32_t species)
 {
 	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(db, species), 0);
 	const uint32_t end = l->first + l->n;
@@ -301,29 +300,19 @@ static KH_HD kh_strain_poll kh_gpu_poll(const kh_gpu_query *q, const kh_match_db
 		return p;
 	do {
 		for (uint32_t k = l->first; k < end; k++)
-			if ((strain = kh_gpu_strain_by(q, db, k, turn, species)) != KH_NO_TAXON)
+			if ((strain = kh_gpu_strain_by(q, db, k, all, species)) != KH_NO_TAXON)
 				kh_strain_poll_see(&db->tree, &p, strain);
 		for (uint32_t k = l->first; k < end; k++)
-			if ((strain = kh_gpu_strain_by(q, db, k, turn, species)) != KH_NO_TAXON)
+			if ((strain = kh_gpu_strain_by(q, db, k, all, species)) != KH_NO_TAXON)
 				kh_strain_poll_count(&db->tree, &p, strain);
 	} while (kh_strain_poll_next(&p));
 	return p;
 }
 
-/* Do the parts that were compared decide the call? */
-static KH_HD bool kh_gpu_is_sure(const kh_match_db *db, const kh_gpu_summed *x, uint32_t best,
-				 const kh_strain_poll *poll)
-{
-	const kh_long_told told = kh_match_long_told(db, &x->sums, best, x->bases, x->kmers);
-
-	return (told.alone || told.leads) &&
-	       kh_match_long_sure(db, &told, poll, x->sums.claims.v[best].species);
-}
-
-/* The call of a long fragment: by the parts of turns up to this one, if these tell enough; if not,
- * it stays open, but after the last turn. */
+/* The call of a long fragment: by the parts that are compared first, if these tell enough; if not,
+ * it is open, and follows from all. */
 static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l,
-			     uint32_t turn)
+			     bool first)
 {
 	kh_call *const call = &q->call[l->fragment];
 	kh_claim claim[KH_GPU_SUMS];
@@ -331,26 +320,25 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	kh_sum sum[KH_GPU_SUMS];
 	kh_gpu_summed x = { { { claim, alone, 0, KH_GPU_SUMS, NULL }, sum }, 0, 0 };
 	kh_strain_poll poll = kh_strain_poll_of(0, 0);
-	bool room = true;
 	uint32_t best;
 
-	if (turn > 0 && call->taxon != KH_GPU_CALL_OPEN)
+	if (!first && call->taxon != KH_GPU_CALL_OPEN)
 		return;
-	for (uint32_t i = 0; i <= turn && room; i++)
-		room = kh_gpu_add_parts(q, db, l, i, &x);
-	if (!room) {
+	if (!kh_gpu_add_parts(q, db, l, true, &x) ||
+	    (!first && !kh_gpu_add_parts(q, db, l, false, &x))) {
 		kh_gpu_leave_to_host(q, l->fragment);
 		return;
 	}
 	best = kh_sums_best(&x.sums);
-	if (best != UINT32_MAX) {
-		kh_gpu_share_parts(q, db, l, turn, &x.sums, best);
-		poll = kh_gpu_poll(q, db, l, turn, x.sums.claims.v[best].species);
-	}
-	if (turn + 1 < KH_MATCH_TURNS && !kh_gpu_is_sure(db, &x, best, &poll)) {
+	if (best != UINT32_MAX)
+		poll = kh_gpu_poll(q, db, l, !first, x.sums.claims.v[best].species);
+	if (first && (!kh_match_long_sure(db, &x.sums, x.bases, x.kmers) ||
+		      kh_strain_poll_is_open(&poll))) {
 		call->taxon = KH_GPU_CALL_OPEN;
 		return;
 	}
+	if (best != UINT32_MAX)
+		kh_gpu_share_parts(q, db, l, !first, &x.sums, best);
 	*call = kh_small_call_long(db, &x.sums, best, poll.taxon, x.bases, x.kmers,
 				   q->rule.confidence,
 				   q->candidates ? &q->candidates[l->fragment] : NULL);

@@ -11,7 +11,7 @@
  *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
  *	        their seeds, and what is not, by all
  *	match   a warp a fragment, or a part of a long one: what is left of these, and the parts
- *	        of a turn (match_warp.cuh)
+ *	        that are compared first (match_warp.cuh)
  *	sum     the calls of long fragments, by the claims of these parts
  *	match, sum
  *	        the same of the other parts, where those do not tell enough
@@ -125,9 +125,10 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ qu
 }
 
 /* A block is a warp, so that none waits for another one, and helps where there is something left:
- * in query `at` of all, and then in the others: parts of a turn, and in the first one fragments. */
+ * in query `at` of all, and then in the others.  first: parts that are compared first, and
+ * fragments. */
 __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ queries all,
-						       uint32_t turn)
+						       bool first)
 {
 	__shared__ kh_match_db db;
 	__shared__ warp_match work;
@@ -137,13 +138,12 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 	__syncthreads();
 	for (uint32_t done = 0, at = blockIdx.x % all.n; done < all.n;) {
 		const kh_gpu_query &q = all.q[at];
-		const uint32_t rest = turn == 0 ? q.counts[KH_GPU_REST] : 0;
+		const uint32_t rest = first ? q.counts[KH_GPU_REST] : 0;
 		const uint32_t parts = q.found ? 0 : q.n_slices;
 		uint32_t i = 0;
 
 		if (lane_id() == 0)
-			i = atomicAdd(&q.counts[turn == 0 ? KH_GPU_REST_TAKEN
-							  : KH_GPU_PARTS_TAKEN + turn - 1],
+			i = atomicAdd(&q.counts[first ? KH_GPU_REST_TAKEN : KH_GPU_PARTS_TAKEN],
 				      1);
 		i = __shfl_sync(ALL, i, 0);
 		if (i >= rest + parts) {
@@ -153,13 +153,13 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 		}
 		if (i < rest)
 			compare(&q, &db, &work, q.rest[i]);
-		else if (kh_gpu_wants_part(&q, i - rest, turn))
+		else if (kh_gpu_wants_part(&q, i - rest, first))
 			compare(&q, &db, &work, q.n + i - rest);
 	}
 }
 
 __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ queries all,
-						    uint32_t turn)
+						    bool first)
 {
 	__shared__ kh_match_db db;
 	const kh_gpu_query &q = all.q[blockIdx.y];
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ quer
 		db = q.db;
 	__syncthreads();
 	if (i < q.n_longs && !q.found)
-		kh_gpu_sum(&q, &db, &q.longs[i], turn);
+		kh_gpu_sum(&q, &db, &q.longs[i], first);
 }
 
 uint32_t words_of(const kh_gpu_query &q) { return q.n_words + 1; }
@@ -248,11 +248,11 @@ int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
 		if (e != cudaSuccess)
 			return e;
 	}
-	match_kernel<<<min(items, (uint64_t)most), 32, 0, stream>>>(all, 0);
-	for (uint32_t turn = 0; turn < KH_MATCH_TURNS && parts > 0; turn++) {
-		if (turn > 0)
-			match_kernel<<<min(parts, (uint64_t)most), 32, 0, stream>>>(all, turn);
-		sum_kernel<<<longs, BLOCK, 0, stream>>>(all, turn);
+	match_kernel<<<min(items, (uint64_t)most), 32, 0, stream>>>(all, true);
+	if (parts > 0) {
+		sum_kernel<<<longs, BLOCK, 0, stream>>>(all, true);
+		match_kernel<<<min(parts, (uint64_t)most), 32, 0, stream>>>(all, false);
+		sum_kernel<<<longs, BLOCK, 0, stream>>>(all, false);
 	}
 	return cudaGetLastError();
 }
@@ -261,8 +261,7 @@ int match(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream)
  * needs most take there. */
 int match_prepare(uint64_t *bytes)
 {
-	const void *const kernel[] = { (const void *)short_kernel, (const void *)match_kernel,
-				       (const void *)sum_kernel };
+	void (*const kernel[])(queries, bool) = { short_kernel, match_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
 	cudaError_t e = share_alike(want_kernel<LINES>, want_kernel<MORE_LINES>,
 				    want_kernel<TEXT>, short_kernel, match_kernel,

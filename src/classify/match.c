@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "classify/align_in.h"
 #include "classify/match_in.h"
+#include "classify/match_long.h"
+#include "classify/match_strain.h"
 #include "db/join.h"
 
 /* Seeds that are looked up together, or a few more: so many that the memory has always something
@@ -169,27 +171,42 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	x->call.taxon = kh_match_strain(m, s, best, x->call.taxon);
 }
 
+/* Adds up what species have in parts where sum `best` has some, and what its genus has. */
+static void share_parts(kh_matcher *x, uint32_t best)
+{
+	const kh_claim *claim = x->sums.claims.v;
+	const uint32_t genus = kh_species_genus(&x->db, claim[best].species);
+	const kh_credit *c = x->later.credit;
+	const size_t n = x->later.n_credit;
+	kh_sum *sum = x->sums.sum;
+	size_t end;
+
+	for (size_t i = 0; i < n; i = end) {
+		bool own = false, kin = false;
+
+		for (end = i; end < n && c[end].part == c[i].part; end++) {
+			own |= c[end].sum == best;
+			kin |= kh_species_genus(&x->db, claim[c[end].sum].species) == genus;
+		}
+		for (size_t k = i; k < end && own; k++)
+			sum[c[k].sum].shared += c[k].score;
+		sum[best].kin += kin ? c[i].score : 0;
+	}
+}
+
 /* The strain of sum `best`, by its parts. */
 static kh_strain_poll poll_parts(kh_matcher *x, uint32_t best)
 {
 	return kh_later_poll(&x->later, &x->m, best, x->sums.claims.v[best].species);
 }
 
-/* Do the parts that were compared tell enough? */
+/* Do the parts that were compared first tell enough? */
 static bool is_sure(kh_matcher *x)
 {
-	const uint32_t best = kh_sums_best(&x->sums);
-
-	if (best != UINT32_MAX)
-		kh_later_share(&x->later, &x->db, &x->sums, best);
-	const kh_long_told told =
-		kh_match_long_told(&x->db, &x->sums, best, x->bases, x->call.kmers);
-
-	if (!told.alone && !told.leads)
+	if (!kh_match_long_sure(&x->db, &x->sums, x->bases, x->call.kmers))
 		return false;
-	const kh_strain_poll p = poll_parts(x, best);
-
-	return kh_match_long_sure(&x->db, &told, &p, x->sums.claims.v[best].species);
+	const kh_strain_poll p = poll_parts(x, kh_sums_best(&x->sums));
+	return !kh_strain_poll_is_open(&p);
 }
 
 /* Counts the hits of sums that are asked for: of the best one, or of each that could be second. */
@@ -211,7 +228,7 @@ static void call_long(kh_matcher *x, size_t number)
 		x->to.candidates[number] = kh_candidates_nothing(x->db.candidates);
 	if (best == UINT32_MAX)
 		return;
-	kh_later_share(&x->later, &x->db, &x->sums, best);
+	share_parts(x, best);
 	count_hits(x, best);
 	c = &x->sums.claims.v[best];
 	x->call.hits = c->hits;
@@ -365,8 +382,9 @@ static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
-/* Cuts a record into parts of about the same length, and adds those of a turn (kh_match_turn). */
-static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, uint32_t turn,
+/* Cuts a record into parts of about the same length, and adds those that are compared first, or the
+ * others (kh_match_is_first). */
+static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool first,
 		       size_t number, kh_err *err)
 {
 	const uint64_t n = (r->len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE;
@@ -379,7 +397,7 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, uin
 
 		const kh_mates s = { .mate = { part }, .number = number };
 
-		if (kh_match_turn(i, n) == turn)
+		if (kh_match_is_first(i, n) == first)
 			rc = add_segment(m, &s, err);
 	}
 	return rc;
@@ -387,18 +405,18 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, uin
 
 /* The same of both records of a fragment. */
 static int long_records(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
-			uint32_t turn, size_t number, kh_err *err)
+			bool first, size_t number, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (int i = 0; i < 2 && !rc; i++)
 		if (r[i])
-			rc = long_record(m, b[i], r[i], turn, number, err);
+			rc = long_record(m, b[i], r[i], first, number, err);
 	return rc ? rc : settle(m, err);
 }
 
-/* Calls a fragment of several segments, when all fragments before it are settled.  If those of some
- * turns decide, the others are compared only for alignments and distinct features. */
+/* Calls a fragment of several segments, when all fragments before it are settled.  If the first
+ * segments decide, the others are compared only for alignments and distinct features. */
 static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
 			 size_t number, kh_err *err)
 {
@@ -407,12 +425,11 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	begin(m);
 	m->answer = (kh_answer) { .bits = 0 };
 	m->any = false;
-	for (uint32_t turn = 0; turn < KH_MATCH_TURNS && !rc; turn++) {
-		m->sure = m->sure || (turn > 0 && is_sure(m));
-		if (m->sure && !m->to.distinct && !kh_aligner_wanted(m->aligner))
-			break;
-		rc = long_records(m, b, r, turn, number, err);
-	}
+	if (!rc)
+		rc = long_records(m, b, r, true, number, err);
+	m->sure = is_sure(m);
+	if (!rc && (!m->sure || m->to.distinct || kh_aligner_wanted(m->aligner)))
+		rc = long_records(m, b, r, false, number, err);
 	if (rc)
 		return rc;
 	call_long(m, number);

@@ -8,7 +8,7 @@
 #define KH_CLASSIFY_MATCH_IN_H
 
 #include "classify/answer.h"
-#include "classify/match_long.h"
+#include "classify/match_strain.h"
 #include "index/joint.h"
 
 /* Seeds: their keys, and where their k-mers begin in their mates. */
@@ -122,8 +122,6 @@ void kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum);
 /* and that it is as good as any; its strain is found now, or later. */
 int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const kh_claim *c,
 		    const kh_credit *credit, kh_err *err);
-/* Adds up what species have in parts where sum `best` has some, and what its genus has. */
-void kh_later_share(const kh_later *l, const kh_match_db *db, kh_sums *s, uint32_t best);
 /* The hits of a sum. */
 uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum);
 /* The strain of a sum of this species, by its parts; m: what parts were compared in. */

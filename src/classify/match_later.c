@@ -136,29 +136,6 @@ int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const 
 	return KH_OK;
 }
 
-void kh_later_share(const kh_later *l, const kh_match_db *db, kh_sums *s, uint32_t best)
-{
-	const kh_claim *claim = s->claims.v;
-	const uint32_t genus = kh_species_genus(db, claim[best].species);
-	const kh_credit *c = l->credit;
-	const size_t n = l->n_credit;
-	size_t end;
-
-	for (uint32_t i = 0; i < s->claims.n; i++)
-		s->sum[i].shared = s->sum[i].kin = 0;
-	for (size_t i = 0; i < n; i = end) {
-		bool own = false, kin = false;
-
-		for (end = i; end < n && c[end].part == c[i].part; end++) {
-			own |= c[end].sum == best;
-			kin |= kh_species_genus(db, claim[c[end].sum].species) == genus;
-		}
-		for (size_t k = i; k < end && own; k++)
-			s->sum[c[k].sum].shared += c[k].score;
-		s->sum[best].kin += kin ? c[i].score : 0;
-	}
-}
-
 uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum)
 {
 	kh_matching m = { .db = db };

@@ -4,7 +4,6 @@
 
 #include "classify/class.h"
 #include "classify/match_call.h"
-#include "classify/match_strain.h"
 
 /* What the parts say of a species beside the sum of their claims. */
 typedef struct kh_sum {
@@ -126,85 +125,25 @@ static KH_HD bool kh_sum_is_own(const kh_sum *s)
 	return 3 * (uint64_t)s->credit >= 2 * (uint64_t)s->kin;
 }
 
-/* Are all species that come near the best one of one species? */
-static KH_HD bool kh_sums_alone(const kh_match_db *db, const kh_sums *s, uint32_t best)
+/* Do the parts that are compared first decide the call?  Yes, if the best species fits well, all
+ * that come near it are of one species, and the fragment is long enough for the sample pass to take
+ * it for a long one.  `bases`, `kmers`: of these parts. */
+static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, uint64_t bases,
+				     uint32_t kmers)
 {
-	const int32_t score = s->claims.v[best].score;
+	const uint32_t best = kh_sums_best(s);
+	const kh_claim *c = best == UINT32_MAX ? NULL : &s->claims.v[best];
 	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
 	kh_extent e = kh_extent_empty();
 
+	if (!c || kmers <= KH_N_MOST || c->score < (int32_t)db->least.call[31] ||
+	    !kh_claim_fits_well(c, bases))
+		return false;
 	for (uint32_t i = 0; i < s->claims.n; i++)
-		if (s->claims.v[i].score >= score - score / KH_MATCH_AHEAD ||
+		if (s->claims.v[i].score >= c->score - c->score / KH_MATCH_AHEAD ||
 		    KH_MATCH_JOINED * (uint64_t)s->sum[i].credit >= s->sum[best].credit)
 			e = kh_extent_add(e, taxon[s->claims.v[i].species]);
 	return db->tree.species[kh_tree_lca(&db->tree, e.lo, e.hi)] != KH_NO_TAXON;
-}
-
-/* Is a sum over parts above 0 by more than its standard deviation?  Both are in scores, of which a
- * part has as many as the best species on average where it is best: here they become 16ths of
- * parts. */
-static KH_HD bool kh_sum_leads(const kh_sum *best, int64_t sum, uint64_t variance)
-{
-	if (sum <= 0)
-		return false;
-	const uint64_t parts = (uint64_t)sum * 16 * best->best / best->credit;
-
-	return parts * parts > variance * 16 * best->best / best->credit * 16;
-}
-
-/* Would other parts hardly change the call, though close species have nearly the same score?  Which
- * one of these is best in a part is as by lot.  So the best one is to have its share of the genus'
- * credit (kh_sum_is_own), and to tie with no other one (kh_sum_near), by more than a standard
- * deviation of what this is by lot. */
-static KH_HD bool kh_sums_lead(const kh_match_db *db, const kh_sums *s, uint32_t best)
-{
-	const kh_sum *b = &s->sum[best];
-	const uint32_t *taxon = db->bins.taxon + db->bins.n_targets;
-	const int64_t own = b->credit, kin = b->kin;
-
-	if (!kh_sum_leads(b, 3 * own - 2 * kin, (uint64_t)(own + 4 * (kin - own))))
-		return false;
-	for (uint32_t i = 0; i < s->claims.n; i++) {
-		const int64_t credit = s->sum[i].credit, both = s->sum[i].shared;
-
-		if (i != best && credit > 0 &&
-		    !kh_sum_leads(b, 5 * own - 6 * credit,
-				  (uint64_t)(25 * (own - both) + 36 * (credit - both) + both)))
-			return false;
-	}
-	return db->tree.species[taxon[s->claims.v[best].species]] != KH_NO_TAXON;
-}
-
-/* What the parts of some turns tell of the best species. */
-typedef struct kh_long_told {
-	bool alone, leads;
-} kh_long_told;
-
-/* They tell something if it fits well, and if the fragment is long enough for the sample pass to
- * take it for a long one.  `bases`, `kmers`: of these parts. */
-static KH_HD kh_long_told kh_match_long_told(const kh_match_db *db, const kh_sums *s, uint32_t best,
-					     uint64_t bases, uint32_t kmers)
-{
-	const kh_claim *c = best == UINT32_MAX ? NULL : &s->claims.v[best];
-	kh_long_told told = { false, false };
-
-	if (c && kmers > KH_N_MOST && c->score >= (int32_t)db->least.call[31] &&
-	    kh_claim_fits_well(c, bases)) {
-		told.alone = kh_sums_alone(db, s, best);
-		told.leads = kh_sums_lead(db, s, best);
-	}
-	return told;
-}
-
-/* Do they decide the call?  p: what they say of its strain.  Parts that tell close species from
- * each other mostly tell strains, too, so one that leads waits for them. */
-static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_long_told *told,
-				     const kh_strain_poll *p, uint32_t species)
-{
-	const bool strain = p->parts > 0 || !kh_species_has_strains(db, species);
-
-	return (told->alone && !kh_strain_poll_is_open(p)) ||
-	       (told->leads && strain && p->child == p->taxon);
 }
 
 /* How many species fit so many parts best, or more? */

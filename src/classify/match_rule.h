@@ -44,12 +44,12 @@ enum {
 	/* twice that in scores; with alleles a call compares the places of such a bound, too */
 	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
 
-	/* Long fragments.  Parts of some turns decide if no other species has 3/4 of the best
-	 * one's score or 1/2 of its credit, or if kh_sums_lead says so. */
+	/* Long fragments.  Parts compared first decide if no other species has 3/4 of the best
+	 * one's score or 1/2 of its credit. */
 	KH_MATCH_NEAR = 6,              /* a species ties with 5/6 of the best one's credit, */
 	KH_MATCH_SHARED = 4,            /* 1/4 of it in parts that the best one wins, too */
-	KH_MATCH_TURNS = 4,             /* one part in so many is compared at a time, */
-	KH_MATCH_FEW = 12,              /* but first every second one of fewer than this */
+	KH_MATCH_SOME = 4,              /* one part in so many is compared first, */
+	KH_MATCH_FEW = 12,              /* but every second one of fewer parts than this */
 	KH_MATCH_AHEAD = 4,
 	KH_MATCH_JOINED = 2,
 
@@ -230,16 +230,13 @@ static KH_HD int kh_claim_names_long(const kh_claim *c, uint32_t ahead, uint64_t
 	return kh_claim_fits_well(c, bases) || match * own / 3 >= wrong * bases / 5;
 }
 
-/* The turn in which a part of a record is compared, by its number of so many.  Those of a turn are
- * all over the record, and the first ones are not where it begins.  If there are few, every second
- * one is compared first, and the last turn has none. */
-static KH_HD uint32_t kh_match_turn(uint64_t part, uint64_t parts)
+/* Is a part of a record, by its number of so many, one of those that are compared first?  They are
+ * all over the record, and not where it begins.  If there are few, every second one is. */
+static KH_HD int kh_match_is_first(uint64_t part, uint64_t parts)
 {
-	const uint32_t of = (uint32_t)(part % KH_MATCH_TURNS);
+	const uint64_t each = parts < KH_MATCH_FEW ? 2 : KH_MATCH_SOME;
 
-	if (parts < KH_MATCH_FEW)
-		return of % 2 == 1 ? 0 : of == 2 ? 1 : 2;
-	return of == 2 ? 0 : of == 0 ? 1 : of == 1 ? 2 : 3;
+	return part % each == each / 2;
 }
 
 #endif
