@@ -87,7 +87,7 @@ TEST(test_fit_alone)
 		for (uint32_t x = row[i].from; x < row[i].to; x++) {
 			const kh_fit fit = fit_of(SOME(x, 3000), NONE, NONE);
 
-			assert_int_equal(fit.kind, KH_FIT_SINGLE);
+			assert_int_equal(fit.kind, KH_FIT_ONE);
 			assert_int_equal(fit.own, kh_divergence[x] <= row[i].own);
 			assert_true(fit.shape[0] < KH_JUNK && (x >= KH_EVEN || fit.shape[0] == x));
 			if (x >= KH_EVEN)
@@ -106,10 +106,10 @@ TEST(test_fit_far)
 	const kh_fit lone = fit_of(SOME(8, 700), SOME(KH_JUNK, 300), NONE);
 	const kh_fit two = fit_of(SOME(2, 56), SOME(10, 300), SOME(KH_JUNK, 77));
 
-	assert_int_equal(lone.kind, KH_FIT_SINGLE);
+	assert_int_equal(lone.kind, KH_FIT_ONE);
 	assert_int_equal(kh_divergence[lone.shape[0]], 50);
 	assert_true(lone.own);
-	assert_int_equal(two.kind, KH_FIT_SINGLE);
+	assert_int_equal(two.kind, KH_FIT_ONE);
 	assert_false(two.own);
 }
 
@@ -136,7 +136,7 @@ TEST(test_fit_pairs)
 			const kh_fit fit = fit_of(SOME(row[i].strain, own),
 						  SOME(row[i].relative, row[i].all - own), NONE);
 
-			assert_int_equal(fit.kind, KH_FIT_PAIR);
+			assert_int_equal(fit.kind, KH_FIT_TWO);
 			assert_true(fit.own && !fit.weak);
 			assert_in_range((kh_fit_own(&fit) >> 8) + row[i].off - own, 1,
 					2 * row[i].off - 1);
@@ -165,7 +165,7 @@ TEST(test_fit_little)
 	assert_int_equal(kh_fit_own(&fit), many[95] / 2);
 	many[95]++;
 	kh_fit_make(&fit, &shapes, many);
-	assert_int_equal(fit.kind, KH_FIT_SINGLE);
+	assert_int_equal(fit.kind, KH_FIT_ONE);
 	assert_true(fit.own);
 	many[95] = UINT64_C(1) << 42;           /* nothing overflows */
 	many[70] = 1;
@@ -181,7 +181,7 @@ TEST(test_limit)
 
 	make_shapes(40);
 	const kh_fit before = p.fit = fit_of(SOME(0, 300), SOME(KH_JUNK, 100), NONE);
-	assert_int_equal(before.kind, KH_FIT_SINGLE);
+	assert_int_equal(before.kind, KH_FIT_ONE);
 	assert_true(before.own);
 	assert_true(before.weight[0] < KH_WEIGHT_ONE / 10 * 9);
 	assert_int_equal(kh_fit_first(&p.fit), before.weight[0]);

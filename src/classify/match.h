@@ -48,22 +48,26 @@
  *	match.c         kh_match_job: fragments, their segments, in which turns they are compared
  *	match_ask.c     kh_asking_add: the seeds of a segment; kh_asking_look_up: what these find;
  *	                kh_asking_first, kh_asking_found: anchors.  Declared in match_in.h
- *	match_region.h  kh_regions_make: regions of anchors (match_sort.h: kh_anchors_sort_many)
+ *	match_region.h  kh_regions_make: regions of anchors (match_sort.h: kh_anchors_sort_many);
+ *	                kh_regions_raise_lone: those of which the other mate has none
  *	match_answer.c  kh_asking_bounds: what a database that is one part of a collection
  *	                says beside its call
  *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
- *	  match_place.h     kh_regions_compare_best, kh_regions_compare_from: the places of regions
+ *	  match_place.h     kh_regions_compare_best, kh_regions_compare_from: the places of regions;
+ *	                    kh_place_has_ends: which are extended beyond their HSP
  *	  match_thin.h      kh_thin_places: the same of a database without text
  *	  match_claims.h    kh_match_claims: what places say of each species
  *	  match_score.h     kh_match_rescue_mate: a mate without a place
- *	  match_chain.h     kh_chain_raise: of a part, all species along the chain of the best one
+ *	  match_score.h     kh_match_along: of a part, all species along the chain of the best one
+ *	  match_chain.h     kh_chain_raise: one of them
  *	match_call.h    kh_match_count_hits: of claims that may be a call, the hits
  *	  match_hits.h      kh_claim_hits: 12-mers that the text has at the places of a claim
- *	match_call.h    kh_match_taxon: the call; kh_claims_wanted: candidates of the sample pass
+ *	match_call.h    kh_claims_wanted: candidates of the sample pass; kh_match_taxon: the call
  *	match_strain.h  kh_match_strain: a call below the species
- *	match_later.c   kh_later_poll, kh_later_hits: of a long fragment, what is asked only of the
- *	                species that it is called
- *	match_long.h    kh_sums_add: its parts, summed; kh_match_long_taxon: its call
+ *	match_long.h    kh_sums_add: of a long fragment, the claims of its parts, summed by species;
+ *	                kh_match_long_taxon: its call
+ *	match_later.c   kh_later_poll, kh_later_hits: what is asked only of the species that it is
+ *	                called
  *
  * and beside them:
  *

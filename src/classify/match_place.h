@@ -39,9 +39,9 @@ static KH_HD kh_alignment kh_place_hsp(const kh_laid *l, const kh_place *p)
 	return score > 0 ? fit : kh_text_fit(l, kh_place_at(p), 0, l->len);
 }
 
-/* Is the alignment of a read's place extended beyond its best HSP?  Not if the HSP is
- * shorter than a quarter of the longest one of the places before; nor if the read has hardly more
- * than one seed there, as by chance. */
+/* Is the alignment of a read's place extended beyond its best HSP?  Not if that has less than a
+ * quarter of the greatest score of an HSP at the places before; nor if the read has hardly more than
+ * one seed there, as by chance. */
 static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint32_t hsp,
 				   uint32_t before)
 {
@@ -49,14 +49,15 @@ static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint
 	       (anchors > 1 || hsp >= db->sampling.k + KH_MATCH_BEYOND);
 }
 
-/* The same of a part's place in a species: if no place before has a longer HSP, or the one with
- * the longest is of this species, which the part may fit better here.  Other species are compared
- * along the chain of the best one in any case (match_chain.h). */
+/* The same of a part's place in a species: if no HSP before has a greater score, or the greatest is
+ * of this species, which the part may fit better here.  Other species are compared along the chain
+ * of the best one in any case (match_chain.h). */
 static KH_HD bool kh_part_has_ends(const kh_found *f, uint32_t species, uint32_t hsp)
 {
-	return hsp >= f->hsp || (species == f->longest && 4 * hsp >= f->hsp);
+	return hsp >= f->hsp || (species == f->hsp_species && 4 * hsp >= f->hsp);
 }
 
+/* One or the other, by what the segment is of its fragment. */
 static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_mates *s, const kh_found *f,
 				    uint32_t anchors, const kh_place *p)
 {
@@ -70,7 +71,7 @@ static KH_HD void kh_place_see_hsp(const kh_matching *m, kh_found *f, const kh_p
 	if (p->hsp.score <= f->hsp)
 		return;
 	f->hsp = p->hsp.score;
-	f->longest = m->db->bins.species[p->target];
+	f->hsp_species = m->db->bins.species[p->target];
 }
 
 /* Compares a mate at a place of a region, and extends the alignment if kh_place_has_ends. */

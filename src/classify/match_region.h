@@ -20,7 +20,7 @@ static KH_HD void kh_found_begin(kh_found *f, const uint32_t *pos, uint32_t aske
 	f->n_anchors = 0;
 	f->known = kh_seed_none();
 	f->best = f->hsp = f->n_places = 0;
-	f->longest = KH_NO_TAXON;
+	f->hsp_species = KH_NO_TAXON;
 	f->crowd = 0;
 #ifndef __CUDA_ARCH__
 	f->least = INT32_MAX;

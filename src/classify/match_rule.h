@@ -38,20 +38,19 @@ enum {
 	KH_MATCH_PART = 20,             /* score of a part of a long fragment */
 	KH_MATCH_COVER = 4,             /* thin database: one base in so many lies in a seed */
 
-	/* Which species are candidates of the sample pass: */
-	KH_MATCH_SLACK = 16,            /* within a part, a score not farther below the best */
-	KH_MATCH_REACH = 3,             /* mismatches more than the best has, at most */
+	/* Which places are compared, and which species are candidates of the sample pass: */
+	KH_MATCH_SLACK = 16,            /* places of a part: a score not farther below the best */
+	KH_MATCH_REACH = 3,             /* candidates: mismatches more than the best has, at most */
 	/* twice that in scores; with alleles a call compares the places of such a bound, too */
 	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
 
-	/* Long fragments.  Parts compared first decide if no other species has 3/4 of the best
-	 * one's score or 1/2 of its credit. */
+	/* Long fragments.  Parts compared first decide if no other species is near the best. */
 	KH_MATCH_NEAR = 6,              /* a species ties with 5/6 of the best one's credit, */
 	KH_MATCH_SHARED = 4,            /* 1/4 of it in parts that the best one wins, too */
 	KH_MATCH_SOME = 4,              /* one part in so many is compared first, */
 	KH_MATCH_FEW = 12,              /* but every second one of fewer parts than this */
-	KH_MATCH_AHEAD = 4,
-	KH_MATCH_JOINED = 2,
+	KH_MATCH_AHEAD = 4,             /* near: 3/4 of the best one's score, */
+	KH_MATCH_JOINED = 2,            /* or 1/2 of its credit */
 
 	/* A mate without a place is sought beside its mate's place: */
 	KH_RESCUE_SCORE = 30,           /* if that has such a score, */

@@ -88,7 +88,7 @@ typedef struct kh_found {
 	uint32_t n_places;
 	uint32_t best;                  /* the greatest score of a place, */
 	uint32_t hsp;                   /* and of its best HSP, */
-	uint32_t longest;               /* of a part: whose species, the first one of equal ones */
+	uint32_t hsp_species;           /* of a part: where that is, of equal ones the first */
 	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
 					 * the greatest weight of them; but 1, while seeds are left
 					 * to look up */

@@ -21,7 +21,7 @@ void kh_cover_limit(kh_presence *p)
 	kh_fit *f = &p->fit;
 	const uint64_t all = kh_fit_short(f), borne = p->cover.borne;
 
-	if (f->kind != KH_FIT_SINGLE || !f->own || p->by_long || borne == 0 || borne >= all)
+	if (f->kind != KH_FIT_ONE || !f->own || p->by_long || borne == 0 || borne >= all)
 		return;
 	f->shape[2] = f->shape[1];
 	f->weight[2] = f->weight[1];

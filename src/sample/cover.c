@@ -21,9 +21,10 @@
  * border of such a gene one mate only fits, so pairs tell best.  Of single reads, blocks of many
  * genes do not show that, but blocks shorter than genes do: if the fragments lie in fewer genes,
  * more of them share a block.  And the more genes the sister lacks, the more of its fragments lie
- * in a gene only in part, so that they look farther.  The two are weighed against each other for a
- * species that is far from its reference.  But so do fragments of other organisms that are like it
- * by chance, so where pairs say that it has its genes, only blocks tell.
+ * in a gene only in part, so that they look farther.  For a species that is far from its reference,
+ * how many fragments share a block is weighed against how many look farther.  But fragments of
+ * other organisms that are like it by chance look farther, too; so where pairs say that it has its
+ * genes, the weight of its divergence is taken as all, and only blocks tell.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -298,14 +299,14 @@ static bool lacks_genes(const kh_modelling *w, const kh_presence *p, uint64_t fo
 	const kh_probe *q = &w->probe[p - w->m->at];
 	const uint64_t d = kh_divergence[p->fit.one_shape],
 		       far = 1 + KH_COVER_ONE * seen_of(w, p) / (65536 + 64 * MORE_FAR * d);
-	const bool even = p->fit.one_weight >= KH_WEIGHT_EVEN;
+	const bool one = p->fit.one_weight >= KH_WEIGHT_EVEN;
 	const int64_t are = (int64_t)(p->cover.n - found), all = together(p, q, KH_COVER_ONE),
-		      may = together(p, q, even ? WITH_GENES : far),
+		      may = together(p, q, one ? WITH_GENES : far),
 		      weight = mates == HAVE_GENES ? KH_COVER_ONE : p->fit.one_weight >> 10,
 		      alike = weight + ALIKE_FAR * (int64_t)d - ALIKE;
 
 	return all > 1 &&
-	       3 * KH_COVER_ONE * (are - may) > (all + CROWDED) * (even ? A_FEW : alike);
+	       3 * KH_COVER_ONE * (are - may) > (all + CROWDED) * (one ? A_FEW : alike);
 }
 
 /* It lies over enough, with enough of its own. */
@@ -336,7 +337,7 @@ static bool is_refuted(const kh_presence *p)
 			      (d <= AS_IT_IS || (d <= PART_OF && !c->sister));
 
 	return c->n >= KH_COVER_LEAST && c->alone >= SOME && !as_it_is &&
-	       p->fit.kind != KH_FIT_PAIR && (!is_there(c) || c->lacks || leads_seldom(p));
+	       p->fit.kind != KH_FIT_TWO && (!is_there(c) || c->lacks || leads_seldom(p));
 }
 
 /* found[i]: its blocks with any; found_genes[i]: those of genes, of species that are far. */
@@ -405,7 +406,7 @@ static bool is_clear(const kh_modelling *w, uint32_t i, uint64_t found)
 	c->share = find_share(&p, &all_alone, c->shift, found) - 1;
 	c->off = root(OFF * OFF / c->n);
 	c->part = find_part(w, i, KH_COVER_ONE);
-	return p.fit.kind == KH_FIT_SINGLE && p.fit.own && p.fit.many_long < KH_FEW &&
+	return p.fit.kind == KH_FIT_ONE && p.fit.own && p.fit.many_long < KH_FEW &&
 	       !is_far(&p) && lies_over(&p, ALL_OVER) && is_there(c) &&
 	       c->sole * KH_COVER_ONE / c->n >= LEAD;
 }
@@ -456,7 +457,7 @@ void kh_cover_rescue(const kh_modelling *w, kh_presence *p)
 	const uint32_t d = kh_divergence[f->one_shape];
 	uint32_t shape = f->one_shape, weight = f->one_weight;
 	/* a strain with little beside what would be a relative */
-	const bool little = f->kind == KH_FIT_PAIR && f->weight[0] < KH_WEIGHT_ONE / 20;
+	const bool little = f->kind == KH_FIT_TWO && f->weight[0] < KH_WEIGHT_ONE / 20;
 
 	if (p->refuted || f->kind == KH_FIT_FEW || (f->own && !little))
 		return;
@@ -464,7 +465,7 @@ void kh_cover_rescue(const kh_modelling *w, kh_presence *p)
 		weight = weight > KH_WEIGHT_EVEN ? weight : KH_WEIGHT_EVEN;
 	else if (!(d <= FAR && weight >= ONE_OF && lies_over(p, ALL_OVER)))
 		return;
-	f->kind = KH_FIT_SINGLE;
+	f->kind = KH_FIT_ONE;
 	f->own = true;
 	f->weak = false;
 	f->n = 2;
@@ -476,7 +477,7 @@ void kh_cover_rescue(const kh_modelling *w, kh_presence *p)
 
 bool kh_cover_is_steady(const kh_presence *p)
 {
-	return kh_presence_is_there(p) && p->fit.kind == KH_FIT_SINGLE && lies_over(p, STEADY) &&
+	return kh_presence_is_there(p) && p->fit.kind == KH_FIT_ONE && lies_over(p, STEADY) &&
 	       (p->fit.weight[0] >= KH_WEIGHT_EVEN ||
 		(p->fit.weight[0] >= STEADY_OF &&
 		 kh_divergence[p->fit.shape[0]] >= STEADY_FAR));

@@ -200,7 +200,7 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 	const bool pair = may_be_pair(&c, &one) && find_pair(&c, &one, &two, &likelier);
 	const kh_mixture m = pair ? two : one;
 
-	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
+	fit->kind = pair ? KH_FIT_TWO : KH_FIT_ONE;
 	fit->own = pair || is_own(&one) || (!likelier && is_own_with_junk(&one));
 	fit->weak = fit->own && (pair ? !is_clear(&m) : is_weak(&one));
 	fit->n = m.n;

@@ -21,7 +21,8 @@
 #define KH_WEIGHT_EVEN (KH_WEIGHT_ONE / 100 * 99)     /* all but one in a hundred */
 #define KH_FEW (5 * 256)        /* least number of fragments for a fit, in 1/256 */
 
-enum kh_fit_kind { KH_FIT_FEW, KH_FIT_SINGLE, KH_FIT_PAIR };
+/* Too few fragments to say; one divergence beside junk; or two. */
+enum kh_fit_kind { KH_FIT_FEW, KH_FIT_ONE, KH_FIT_TWO };
 
 /* A mixture of up to three shapes, the last of them junk. */
 typedef struct kh_fit {

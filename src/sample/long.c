@@ -130,7 +130,7 @@ static void judge(kh_presence *p, const spectrum *s, uint32_t k, uint64_t best)
 	const uint32_t weight = (uint32_t)((own << 20) / s->total);
 
 	p->by_long = true;
-	p->fit.kind = KH_FIT_SINGLE;
+	p->fit.kind = KH_FIT_ONE;
 	p->fit.own = p->fit.own && (alone || beside);
 	p->fit.weak = false;
 	p->fit.n = 2;
