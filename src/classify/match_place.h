@@ -40,8 +40,8 @@ static KH_HD kh_alignment kh_place_hsp(const kh_laid *l, const kh_place *p)
 }
 
 /* Is the alignment of a read's place extended beyond its best HSP?  Not if that has less than a
- * quarter of the greatest score of an HSP at the places before; nor if the read has hardly more than
- * one seed there, as by chance. */
+ * quarter of the greatest score of an HSP at the places before; nor if the read has hardly more
+ * than one seed there, as by chance. */
 static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint32_t hsp,
 				   uint32_t before)
 {
