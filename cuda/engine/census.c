@@ -14,10 +14,9 @@
 #include "cuda/engine/engine_in.h"
 
 enum {
-	/* Classes of a part: 100 or 400 MB.  Reads of what many species have, as mobile elements,
-	 * make most of them: 20 million reads of 2000 species have 0.7 million, and 100 million
-	 * have 3.1.  Where there may be as many, as so many bytes of files for each say, there is
-	 * room for the latter, if the device has it. */
+	/* Classes of a part: 100 or 400 MB.  20 million pairs of 2000 species have 34 thousand;
+	 * reads of what many species have, as mobile elements, may make far more.  Where files are
+	 * large, so many bytes for each class, there is room for more, if the device has it. */
 	CLASSES = 1 << 20,
 	MANY_CLASSES = 1 << 22,
 	BYTES_A_CLASS = 4096,
