@@ -79,9 +79,10 @@ typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
 	/* how far behind the best; 0 where there is none, but for kh_mates_of */
 	uint8_t drop[KH_CANDIDATES];
-	/* where the best place begins; KH_NO_BIN: there is none.  With KH_WANT_SECOND, the hits of
-	 * the second-best taxon, which is species[0] */
-	uint32_t bin;
+	union {
+		uint32_t bin;           /* where the best place begins; KH_NO_BIN: there is none */
+		uint32_t hits;          /* with KH_WANT_SECOND: of species[0], that taxon */
+	};
 } kh_candidates;
 
 static_assert(sizeof(kh_candidates) == 64, "kh_candidates is copied from devices");
@@ -144,7 +145,7 @@ static KH_HD kh_candidates kh_candidates_second(uint32_t taxon, uint32_t h)
 	kh_candidates c = kh_candidates_none();
 
 	c.species[0] = h >= KH_CANDIDATE_LEAST ? taxon : KH_NO_TAXON;
-	c.bin = h >= KH_CANDIDATE_LEAST ? h : 0;
+	c.hits = h >= KH_CANDIDATE_LEAST ? h : 0;
 	return c;
 }
 

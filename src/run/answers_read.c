@@ -57,7 +57,7 @@ static void get_wanted(struct span *s, const kh_answers_head *h, kh_candidates *
 	*c = kh_candidates_nothing(h->want);
 	if (h->want == KH_WANT_SECOND) {
 		c->species[0] = taxon(s, number(s) - 1, h->n_taxa);
-		c->bin = c->species[0] != KH_NO_TAXON ? number(s) : 0;
+		c->hits = c->species[0] != KH_NO_TAXON ? number(s) : 0;
 		return;
 	}
 	n = byte(s);

@@ -51,7 +51,7 @@ static unsigned char *put_wanted(unsigned char *at, const kh_candidates *c, uint
 
 	if (want == KH_WANT_SECOND) {
 		at = put(at, c->species[0] + 1);
-		return c->species[0] != KH_NO_TAXON ? put(at, c->bin) : at;
+		return c->species[0] != KH_NO_TAXON ? put(at, c->hits) : at;
 	}
 	while (n < KH_CANDIDATES && c->species[n] != KH_NO_TAXON)
 		n++;

@@ -156,7 +156,7 @@ static char *put_second(char *at, const kh_style *s, const kh_line_parts *l, con
 		return put_char(at, '-');
 	at = put_number(at, s->tax->taxid[x->species[0]]);
 	at = put_char(at, ':');
-	return put_number(at, x->bin < c->kmers ? x->bin : c->kmers);
+	return put_number(at, x->hits < c->kmers ? x->hits : c->kmers);
 }
 
 /* "0.9867" of the columns, or "-" if there are none. */
