@@ -120,7 +120,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 		for (uint32_t w = 0; 32 * w < a->len; w++)
 			a->seeds += kh_count_bits(kh_small_marks(j.mark, a, m->db->sampling.k, w));
 	}
-	for (int all = !j.s.only; all < 2 && again; all++) {
+	for (int all = !j.s.whole; all < 2 && again; all++) {
 		kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < 2; mate++)
 			ask(&x, &j, mate, all != 0);

@@ -13,7 +13,7 @@ static const uint32_t text[] = { 0 };
 typedef struct pair {
 	kh_match_db db;
 	kh_matching m;
-	kh_mates s;
+	kh_segment s;
 	uint64_t anchor[2][MOST];
 	kh_region region[2][MOST];
 } pair;
@@ -27,7 +27,7 @@ static void begin(pair *p)
 				.sampling = { .scheme = KH_SYNCMER },
 				.candidates = KH_WANT_CANDIDATES };
 	p->m.db = &p->db;
-	p->s.only = true;
+	p->s.whole = true;
 	for (int mate = 0; mate < 2; mate++) {
 		p->m.found[mate].anchor = p->anchor[mate];
 		p->m.found[mate].region = p->region[mate];
@@ -94,7 +94,7 @@ TEST(test_nothing_wanted)
 	p.db.sampling.scheme = KH_MINHASH;
 	assert_int_equal(raised(&p, 0, 1), 0);
 	begin_lone(&p);
-	p.s.only = false;
+	p.s.whole = false;
 	assert_int_equal(raised(&p, 0, 1), 0);
 }
 

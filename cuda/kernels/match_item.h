@@ -94,7 +94,7 @@ static KH_HD kh_small_segment kh_gpu_item(const kh_gpu_query *q, uint32_t i)
 
 	j.mark = q->mark;
 	j.s.number = i;
-	j.s.only = i < q->n;
+	j.s.whole = i < q->n;
 	for (int k = 0; k < 2; k++) {
 		const kh_gpu_record none = { 0, 0 };
 		const kh_gpu_record r = i < q->n ? kh_gpu_mate(q, i, k) : none;

@@ -179,7 +179,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place
 
 	if (f->n_places == kh_places_most(&w->j.s))
 		return;
-	const bool part = !w->j.s.only;
+	const bool part = !w->j.s.whole;
 
 	p->hsp = kh_hsp_of(&p->fit);
 	if (kh_place_has_ends(m, &w->j.s, f, anchors, p)) {
@@ -417,10 +417,10 @@ __device__ uint32_t weight_beside(const kh_matching *m, uint32_t mate, const kh_
 /* As kh_regions_compare_crowd: so many of the heaviest regions at once as there is room for. */
 __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 {
-	const kh_mates *s = &w->j.s;
+	const kh_segment *s = &w->j.s;
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &w->x.m.found[mate];
-	const bool more = kh_mates_have_more(s);
+	const bool more = kh_segment_has_more(s);
 	uint32_t most = 1;
 
 	for (uint32_t i = lane_id(); !more && i < f->n_regions; i += 32) {

@@ -195,7 +195,7 @@ static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_segment 
 }
 
 /* Is it certain that some seeds have to be looked up that were not, as by kh_match_falls_short? */
-static KH_HD bool kh_short_falls_short(const kh_mates *s, const kh_short_found f[2])
+static KH_HD bool kh_short_falls_short(const kh_segment *s, const kh_short_found f[2])
 {
 	const uint32_t slack = kh_match_slack_unseen(s);
 	bool falls = false;
@@ -208,7 +208,7 @@ static KH_HD bool kh_short_falls_short(const kh_mates *s, const kh_short_found f
 
 /* Is what was found too little for a call, and for candidates, if these are wanted, whatever
  * species has it?  No claim has more than the best places of both mates. */
-static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_mates *s,
+static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_segment *s,
 				      const kh_short_found f[2])
 {
 	int64_t least = 4 * KH_MATCH_GENUS;
@@ -288,7 +288,7 @@ static KH_HD bool kh_short_others_matter(const kh_short_found f[2], int64_t scor
 /* Makes the claims of what the mates have found, and *best of these, NULL if there is none; `lone`:
  * what losses are greater by (kh_region_lone_loss).  Most fragments have one, as no place matters
  * but those of one species. */
-static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *s,
+static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_segment *s,
 					 const kh_short_found f[2], uint32_t lone,
 					 kh_claims *claims, kh_claim **best)
 {
@@ -302,7 +302,7 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 	bool unseen = false, one = n == 1;
 
 	if (n == 0)
-		return kh_mates_have_more(s) ? KH_SHORT_AGAIN : KH_SHORT_DONE;
+		return kh_segment_has_more(s) ? KH_SHORT_AGAIN : KH_SHORT_DONE;
 	claims->n = 1;
 	if (n == 1)
 		*c = kh_claim_of_one(db, places, f[f[0].n_places == 0].place[0]);
@@ -326,7 +326,7 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 			return KH_SHORT_LEFT;
 		unseen |= len > 0 && c->score <= len - f[i].unseen + (int64_t)f[!i].best;
 	}
-	if (unseen && kh_mates_have_more(s))
+	if (unseen && kh_segment_has_more(s))
 		return KH_SHORT_AGAIN;
 	if (kh_match_wants_hits(db, places, s, c))
 		c->hits = (c->mates & 1 ? f[0].hits : 0) + (c->mates & 2 ? f[1].hits : 0);
@@ -386,7 +386,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 
 	if (!has || end != KH_SHORT_DONE)
 		return end;
-	const bool more = kh_mates_have_more(&j.s);
+	const bool more = kh_segment_has_more(&j.s);
 
 	if (more && kh_short_falls_short(&j.s, f))
 		return KH_SHORT_AGAIN;

@@ -199,7 +199,8 @@ static KH_HD uint32_t kh_short_region_bin(const kh_short_rooms *r, uint32_t i)
 }
 
 /* As kh_regions_raise_lone. */
-static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_mates *s, kh_short_rooms r[2])
+static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_segment *s,
+				      kh_short_rooms r[2])
 {
 	const uint32_t n = r[0].n_regions, all = n + r[1].n_regions;
 	const uint32_t more = kh_region_lone_loss(db, s, n, all - n);

@@ -128,7 +128,7 @@ static KH_HD uint32_t kh_short_like(const kh_short_rooms *r, uint32_t loss)
 typedef struct kh_short_way {
 	const kh_match_db *db;
 	const kh_short_rooms *r;
-	const kh_mates *s;
+	const kh_segment *s;
 	uint32_t mate;
 	uint32_t region, c, end;        /* where it is: c of its anchors up to `end` is next */
 	uint32_t anchors, places;       /* of the region, and so far */
@@ -137,7 +137,7 @@ typedef struct kh_short_way {
 	kh_short_end ends;              /* how it ends */
 } kh_short_way;
 
-static KH_HD kh_short_way kh_short_way_of(const kh_match_db *db, const kh_mates *s, uint32_t mate,
+static KH_HD kh_short_way kh_short_way_of(const kh_match_db *db, const kh_segment *s, uint32_t mate,
 					  const kh_short_rooms *r, bool all)
 {
 	kh_short_way w;

@@ -121,7 +121,7 @@ __device__ void compare_mates(warp_match *w)
 	for (uint32_t i = 0; i < 2; i++) {
 		if (f[i].n_regions > 0)
 			compare_best(w, i, slack);
-		if (f[i].crowd && kh_mates_have_more(&w->j.s))
+		if (f[i].crowd && kh_segment_has_more(&w->j.s))
 			return;
 	}
 	make_claims(m);
@@ -312,7 +312,7 @@ __device__ void find_crowd(warp_match *w)
 	kh_extent e = kh_extent_empty();
 
 	KH_ROLLED
-	for (uint32_t mate = 0; best && w->j.s.only && mate < 2; mate++)
+	for (uint32_t mate = 0; best && w->j.s.whole && mate < 2; mate++)
 		KH_ROLLED
 		for (uint32_t i = lane_id(); m->found[mate].crowd && i < m->found[mate].n_regions;
 		     i += 32)
@@ -334,11 +334,11 @@ __device__ bool compare_segment(warp_match *w)
 		m->n_place = 0;
 	__syncwarp();
 	compare_mates(w);
-	if (kh_mates_have_more(&w->j.s) && kh_match_unseen(m, &w->j.s))
+	if (kh_segment_has_more(&w->j.s) && kh_match_unseen(m, &w->j.s))
 		return true;
 	if (a[0].len > 0 && a[1].len > 0)
 		rescue_mate(w);
-	if (!w->j.s.only)
+	if (!w->j.s.whole)
 		compare_along(w);
 	find_crowd(w);
 	count_hits(w);
@@ -367,7 +367,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 	for (uint32_t mate = 0; mate < mates; mate++)
 		read_mate(w, mate);
 	KH_ROLLED
-	for (int all = !w->j.s.only; all < 2 && again; all++) {
+	for (int all = !w->j.s.whole; all < 2 && again; all++) {
 		if (lane_id() == 0)
 			kh_claims_forget(&m->here);
 		KH_ROLLED

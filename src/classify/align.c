@@ -117,21 +117,21 @@ static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_place
 }
 
 /* Which record of the fragment a mate, or a part, is of. */
-static uint32_t record_of(const kh_aligner *a, const kh_mates *s, uint32_t mate, uint64_t *offset)
+static uint32_t record_of(const kh_aligner *a, const kh_segment *s, uint32_t mate, uint64_t *offset)
 {
 	const uint64_t at = s->mate[mate].at;
 	const kh_block *b[2];
 	const kh_record *r[2];
 
 	kh_job_records(a->job, s->number, b, r);
-	if (!s->only)
+	if (!s->whole)
 		mate = s->mate[0].bases != b[0]->bases || at < r[0]->seq ||
 		       at - r[0]->seq >= r[0]->len;
 	*offset = at - r[mate]->seq;
 	return mate;
 }
 
-static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh_claim *c,
+static int note_claim(kh_aligner *a, kh_matching *m, const kh_segment *s, const kh_claim *c,
 		      kh_err *err)
 {
 	/* with what losses may be greater by */
@@ -144,7 +144,7 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 	for (int i = 0; i < 2; i++)
 		at[i] = m->place[c->mates >> i & 1 ? c->place[i] : 0];
 	/* the margin is of all places that could have nearly as much, too */
-	for (uint32_t i = 0; i < 2 && s->only; i++)
+	for (uint32_t i = 0; i < 2 && s->whole; i++)
 		if (c->mates >> i & 1 && !m->found[i].crowd)
 			kh_regions_compare_from(m, s, i, (int64_t)at[i].fit.score - less, less);
 	margin = kh_extent_any(m->crowd) ? 0 : margin_of(m, c, at);
@@ -163,20 +163,20 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 				      .len = s->mate[i].len,
 				      .score = at[i].fit.score,
 				      .margin = margin,
-				      .part = !s->only };
+				      .part = !s->whole };
 		p->mate = record_of(a, s, i, &p->offset);
 	}
 	return rc;
 }
 
-int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_mates *s, kh_err *err)
+int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_segment *s, kh_err *err)
 {
 	const kh_claim *best = a->to ? kh_match_best(&m->here) : NULL;
 	int rc = KH_OK;
 
 	if (!best)
 		return KH_OK;
-	if (s->only) {
+	if (s->whole) {
 		a->species = best->species;
 		return note_claim(a, m, s, best, err);
 	}

@@ -30,7 +30,7 @@ int kh_aligner_begin(kh_aligner *a, const kh_job *job, kh_alignments *to, kh_err
 bool kh_aligner_wanted(const kh_aligner *a);
 /* When nothing else is to be decided of a segment: notes where its best species has the mates, or,
  * of a part of a fragment, each species that counts.  Places are added to `m`. */
-int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_mates *s, kh_err *err);
+int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_segment *s, kh_err *err);
 /* The call of a fragment of several segments rests on this species; */
 void kh_aligner_choose(kh_aligner *a, uint32_t species);
 /* a fragment ends that is called, and gets its alignments; */

@@ -123,7 +123,7 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 }
 
 /* Is a seed where a claim has the mate? */
-static bool has_seed(const kh_matcher *x, const kh_mates *s, const kh_claim *c, uint32_t mate,
+static bool has_seed(const kh_matcher *x, const kh_segment *s, const kh_claim *c, uint32_t mate,
 		     const kh_diagonals *lies, uint32_t pos)
 {
 	return x->db.text ? kh_diagonals_have_seed(&x->m, s, mate, lies, pos)
@@ -131,7 +131,7 @@ static bool has_seed(const kh_matcher *x, const kh_mates *s, const kh_claim *c, 
 }
 
 /* Notes the keys of the seeds that the text has where a claim has the mates: kh_call.found. */
-static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err *err)
+static int note_keys(kh_matcher *x, const kh_segment *s, const kh_claim *c, kh_err *err)
 {
 	const size_t n = s->mate[0].seeds + s->mate[1].seeds;
 	int rc = kh_grow((void **)&x->found, &x->found_cap, x->n_found + n, sizeof *x->found, err);
@@ -151,7 +151,7 @@ static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err
 }
 
 /* The call of a fragment that is one segment. */
-static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
+static void call(kh_matcher *x, const kh_segment *s, const kh_claim *best)
 {
 	const kh_matching *m = &x->m;
 
@@ -252,7 +252,7 @@ static int sums_room(kh_matcher *x, uint32_t more, kh_err *err)
 }
 
 /* Adds a claim to the sum of its species. */
-static int add_claim(kh_matcher *x, const kh_mates *s, const kh_claim *c,
+static int add_claim(kh_matcher *x, const kh_segment *s, const kh_claim *c,
 		     const kh_part_best *best, kh_err *err)
 {
 	kh_credit credit = { .part = x->n_parts, .score = (uint32_t)c->score,
@@ -265,7 +265,7 @@ static int add_claim(kh_matcher *x, const kh_mates *s, const kh_claim *c,
 		       ? KH_OK : kh_later_credit(&x->later, &x->m, s, c, &credit, err);
 }
 
-static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
+static int add_to_sums(kh_matcher *x, const kh_segment *s, kh_err *err)
 {
 	const kh_claims *here = &x->m.here;
 	kh_part_best best = kh_part_best_none();
@@ -287,12 +287,12 @@ static int add_to_sums(kh_matcher *x, const kh_mates *s, kh_err *err)
 }
 
 /* Makes a call of the claims of a segment, or adds them to the sums of its fragment. */
-static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
+static int take_claims(kh_matcher *x, const kh_segment *s, kh_err *err)
 {
-	const kh_claim *best = s->only || x->to.distinct ? kh_match_best(&x->m.here) : NULL;
+	const kh_claim *best = s->whole || x->to.distinct ? kh_match_best(&x->m.here) : NULL;
 	int rc = KH_OK;
 
-	if (s->only)
+	if (s->whole)
 		begin(x);
 	if (!x->sure) {
 		x->call.kmers += kh_mate_kmers(&x->m, s, 0) + kh_mate_kmers(&x->m, s, 1);
@@ -300,13 +300,13 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 	}
 	if (best && x->to.distinct)
 		rc = note_keys(x, s, best, err);
-	if (!rc && s->only)
+	if (!rc && s->whole)
 		call(x, s, best);
 	else if (!rc && !x->sure)
 		rc = add_to_sums(x, s, err);
 	if (!rc)
 		rc = kh_aligner_note(x->aligner, &x->m, s, err);
-	return rc || !s->only ? rc : end(x, s->number, err);
+	return rc || !s->whole ? rc : end(x, s->number, err);
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
@@ -314,7 +314,7 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
  * all were, and these do not decide which place is best, so the segment stays open. */
 static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh_err *err)
 {
-	const kh_mates *s = &asking->s;
+	const kh_segment *s = &asking->s;
 	const bool early = asking->early[0].bins + asking->early[1].bins > 0;
 	kh_matching *m = &x->m;
 	const bool nothing = kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1);
@@ -329,12 +329,12 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 		return KH_OK;
 	kh_regions_raise_lone(m, s);
 	kh_claims_forget(&m->here);
-	if (!s->only)
+	if (!s->whole)
 		kh_text_see_nothing(m->seen, s->mate->amb, s->mate->at, s->mate->len);
 	*again = kh_match_segment(m, s);
-	if (!*again && (s->only || !x->db.text))
+	if (!*again && (s->whole || !x->db.text))
 		kh_match_count_hits(m, s);
-	if (!*again && x->to.answers && s->only)
+	if (!*again && x->to.answers && s->whole)
 		kh_asking_settled(asking, m, later, &x->answer);
 	return *again ? KH_OK : take_claims(x, s, err);
 }
@@ -350,7 +350,7 @@ static int settle(kh_matcher *m, kh_err *err)
 	bool again;
 
 	for (size_t i = 0; i < w->n && !rc; i++) {
-		m->any &= !w->v[i].s.only;
+		m->any &= !w->v[i].s.whole;
 		for (uint32_t mate = 0; mate < 2; mate++)
 			m->any |= kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i], false, &again, err);
@@ -363,7 +363,7 @@ static int settle(kh_matcher *m, kh_err *err)
 	if (!rc)
 		rc = kh_asking_look_up(w, &w->others, &m->db, err);
 	for (size_t i = 0; i < left && !rc; i++) {
-		m->any &= !w->v[i].s.only;
+		m->any &= !w->v[i].s.whole;
 		for (uint32_t mate = 0; mate < 2; mate++)
 			m->any |= kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i], true, &again, err);
@@ -373,12 +373,12 @@ static int settle(kh_matcher *m, kh_err *err)
 }
 
 /* Of a part of a longer record, all seeds are asked for; else those that do not overlap. */
-static int add_segment(kh_matcher *m, const kh_mates *s, kh_err *err)
+static int add_segment(kh_matcher *m, const kh_segment *s, kh_err *err)
 {
 	const kh_sampling *k = &m->rule->sampling;
 	int rc = m->waiting.first.seeds.n >= TOGETHER ? settle(m, err) : KH_OK;
 
-	return rc ? rc : kh_asking_add(&m->waiting, s, k, s->only ? k->k : 0, err);
+	return rc ? rc : kh_asking_add(&m->waiting, s, k, s->whole ? k->k : 0, err);
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, boo
 		const kh_mate part = { b->bases, b->amb, r->seq + from, (uint32_t)(to - from), 0,
 				       0, 0 };
 
-		const kh_mates s = { .mate = { part }, .number = number };
+		const kh_segment s = { .mate = { part }, .number = number };
 
 		if (kh_match_is_first(i, n) == first)
 			rc = add_segment(m, &s, err);
@@ -440,7 +440,7 @@ static int fragment(kh_matcher *m, const kh_job *job, size_t number, kh_err *err
 {
 	const kh_block *b[2];
 	const kh_record *r[2];
-	kh_mates s = { .only = true, .number = number };
+	kh_segment s = { .whole = true, .number = number };
 
 	kh_job_records(job, number, b, r);
 	const uint64_t second = r[1] ? r[1]->len : 0;

@@ -85,7 +85,7 @@ static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t apart, struct kh_ask
 	return rc;
 }
 
-int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uint32_t apart,
+int kh_asking_add(kh_asking_all *w, const kh_segment *s, const kh_sampling *k, uint32_t apart,
 		  kh_err *err)
 {
 	int rc = KH_GROW(w->v, w->cap, w->n + 1, err);

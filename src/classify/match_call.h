@@ -6,13 +6,13 @@
 
 /* --- may it be a call? -------------------------------------------------------------- */
 /* May a fragment with such a best score have a call? */
-static KH_HD bool kh_match_may_call_by(const kh_match_db *db, const kh_mates *s, int64_t score)
+static KH_HD bool kh_match_may_call_by(const kh_match_db *db, const kh_segment *s, int64_t score)
 {
 	return score >= (int64_t)db->least.call[kh_log2(s->mate[0].seeds + s->mate[1].seeds)];
 }
 
 /* May a fragment with such a best score have what is wanted beside its call? */
-static KH_HD bool kh_match_may_want_by(const kh_match_db *db, const kh_mates *s, int64_t score)
+static KH_HD bool kh_match_may_want_by(const kh_match_db *db, const kh_segment *s, int64_t score)
 {
 	return score >= (int64_t)db->least.candidates[kh_log2(s->mate[0].seeds +
 							      s->mate[1].seeds)];
@@ -31,7 +31,7 @@ static KH_HD void kh_match_names_by(const kh_match_db *db, const kh_claim *c, ui
 }
 
 /* Do enough bases of both mates, or of one of them alone, match for a species, and for a genus? */
-static KH_HD void kh_match_names(const kh_match_db *db, const kh_place *places, const kh_mates *s,
+static KH_HD void kh_match_names(const kh_match_db *db, const kh_place *places, const kh_segment *s,
 				 const kh_claim *best, bool *species, bool *genus)
 {
 	uint64_t bases = 0;
@@ -49,7 +49,7 @@ static KH_HD void kh_match_names(const kh_match_db *db, const kh_place *places, 
 
 /* Could this best claim be a call, of a fragment that is one segment? */
 static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *places,
-				    const kh_mates *s, const kh_claim *best)
+				    const kh_segment *s, const kh_claim *best)
 {
 	bool species, genus;
 
@@ -62,24 +62,24 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *place
 /* --- hits ------------------------------------------------------------------------------ */
 /* Must hits be counted, if this claim is the best one? */
 static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_place *places,
-				      const kh_mates *s, const kh_claim *best)
+				      const kh_segment *s, const kh_claim *best)
 {
-	return !s->only || (db->candidates && kh_match_may_want_by(db, s, best->score)) ||
+	return !s->whole || (db->candidates && kh_match_may_want_by(db, s, best->score)) ||
 	       kh_match_may_call(db, places, s, best);
 }
 
 /* Must the hits of this claim be counted?  Those of the best one, of one that may be the second
  * best, and of a part of a long fragment all with a score. */
-static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_mates *s, const kh_claim *best,
+static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_segment *s, const kh_claim *best,
 				  const kh_claim *c)
 {
 	const bool second = db->candidates == KH_WANT_SECOND;
 
-	return c == best || (!s->only && c->score >= KH_MATCH_PART) ||
+	return c == best || (!s->whole && c->score >= KH_MATCH_PART) ||
 	       (second && c->score >= best->score - KH_MATCH_NEARBY);
 }
 
-static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s)
+static KH_HD void kh_match_count_hits(kh_matching *m, const kh_segment *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
 
@@ -160,7 +160,7 @@ static_assert((uint32_t)KH_MATES_MOST == KH_MATES_APART + KH_MATCH_SPAN / KH_MAT
 
 /* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or they do not
  * lie beside each other. */
-static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_mates *s,
+static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_segment *s,
 				    const kh_claim *best)
 {
 	if (best->mates != 3)
@@ -177,7 +177,7 @@ static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_mates *s,
  * species no more than KH_MATCH_REACH mismatches behind, or fewer, so that they are no more
  * than KH_CANDIDATES. */
 static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_place *places,
-						const kh_claims *c, const kh_mates *s,
+						const kh_claims *c, const kh_segment *s,
 						const kh_claim *best)
 {
 	kh_candidates to = kh_candidates_none();
@@ -213,7 +213,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 /* What is wanted of a fragment that is one segment beside its call.  In billions of bases a random
  * fragment has seeds of several species; these are no candidates. */
 static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_place *places,
-					    const kh_claims *c, const kh_mates *s,
+					    const kh_claims *c, const kh_segment *s,
 					    const kh_claim *best)
 {
 	if (!kh_match_may_want_by(db, s, best->score))
@@ -225,7 +225,7 @@ static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_plac
 
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
 static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_place *places,
-				     const kh_claims *claims, const kh_mates *s,
+				     const kh_claims *claims, const kh_segment *s,
 				     const kh_claim *best, kh_extent crowd)
 {
 	bool species, genus;

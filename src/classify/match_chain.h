@@ -78,8 +78,8 @@ static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
 /* The claim that a species has, by claim c, along the chain of the best one: the HSP in which
  * the middle of its own best one lies is where it is by itself, and the others are as far aside of
  * that as those of the chain are. */
-static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, const kh_chain *p,
-				    const kh_claim *best, const kh_claim *c)
+static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_segment *s, const kh_chain *p,
+				     const kh_claim *best, const kh_claim *c)
 {
 	const kh_place *here = &m->place[c->place[0]];
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
@@ -106,7 +106,7 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_mates *s, co
 #ifndef __CUDACC__
 /* Is the chain one HSP, in which the part lies by claim c, too?  So it does at most places of
  * reads with few errors. */
-static inline bool kh_chain_is_own(const kh_matching *m, const kh_mates *s, const kh_chain *p,
+static inline bool kh_chain_is_own(const kh_matching *m, const kh_segment *s, const kh_chain *p,
 				   const kh_claim *best, const kh_claim *c)
 {
 	const kh_place *here = &m->place[c->place[0]];
@@ -119,8 +119,8 @@ static inline bool kh_chain_is_own(const kh_matching *m, const kh_mates *s, cons
 #endif
 
 /* Raises claim i, which is not the best one, by that. */
-static KH_HD void kh_chain_raise(kh_matching *m, const kh_mates *s, const kh_chain *p,
-				const kh_claim *best, uint32_t i)
+static KH_HD void kh_chain_raise(kh_matching *m, const kh_segment *s, const kh_chain *p,
+				 const kh_claim *best, uint32_t i)
 {
 #ifndef __CUDACC__
 	if (kh_chain_is_own(m, s, p, best, &m->here.v[i]))

@@ -70,7 +70,7 @@ static KH_HD void kh_text_all_differ(const kh_laid *l, int64_t at, uint64_t *wro
 }
 
 /* The k-mers of a mate that a call counts: those without N at every KH_TEXT_STEP bases. */
-static KH_HD uint32_t kh_mate_kmers(const kh_matching *m, const kh_mates *s, uint32_t mate)
+static KH_HD uint32_t kh_mate_kmers(const kh_matching *m, const kh_segment *s, uint32_t mate)
 {
 	const uint32_t k = KH_TEXT_KMER, len = s->mate[mate].len;
 	const uint64_t *unknown = m->read[mate][0].unknown;
@@ -189,7 +189,7 @@ static KH_HD uint32_t kh_text_hits(const kh_laid *l, const int64_t *at, uint32_t
 }
 
 /* Those that the text has at a place, or a few bases aside. */
-static KH_HD uint32_t kh_place_hits(const kh_matching *m, const kh_mates *s, uint32_t place)
+static KH_HD uint32_t kh_place_hits(const kh_matching *m, const kh_segment *s, uint32_t place)
 {
 	const kh_place *p = &m->place[place];
 	const kh_laid l = kh_place_laid(m, s, p);
@@ -199,7 +199,7 @@ static KH_HD uint32_t kh_place_hits(const kh_matching *m, const kh_mates *s, uin
 }
 
 /* Those of a segment that the text has where a claim has its mates. */
-static KH_HD_CALLED uint32_t kh_claim_hits(const kh_matching *m, const kh_mates *s,
+static KH_HD_CALLED uint32_t kh_claim_hits(const kh_matching *m, const kh_segment *s,
 					   const kh_claim *c)
 {
 	uint32_t hits = 0;
@@ -227,7 +227,7 @@ static KH_HD kh_diagonals kh_claim_diagonals(const kh_matching *m, const kh_clai
 	return x;
 }
 
-static KH_HD bool kh_diagonals_have_seed(const kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD bool kh_diagonals_have_seed(const kh_matching *m, const kh_segment *s, uint32_t mate,
 					 const kh_diagonals *x, uint32_t pos)
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);

@@ -28,7 +28,7 @@ typedef struct kh_seeds_asked {
 
 /* A segment that waits, and of each mate the seeds that were looked up first, and their bins. */
 typedef struct kh_asking {
-	kh_mates s;
+	kh_segment s;
 	struct kh_asking_mate {
 		size_t seed, bin;
 		uint32_t seeds, bins;
@@ -53,7 +53,7 @@ void kh_asking_clear(kh_asking_all *w);
 
 /* Adds a segment: samples its mates, and asks for those of their seeds that begin at least `apart`
  * bases behind the one before. */
-int kh_asking_add(kh_asking_all *w, const kh_mates *s, const kh_sampling *k, uint32_t apart,
+int kh_asking_add(kh_asking_all *w, const kh_segment *s, const kh_sampling *k, uint32_t apart,
 		  kh_err *err);
 
 /* Looks up what was asked for. */
@@ -78,7 +78,7 @@ void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_
 
 /* A part of a fragment as it was compared: its places, and perhaps what its seeds have found. */
 typedef struct kh_later_part {
-	kh_mates s;
+	kh_segment s;
 	size_t place, word;             /* where these begin, of those of all parts */
 	uint32_t n_place;
 	bool found;                     /* it has the latter */
@@ -115,12 +115,12 @@ typedef struct kh_later {
 void kh_later_clear(kh_later *l);
 void kh_later_forget(kh_later *l);
 /* Keeps the part that is compared, for strains if `strains` says so and there are not too many. */
-int kh_later_keep(kh_later *l, const kh_matching *m, const kh_mates *s, bool strains,
+int kh_later_keep(kh_later *l, const kh_matching *m, const kh_segment *s, bool strains,
 		  kh_err *err);
 /* Adds a claim of the part that was kept last, */
 void kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum);
 /* and that it is as good as any; its strain is found now, or later. */
-int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const kh_claim *c,
+int kh_later_credit(kh_later *l, const kh_matching *m, const kh_segment *s, const kh_claim *c,
 		    const kh_credit *credit, kh_err *err);
 /* The hits of a sum. */
 uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum);

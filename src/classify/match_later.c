@@ -59,7 +59,7 @@ static int keep_found(kh_later *l, const kh_found *f, kh_err *err)
 	return KH_OK;
 }
 
-int kh_later_keep(kh_later *l, const kh_matching *m, const kh_mates *s, bool strains, kh_err *err)
+int kh_later_keep(kh_later *l, const kh_matching *m, const kh_segment *s, bool strains, kh_err *err)
 {
 	int rc = KH_GROW(l->part, l->cap_part, l->n_part + 1, err);
 	kh_later_part *p;
@@ -120,7 +120,7 @@ void kh_later_claims(kh_later *l, const kh_claim *c, uint32_t sum)
 	l->claim[l->n_claim++] = (kh_later_claim) { (uint32_t)l->n_part - 1, c->place[0], sum };
 }
 
-int kh_later_credit(kh_later *l, const kh_matching *m, const kh_mates *s, const kh_claim *c,
+int kh_later_credit(kh_later *l, const kh_matching *m, const kh_segment *s, const kh_claim *c,
 		    const kh_credit *credit, kh_err *err)
 {
 	int rc = KH_GROW(l->credit, l->cap_credit, l->n_credit + 1, err);

@@ -13,19 +13,19 @@
 
 /* --- places ------------------------------------------------------------------------------- */
 /* How many places a mate may have, or a part. */
-static KH_HD uint32_t kh_places_most(const kh_mates *s)
+static KH_HD uint32_t kh_places_most(const kh_segment *s)
 {
-	return s->only && s->mate[1].len == 0 ? KH_MATCH_PLACES : KH_MATCH_PLACES / 2;
+	return s->whole && s->mate[1].len == 0 ? KH_MATCH_PLACES : KH_MATCH_PLACES / 2;
 }
 
 /* The mate of a place, and the place's target, to be compared. */
-static KH_HD kh_laid kh_place_laid(const kh_matching *m, const kh_mates *s, const kh_place *p)
+static KH_HD kh_laid kh_place_laid(const kh_matching *m, const kh_segment *s, const kh_place *p)
 {
 	const uint32_t mate = kh_place_mate(p);
 	kh_laid l = kh_match_laid(m->db, &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
 				  kh_place_at(p), p->target);
 
-	l.seen = s->only ? NULL : m->seen;
+	l.seen = s->whole ? NULL : m->seen;
 	return l;
 }
 
@@ -58,11 +58,11 @@ static KH_HD bool kh_part_has_ends(const kh_found *f, uint32_t species, uint32_t
 }
 
 /* One or the other, by what the segment is of its fragment. */
-static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_mates *s, const kh_found *f,
+static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_segment *s, const kh_found *f,
 				    uint32_t anchors, const kh_place *p)
 {
-	return s->only ? kh_read_has_ends(m->db, anchors, p->hsp.score, f->hsp)
-		       : kh_part_has_ends(f, m->db->bins.species[p->target], p->hsp.score);
+	return s->whole ? kh_read_has_ends(m->db, anchors, p->hsp.score, f->hsp)
+			: kh_part_has_ends(f, m->db->bins.species[p->target], p->hsp.score);
 }
 
 /* Takes note of the best HSP of a place. */
@@ -75,7 +75,7 @@ static KH_HD void kh_place_see_hsp(const kh_matching *m, kh_found *f, const kh_p
 }
 
 /* Compares a mate at a place of a region, and extends the alignment if kh_place_has_ends. */
-static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_segment *s, uint32_t mate,
 				       const kh_region *r, uint32_t strand, int64_t at,
 				       uint32_t bin)
 {
@@ -91,7 +91,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.fit = kh_text_fit(&l, at, 0, l.len);
 	p.hsp = kh_hsp_of(&p.fit);
 	if (kh_place_has_ends(m, s, f, r->n, &p))
-		kh_text_fit_ends(&l, at, !s->only, &p.fit);
+		kh_text_fit_ends(&l, at, !s->whole, &p.fit);
 	kh_place_see_hsp(m, f, &p);
 	f->best = p.fit.score > f->best ? p.fit.score : f->best;
 	f->n_places++;
@@ -104,7 +104,7 @@ typedef struct kh_seed_strands {
 	uint64_t bases[2];
 } kh_seed_strands;
 
-static KH_HD kh_seed_strands kh_seed_strands_of(const kh_matching *m, const kh_mates *s,
+static KH_HD kh_seed_strands kh_seed_strands_of(const kh_matching *m, const kh_segment *s,
 						uint32_t mate, uint32_t pos)
 {
 	const uint32_t k = m->db->sampling.k, back = s->mate[mate].len - k - pos;
@@ -169,7 +169,7 @@ static KH_HD uint64_t kh_text_begin_so(const uint64_t base[KH_ALIKE], uint64_t h
 
 /* Compares the mate where the text has the seed, which begins with one of the bases `alike` from
  * base `from` on as it stands in a strand. */
-static KH_HD void kh_anchor_compare_at(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD void kh_anchor_compare_at(kh_matching *m, const kh_segment *s, uint32_t mate,
 				       const kh_region *r, const kh_seed_strands *f, uint32_t bin,
 				       int64_t from, const uint64_t alike[2])
 {
@@ -190,7 +190,7 @@ static KH_HD void kh_anchor_compare_at(kh_matching *m, const kh_mates *s, uint32
 #ifdef KH_TEXT_SSE2
 /* Compares the mate at each place where the text of the anchor's bin has the seed: by its first
  * four bases in 16 places at a time, then by all. */
-static inline void kh_anchor_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+static inline void kh_anchor_compare(kh_matching *m, const kh_segment *s, uint32_t mate,
 				     const kh_region *r, const kh_seed_strands *f, uint32_t bin)
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
@@ -221,7 +221,7 @@ static inline void kh_anchor_compare(kh_matching *m, const kh_mates *s, uint32_t
 }
 #else
 /* Compares the mate at each place where the text of the anchor's bin has the seed. */
-static KH_HD void kh_anchor_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD void kh_anchor_compare(kh_matching *m, const kh_segment *s, uint32_t mate,
 				    const kh_region *r, const kh_seed_strands *f, uint32_t bin)
 {
 	const uint32_t stride = m->db->sampling.stride;
@@ -251,7 +251,7 @@ typedef struct kh_place_seeds {
 	uint32_t first, bins;           /* bins of its target */
 } kh_place_seeds;
 
-static KH_HD kh_place_seeds kh_place_seeds_of(const kh_matching *m, const kh_mates *s,
+static KH_HD kh_place_seeds kh_place_seeds_of(const kh_matching *m, const kh_segment *s,
 					      const kh_place *p)
 {
 	const uint32_t stride = m->db->sampling.stride, first = m->db->bins.first[p->target];
@@ -304,7 +304,7 @@ static KH_HD uint32_t kh_anchors_first_off(const kh_found *f, kh_place_seeds x, 
 	return i;
 }
 
-static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_segment *s, uint32_t mate,
 					   kh_region *r)
 {
 	const kh_found *f = &m->found[mate];
@@ -338,20 +338,20 @@ static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_mates *s, ui
 
 /* --- too many regions --------------------------------------------------------------------- */
 /* Are there seeds that were not looked up? */
-static KH_HD bool kh_mates_have_more(const kh_mates *s)
+static KH_HD bool kh_segment_has_more(const kh_segment *s)
 {
 	return s->mate[0].asked + s->mate[1].asked < s->mate[0].seeds + s->mate[1].seeds;
 }
 
 /* There are too many regions for all to be compared: the heaviest are, when all seeds are known. */
-static KH_HD void kh_regions_compare_crowd(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD void kh_regions_compare_crowd(kh_matching *m, const kh_segment *s, uint32_t mate,
 					   uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
 	kh_found *f = &m->found[mate];
 	uint16_t order[KH_MATCH_ANCHORS];
 
-	if (kh_mates_have_more(s)) {
+	if (kh_segment_has_more(s)) {
 		f->crowd = 1;
 		return;
 	}
@@ -363,7 +363,7 @@ static KH_HD void kh_regions_compare_crowd(kh_matching *m, const kh_mates *s, ui
 }
 
 /* Compares the mate in the regions that could have this score, if there is room.  Was there one? */
-static KH_HD bool kh_regions_compare_from(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD bool kh_regions_compare_from(kh_matching *m, const kh_segment *s, uint32_t mate,
 					  int64_t score, uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
@@ -406,7 +406,7 @@ static inline uint32_t kh_regions_likeliest(const kh_found *f, uint16_t which[KH
 }
 
 /* As kh_regions_compare_from, of these regions. */
-static inline void kh_regions_compare_these(kh_matching *m, const kh_mates *s, uint32_t mate,
+static inline void kh_regions_compare_these(kh_matching *m, const kh_segment *s, uint32_t mate,
 					    const uint16_t *which, uint32_t n, uint32_t loss,
 					    uint32_t slack)
 {
@@ -423,7 +423,7 @@ static inline void kh_regions_compare_these(kh_matching *m, const kh_mates *s, u
 }
 /* Compares the mate in regions that could be as good as its best one, less `slack`: those first
  * that could be best. */
-static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_segment *s, uint32_t mate,
 					  uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;
@@ -439,7 +439,7 @@ static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_mates *s, uin
 	}
 }
 #else
-static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD void kh_regions_compare_best(kh_matching *m, const kh_segment *s, uint32_t mate,
 					  uint32_t slack)
 {
 	const uint32_t len = s->mate[mate].len;

@@ -96,10 +96,10 @@ enum { KH_REGION_LONE_MOST = 16 };      /* with more regions of a mate no loss i
 /* What the loss of a region becomes greater by, if the other mate has none in its species, where
  * the mates have so many regions; 0: no loss does.  A mate's only region is compared in any case.
  * With alleles a place may fit better than its loss says. */
-static KH_HD uint32_t kh_region_lone_loss(const kh_match_db *db, const kh_mates *s, uint32_t n,
+static KH_HD uint32_t kh_region_lone_loss(const kh_match_db *db, const kh_segment *s, uint32_t n,
 					  uint32_t of_other)
 {
-	const bool wanted = s->only && db->candidates && !db->alleles && kh_match_seeds_tell(db);
+	const bool wanted = s->whole && db->candidates && !db->alleles && kh_match_seeds_tell(db);
 
 	return wanted && n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_REGION_LONE_MOST &&
 			       of_other <= KH_REGION_LONE_MOST
@@ -243,7 +243,7 @@ static inline void kh_regions_find(const kh_matching *m, kh_found *f, uint32_t l
 static_assert(KH_MATCH_SEEDS == 128, "a set is two words");
 
 /* Raises the losses of regions that only one mate has. */
-static inline void kh_regions_raise_lone(kh_matching *m, const kh_mates *s)
+static inline void kh_regions_raise_lone(kh_matching *m, const kh_segment *s)
 {
 	const uint32_t more =
 		kh_region_lone_loss(m->db, s, m->found[0].n_regions, m->found[1].n_regions);
@@ -273,7 +273,7 @@ static inline void kh_regions_raise_lone(kh_matching *m, const kh_mates *s)
 }
 
 /* Makes regions of all anchors of both mates. */
-static inline void kh_regions_make(kh_matching *m, const kh_mates *s)
+static inline void kh_regions_make(kh_matching *m, const kh_segment *s)
 {
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		kh_found *f = &m->found[mate];

@@ -24,7 +24,7 @@ static KH_HD_CALLED const kh_claim *kh_match_best(const kh_claims *c)
 }
 
 /* The range of bases where the other mate of a place may begin: from .. to.  False: it is empty. */
-static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const kh_place *a,
+static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_segment *s, const kh_place *a,
 				  int64_t *from, int64_t *to)
 {
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
@@ -54,7 +54,7 @@ static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t besi
 }
 
 /* Seeks the other mate of a place where it fits best. */
-static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint32_t place,
+static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_segment *s, uint32_t place,
 					 uint32_t beside)
 {
 	const kh_place *a = &m->place[place];
@@ -97,7 +97,7 @@ static KH_HD uint32_t kh_places_next_best(const kh_matching *m, uint32_t before)
 	return best;
 }
 
-static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
+static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_segment *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
 	uint32_t p = UINT32_MAX;
@@ -119,7 +119,7 @@ static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
 /* --- a part of a long read ---------------------------------------------------------- */
 /* Compares the part with the other species along the chain of the best one, so that all are
  * compared over the same gaps. */
-static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
+static KH_HD void kh_match_along(kh_matching *m, const kh_segment *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
 
@@ -139,35 +139,35 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_mates *s)
 /* --- what is of interest ------------------------------------------------------------ */
 /* Places are compared if their bound is at most so far below the best score.  With alleles a place
  * may fit better than its seeds say, and tie: the allele may be in a seed that it lacks. */
-static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
+static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_segment *s)
 {
-	return !s->only ? KH_MATCH_SLACK : db->candidates || db->alleles ? KH_MATCH_NEARBY : 0;
+	return !s->whole ? KH_MATCH_SLACK : db->candidates || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
 /* The same of places that have none of the seeds which were looked up.  Of reads and pairs, these
  * are not sought if they are behind by a mismatch or more. */
-static KH_HD uint32_t kh_match_slack_unseen(const kh_mates *s)
+static KH_HD uint32_t kh_match_slack_unseen(const kh_segment *s)
 {
-	return s->only ? 0 : KH_MATCH_SLACK;
+	return s->whole ? 0 : KH_MATCH_SLACK;
 }
 
 /* --- a segment ---------------------------------------------------------------------- */
 /* Is one mate enough to know that the other seeds must be looked up?  The mate may have a place
  * with none of its first seeds, whose score is at most its length less `unseen`.  If the best place
  * so far has no more, the other mate cannot decide: it may lie beside either place. */
-static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_mates *s, uint32_t mate)
+static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_segment *s, uint32_t mate)
 {
 	const kh_found *f = &m->found[mate];
 	const uint32_t slack = kh_match_slack_unseen(s);
 
-	return kh_mates_have_more(s) && s->mate[mate].len > 0 &&
+	return kh_segment_has_more(s) && s->mate[mate].len > 0 &&
 	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
 }
 
 /* The same of a mate without anchors, as any place is better than none. */
-static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_mates *s, uint32_t mate)
+static KH_HD bool kh_match_has_nothing(const kh_matching *m, const kh_segment *s, uint32_t mate)
 {
-	return kh_mates_have_more(s) && s->mate[mate].len > 0 && m->found[mate].n_anchors == 0;
+	return kh_segment_has_more(s) && s->mate[mate].len > 0 && m->found[mate].n_anchors == 0;
 }
 
 /* What a place of the other mate may add to a score, or, if that has none, what losses are
@@ -180,7 +180,7 @@ static KH_HD int64_t kh_match_others(uint32_t best, uint32_t lone)
 /* Compares the mates of a segment in the regions that could be best, and makes claims of their
  * places.  No claims, if one mate tells that the other seeds must be looked up first: then
  * kh_match_unseen says yes. */
-static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
+static KH_HD void kh_match_compare(kh_matching *m, const kh_segment *s)
 {
 	const uint32_t slack = kh_match_slack(m->db, s);
 	const kh_found *f = m->found;
@@ -217,7 +217,7 @@ static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
 /* Adds the taxon of a region of a crowded mate to e, if the region was not compared, is one of the
  * heaviest, and could be as good as the best claim: alone, or with the other mate's region beside
  * it. */
-static KH_HD kh_extent kh_match_crowded(const kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD kh_extent kh_match_crowded(const kh_matching *m, const kh_segment *s, uint32_t mate,
 					uint32_t region, int64_t best, kh_extent e)
 {
 	const kh_bins *b = &m->db->bins;
@@ -230,7 +230,7 @@ static KH_HD kh_extent kh_match_crowded(const kh_matching *m, const kh_mates *s,
 	return kh_extent_add(e, b->taxon[b->species[kh_match_target(m->db, kh_region_bin(f, r))]]);
 }
 
-static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_mates *s, int64_t best)
+static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_segment *s, int64_t best)
 {
 	kh_extent e = kh_extent_empty();
 
@@ -242,7 +242,7 @@ static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_mates *s, i
 
 /* Must the other seeds be looked up?  Yes, if a place with none of the first seeds could be as good
  * as the best one, or if a mate is crowded by the first seeds. */
-static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
+static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_segment *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
 	const int64_t score = best ? (int64_t)best->score - kh_match_slack_unseen(s) : 0;
@@ -258,20 +258,20 @@ static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
 
 /* Makes the claims of a segment whose regions are known: m->here.  True: the other seeds must be
  * looked up first. */
-static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
+static KH_HD bool kh_match_segment(kh_matching *m, const kh_segment *s)
 {
 	const kh_claim *best;
 
 	m->n_place = 0;
 	m->crowd = kh_extent_empty();
 	kh_match_compare(m, s);
-	if (kh_mates_have_more(s) && kh_match_unseen(m, s))
+	if (kh_segment_has_more(s) && kh_match_unseen(m, s))
 		return true;
 	if (s->mate[0].len > 0 && s->mate[1].len > 0 && !kh_match_is_thin(m->db))
 		kh_match_rescue_mate(m, s);
-	if (!s->only && !kh_match_is_thin(m->db))
+	if (!s->whole && !kh_match_is_thin(m->db))
 		kh_match_along(m, s);
-	best = s->only ? kh_match_best(&m->here) : NULL;
+	best = s->whole ? kh_match_best(&m->here) : NULL;
 	if (best)
 		m->crowd = kh_match_crowd(m, s, best->score);
 	return false;

@@ -13,7 +13,7 @@
 /* A fragment of one segment, or a part of one.  Bit i of `mark` says whether the k-mer at base i of
  * the packed sequences is a feature, if it lies inside its record. */
 typedef struct kh_small_segment {
-	kh_mates s;
+	kh_segment s;
 	const uint32_t *mark;
 } kh_small_segment;
 
@@ -217,7 +217,7 @@ static KH_HD kh_small_list kh_small_bins_copied(const kh_match_db *db, uint32_t 
 /* The call of a fragment of so many k-mers that was compared, but for the features found; *wanted,
  * if it is not NULL: what it could be.  `best`: of the claims, or NULL, of these places. */
 static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_place *places,
-				     const kh_claims *claims, const kh_mates *s,
+				     const kh_claims *claims, const kh_segment *s,
 				     const kh_claim *best, kh_extent crowd, uint32_t kmers,
 				     uint32_t confidence, kh_candidates *wanted)
 {

@@ -184,7 +184,7 @@ static KH_HD bool kh_species_has_strains(const kh_match_db *db, uint32_t species
 
 /* Adds the strains of a mate at another place of the species, if it fits there as well as it does
  * `here`. */
-static KH_HD void kh_strain_also(const kh_matching *m, const kh_mates *s, const kh_place *here,
+static KH_HD void kh_strain_also(const kh_matching *m, const kh_segment *s, const kh_place *here,
 				 const kh_place *there, uint32_t species, kh_extent *e)
 {
 	const kh_laid l = kh_place_laid(m, s, there);
@@ -193,14 +193,14 @@ static KH_HD void kh_strain_also(const kh_matching *m, const kh_mates *s, const 
 	if (kh_text_matches(&l, at, 0, l.len) < here->fit.score)
 		return;
 	const kh_alignment fit = kh_text_fit(&l, at, 0, l.len);
-	const kh_strain_place p = kh_strain_place_of(&l, at, fit, !s->only);
+	const kh_strain_place p = kh_strain_place_of(&l, at, fit, !s->whole);
 
 	if (fit.score >= here->fit.score)
 		*e = kh_extent_add(*e, kh_strain_of_place(m->db, &p, there->target, species));
 }
 
 /* The same where the text of an anchor's bin has its seed; *last: where that was before. */
-static KH_HD void kh_strain_look(const kh_matching *m, const kh_mates *s, const kh_place *here,
+static KH_HD void kh_strain_look(const kh_matching *m, const kh_segment *s, const kh_place *here,
 				 uint64_t anchor, uint32_t species, int64_t *last, kh_extent *e)
 {
 	const uint32_t mate = kh_place_mate(here), bin = kh_anchor_bin(anchor);
@@ -226,7 +226,7 @@ static KH_HD void kh_strain_look(const kh_matching *m, const kh_mates *s, const 
 
 /* Adds the strains of regions that were not compared, as they have few of the seeds, but have
  * alleles, by which the mate may fit as well. */
-static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_mates *s,
+static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_segment *s,
 					   const kh_place *here, uint32_t species, kh_extent *e)
 {
 	const kh_found *f = &m->found[kh_place_mate(here)];
@@ -249,12 +249,12 @@ static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_mates 
 }
 
 /* Adds the strains of a mate at one of its places. */
-static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_mates *s,
+static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_segment *s,
 					   const kh_place *p, uint32_t species, kh_extent e)
 {
 	const kh_laid l = kh_place_laid(m, s, p);
 	const kh_strain_place x = kh_strain_place_of(&l, kh_place_at(p),
-						     kh_place_hsp(&l, p), !s->only);
+						     kh_place_hsp(&l, p), !s->whole);
 
 	return kh_extent_add(e, kh_strain_of_place(m->db, &x, p->target, species));
 }
@@ -314,7 +314,7 @@ static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, co
 }
 
 /* Nothing but the anchors in the bins where the mate lies is asked for that. */
-static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s,
+static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_segment *s,
 					 const kh_place *here)
 {
 	const kh_mate *a = &s->mate[kh_place_mate(here)];
@@ -338,8 +338,8 @@ static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_mates *s
 }
 
 /* The strains that a mate may be of by a claim: it may also lie where it fits as well. */
-static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_mates *s, const kh_claim *c,
-					uint32_t mate)
+static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_segment *s,
+					const kh_claim *c, uint32_t mate)
 {
 	const uint32_t species = kh_species_taxon(m->db, c->species);
 	const kh_place *here = &m->place[c->place[mate]];
@@ -362,7 +362,7 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_mates *s,
 }
 
 /* The strains that a segment may be of by a claim. */
-static KH_HD uint32_t kh_strain_of_claim(const kh_matching *m, const kh_mates *s,
+static KH_HD uint32_t kh_strain_of_claim(const kh_matching *m, const kh_segment *s,
 					 const kh_claim *c)
 {
 	const bool has = kh_species_has_strains(m->db, c->species) && !kh_match_is_thin(m->db);
@@ -439,7 +439,7 @@ static KH_HD bool kh_match_may_be_strain(const kh_match_db *db, uint32_t species
 
 /* The call of a fragment that is one segment, which is called `taxon` by species, of whose claims
  * this is the best one. */
-static KH_HD uint32_t kh_match_strain(const kh_matching *m, const kh_mates *s,
+static KH_HD uint32_t kh_match_strain(const kh_matching *m, const kh_segment *s,
 				      const kh_claim *best, uint32_t taxon)
 {
 	return best && kh_match_may_be_strain(m->db, best->species, taxon) &&

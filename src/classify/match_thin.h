@@ -36,7 +36,7 @@ static KH_HD uint32_t kh_thin_cover(const kh_found *f, uint32_t k, const kh_seed
 }
 
 /* Where the mate would begin by an anchor, on a strand. */
-static KH_HD int64_t kh_thin_at(const kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD int64_t kh_thin_at(const kh_matching *m, const kh_segment *s, uint32_t mate,
 				uint64_t anchor, uint32_t strand)
 {
 	const uint32_t pos = m->found[mate].pos[(uint32_t)anchor];
@@ -47,7 +47,7 @@ static KH_HD int64_t kh_thin_at(const kh_matching *m, const kh_mates *s, uint32_
 
 /* The seeds of anchors from .. to - 1 that lie on the diagonal of a place, or a few bases
  * aside. */
-static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_mates *s, const kh_place *p,
+static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_segment *s, const kh_place *p,
 				       uint32_t from, uint32_t to)
 {
 	const uint32_t mate = kh_place_mate(p);
@@ -68,7 +68,7 @@ static KH_HD kh_seed_set kh_thin_seeds(const kh_matching *m, const kh_mates *s, 
 
 /* The place of some anchors, all in one target, on a strand, that has most: of equal ones the
  * first. */
-static KH_HD kh_place kh_thin_best(const kh_matching *m, const kh_mates *s, uint32_t mate,
+static KH_HD kh_place kh_thin_best(const kh_matching *m, const kh_segment *s, uint32_t mate,
 				   uint32_t from, uint32_t to, uint32_t strand)
 {
 	const kh_found *f = &m->found[mate];
@@ -103,7 +103,7 @@ static KH_HD void kh_thin_add(kh_matching *m, uint32_t mate, const kh_place *p, 
 
 /* Makes places of a region, of a mate that has so many at most: in each target the best one, or one
  * on each strand, if they are equal. */
-static KH_HD void kh_thin_places(kh_matching *m, const kh_mates *s, uint32_t mate, kh_region *r,
+static KH_HD void kh_thin_places(kh_matching *m, const kh_segment *s, uint32_t mate, kh_region *r,
 				 uint32_t most)
 {
 	const kh_found *f = &m->found[mate];
@@ -127,7 +127,7 @@ static KH_HD void kh_thin_places(kh_matching *m, const kh_mates *s, uint32_t mat
 }
 
 /* The seeds that a place has, of all anchors of its mate. */
-static KH_HD uint32_t kh_thin_hits(const kh_matching *m, const kh_mates *s, const kh_place *p)
+static KH_HD uint32_t kh_thin_hits(const kh_matching *m, const kh_segment *s, const kh_place *p)
 {
 	const kh_found *f = &m->found[kh_place_mate(p)];
 	const kh_seed_set set = kh_thin_seeds(m, s, p, 0, f->n_anchors);
@@ -139,7 +139,7 @@ static KH_HD uint32_t kh_thin_hits(const kh_matching *m, const kh_mates *s, cons
 }
 
 /* Has a place the seed that begins at `pos` of its mate? */
-static KH_HD bool kh_thin_has(const kh_matching *m, const kh_mates *s, const kh_place *p,
+static KH_HD bool kh_thin_has(const kh_matching *m, const kh_segment *s, const kh_place *p,
 			      uint32_t pos)
 {
 	const kh_found *f = &m->found[kh_place_mate(p)];

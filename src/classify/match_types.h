@@ -54,12 +54,12 @@ typedef struct kh_mate {
 	size_t first;                   /* number of the first one of all */
 } kh_mate;
 
-/* A segment: what is compared at once: a read, a pair, or a part of a long record. */
-typedef struct kh_mates {
+/* A segment is what is compared at a time: a read, a pair, or a part of a long record. */
+typedef struct kh_segment {
 	kh_mate mate[2];
-	bool only;                      /* of its fragment */
+	bool whole;                     /* it is all of its fragment */
 	size_t number;                  /* of the fragment in the job */
-} kh_mates;
+} kh_segment;
 
 /* Anchors whose bins follow each other closely. */
 typedef struct kh_region {
