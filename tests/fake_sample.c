@@ -25,7 +25,7 @@ static uint32_t place_of(const kh_gpu_census *c, const kh_class *k)
 static uint32_t count(const kh_gpu_query *q, uint32_t i)
 {
 	const kh_call *call = &q->call[i];
-	const kh_candidates *cand = &q->candidates[i];
+	const kh_candidates *cand = &q->beside.candidates[i];
 	const kh_gpu_census *c = &q->census;
 	const uint32_t best = kh_class_best(cand), bin = cand->bin;
 	const uint32_t target = best == KH_NO_TAXON ? 0 : kh_match_target(&q->db, bin);

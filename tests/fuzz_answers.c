@@ -17,7 +17,8 @@ static void check(const kh_answers *a, const kh_answers_head *h)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		const kh_answer *x = &a->v[i];
-		const kh_candidates *c = &a->wanted[i];
+		const kh_candidates *c = &a->candidates[i];
+		const kh_second *second = &a->second[i];
 
 		if (!(x->bits & KH_ANSWER_ANY))
 			continue;
@@ -27,8 +28,8 @@ static void check(const kh_answers *a, const kh_answers_head *h)
 			REQUIRE(c->species[k] == KH_NO_TAXON ||
 				(c->species[k] < N_TAXA &&
 				 (k == 0 || c->species[k] > c->species[k - 1])));
-		REQUIRE(h->want != KH_WANT_SECOND || c->species[0] == KH_NO_TAXON ||
-			c->species[0] < N_TAXA);
+		REQUIRE(h->want != KH_WANT_SECOND || second->taxon == KH_NO_TAXON ||
+			second->taxon < N_TAXA);
 	}
 }
 

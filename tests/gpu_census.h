@@ -72,7 +72,7 @@ static void count_on_host(struct sample *s)
 {
 	static const struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 
-	s->a = answer_new(FRAGMENTS, true);
+	s->a = answer_new(FRAGMENTS, KH_WANT_CANDIDATES);
 	s->of = calloc(FRAGMENTS, sizeof *s->of);
 	run_jobs(&cpu, s->db, s->rule.rule, s->job, JOBS, &s->a);
 	count_features(s);
@@ -299,7 +299,7 @@ static void check_census(const struct way *w, size_t n)
 	kh_rule rule;
 	kh_db *const db = open_census_db(&rule);
 
-	rule.candidates = KH_WANT_CANDIDATES;
+	rule.want = KH_WANT_CANDIDATES;
 	for (int i = 0; i < 2; i++)
 		make_block(&block[i], SAMPLE_READS, 1 - i);
 	const kh_job job[JOBS] = {

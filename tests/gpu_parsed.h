@@ -84,7 +84,7 @@ static void same_calls_there(const struct way *cpu, const struct way *device, co
 					    .interleaved = there[i].mates };
 			on[i] = (kh_job) { .n = there[i].n, .there = &there[i] };
 		}
-		struct answer a = answer_new(n, false), b = answer_new(n, false);
+		struct answer a = answer_new(n, KH_WANT_NONE), b = answer_new(n, KH_WANT_NONE);
 		run_jobs(cpu, db, rule, job, n_jobs, &a);
 		run_jobs(device, db, rule, on, n_jobs, &b);
 		same_answers(&a, &b, n, db->tax->n, "parsed on a device");

@@ -131,7 +131,7 @@ static void check_pass(const struct way *cpu, const struct way *w, size_t n)
 	o.translated = true;
 	make_genes();
 	kh_db *const db = open_built(&o, false, &rule);
-	rule.candidates = KH_WANT_CANDIDATES;
+	rule.want = KH_WANT_CANDIDATES;
 	for (int i = 0; i < 3; i++) {
 		make_block(&block[i], GENE_READS, i);
 		block[i].b.text = "r";

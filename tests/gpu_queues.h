@@ -8,14 +8,16 @@
 struct answer {
 	kh_call *call;
 	kh_candidates *candidates;      /* NULL: not wanted */
+	kh_second *second;              /* alike */
 	kh_distinct distinct;
 };
 
-static inline struct answer answer_new(size_t n, bool candidates)
+static inline struct answer answer_new(size_t n, uint32_t want)
 {
 	struct answer a = { .call = calloc(n, sizeof *a.call) };
 
-	a.candidates = candidates ? calloc(n, sizeof *a.candidates) : NULL;
+	a.candidates = want == KH_WANT_CANDIDATES ? calloc(n, sizeof *a.candidates) : NULL;
+	a.second = want == KH_WANT_SECOND ? calloc(n, sizeof *a.second) : NULL;
 	return a;
 }
 
@@ -23,6 +25,7 @@ static inline void answer_clear(struct answer *a)
 {
 	free(a->call);
 	free(a->candidates);
+	free(a->second);
 	kh_distinct_clear(&a->distinct);
 }
 
@@ -84,10 +87,13 @@ static inline void run_queues(const struct way *w, kh_task_queue *const *queue, 
 		task[i] = (kh_task) { .job = &job[i],
 				      .call = a->call + at,
 				      .distinct = i % 2 ? &a->distinct : NULL,
-				      .candidates = a->candidates ? a->candidates + at : NULL };
+				      .candidates = a->candidates ? a->candidates + at : NULL,
+				      .second = a->second ? a->second + at : NULL };
 		memset(a->call + at, 0xa5, job[i].n * sizeof *a->call);
 		if (a->candidates)
 			memset(a->candidates + at, 0xa5, job[i].n * sizeof *a->candidates);
+		if (a->second)
+			memset(a->second + at, 0xa5, job[i].n * sizeof *a->second);
 		at += job[i].n;
 		OK(w->be->submit(l, &task[i], err));
 	}
@@ -143,6 +149,12 @@ static inline void same_answers(const struct answer *a, const struct answer *b, 
 				 y->species[3], y->bin, x->species[0], x->species[1],
 				 x->species[2], x->species[3], x->bin);
 	}
+	for (size_t i = 0; a->second && i < n; i++)
+		if (memcmp(&a->second[i], &b->second[i], sizeof *a->second))
+			fail_msg("%s: fragment %zu: second-best taxon %u with %u hits; not %u with "
+				 "%u",
+				 what, i, b->second[i].taxon, b->second[i].hits,
+				 a->second[i].taxon, a->second[i].hits);
 	for (uint32_t t = 0; t < taxa; t++) {
 		assert_int_equal(a->distinct.found[t], b->distinct.found[t]);
 		assert_int_equal(a->distinct.reg[t] == NULL, b->distinct.reg[t] == NULL);

@@ -14,7 +14,7 @@ static void same_calls_by_text(const struct way *cpu, const struct way *device, 
 			       const kh_rule *rule, const char *what)
 {
 	const size_t n = 3 * TEXT_READS + 1;
-	struct answer a = answer_new(n, rule->candidates), b = answer_new(n, rule->candidates);
+	struct answer a = answer_new(n, rule->want), b = answer_new(n, rule->want);
 	struct made_block block[3];
 
 	for (int i = 0; i < 3; i++)
@@ -58,8 +58,8 @@ static void check_text(const struct way *cpu, const struct way *device)
 			 sampling[i].stride);
 		same_calls_by_text(cpu, device, db, &rule, what);
 		rule.confidence = 300;
-		rule.candidates = KH_WANT_CANDIDATES;
-		same_calls_by_text(cpu, device, db, &rule, what);
+		for (rule.want = KH_WANT_CANDIDATES; rule.want <= KH_WANT_SECOND; rule.want++)
+			same_calls_by_text(cpu, device, db, &rule, what);
 		kh_db_close(db);
 	}
 }

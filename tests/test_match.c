@@ -81,7 +81,7 @@ TEST(test_several)
 		kh_db *db = open_two(&o, &rule);
 
 		for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
-			rule.candidates = k % 2 ? KH_WANT_CANDIDATES : KH_WANT_NONE;
+			rule.want = k % 2 ? KH_WANT_CANDIDATES : KH_WANT_NONE;
 			same_calls_by_text(&cpu, &way[k], db, &rule, way[k].name);
 		}
 		kh_db_close(db);
@@ -156,12 +156,12 @@ struct compared {
 	struct answer cpu[2], device[2];
 };
 
-static void compare(struct compared *x, const kh_build_options *o, uint32_t candidates)
+static void compare(struct compared *x, const kh_build_options *o, uint32_t want)
 {
 	struct made_block mate[2];
 
 	x->db = open_built(o, false, &x->rule);
-	x->rule.candidates = candidates;
+	x->rule.want = want;
 	make_pairs(mate);
 	for (int mates = 0; mates < 2; mates++) {
 		const kh_job job = { .n = CROWD_READS,
@@ -169,7 +169,7 @@ static void compare(struct compared *x, const kh_build_options *o, uint32_t cand
 		struct answer *const a[2] = { &x->cpu[mates], &x->device[mates] };
 
 		for (int i = 0; i < 2; i++) {
-			*a[i] = answer_new(CROWD_READS, candidates);
+			*a[i] = answer_new(CROWD_READS, want);
 			run_jobs(i ? &way[0] : &cpu, x->db, &x->rule, &job, 1, a[i]);
 		}
 		same_answers(a[0], a[1], CROWD_READS, x->db->tax->n,
@@ -209,7 +209,7 @@ TEST(test_crowds)
 	struct compared x;
 
 	make_random_references();
-	compare(&x, &o, 0);
+	compare(&x, &o, KH_WANT_NONE);
 	clear_compared(&x);
 }
 
@@ -220,14 +220,14 @@ static void change(char *text, size_t len, size_t each)
 		text[test_rand() % len] = "ACGT"[test_rand() & 3];
 }
 
-/* Of four species that differ from one another at about one base in 44: what others are nearly as
- * good. */
+/* Of four species that differ from one another at about one base in 44: which others are nearly as
+ * good, and which one is the second best. */
 TEST(test_close)
 {
 	const kh_build_options o = options_of(SYNCMERS(18, 10, 32), true);
 	const size_t each = sizeof random_text;
 	struct compared x;
-	size_t n = 0, several = 0;
+	size_t n = 0, several = 0, second = 0;
 
 	random_bases(random_text, each);
 	for (size_t i = 0; i < 4; i++) {
@@ -239,6 +239,11 @@ TEST(test_close)
 	for (size_t i = 0; i < CROWD_READS; i++)
 		several += x.cpu[1].candidates[i].species[1] != KH_NO_TAXON;
 	assert_true(several > CROWD_READS / 10);
+	clear_compared(&x);
+	compare(&x, &o, KH_WANT_SECOND);
+	for (size_t i = 0; i < CROWD_READS; i++)
+		second += x.cpu[1].second[i].taxon != KH_NO_TAXON;
+	assert_true(second > CROWD_READS / 10);
 	clear_compared(&x);
 }
 
@@ -263,7 +268,7 @@ TEST(test_strains)
 		n = put_sequence(n, taxon[i], text, each);
 	}
 	put_file(REFS, refs, n);
-	compare(&x, &o, 0);
+	compare(&x, &o, KH_WANT_NONE);
 	for (int mates = 0; mates < 2; mates++)
 		for (size_t i = 0; i < CROWD_READS; i++) {
 			const uint32_t is = x.cpu[mates].call[i].taxon;

@@ -25,7 +25,7 @@ static void begin(pair *p)
 	p->db = (kh_match_db) { .text = text,
 				.bins = { .n_targets = 3, .first = first, .species = species },
 				.sampling = { .scheme = KH_SYNCMER },
-				.candidates = KH_WANT_CANDIDATES };
+				.want = KH_WANT_CANDIDATES };
 	p->m.db = &p->db;
 	p->s.whole = true;
 	for (int mate = 0; mate < 2; mate++) {
@@ -85,7 +85,7 @@ TEST(test_nothing_wanted)
 	pair p;
 
 	begin_lone(&p);
-	p.db.candidates = KH_WANT_NONE;
+	p.db.want = KH_WANT_NONE;
 	assert_int_equal(raised(&p, 0, 1), 0);
 	begin_lone(&p);
 	p.db.alleles = 1;

@@ -15,8 +15,10 @@ void kh_cuda_host_close(kh_cuda_host *h)
 static int classify(kh_cuda_host *h, const kh_engine *e, const kh_task *t, const kh_job *job,
 		    size_t from, kh_err *err)
 {
+	const kh_beside beside = kh_beside_of(t->candidates, t->second, from);
 	const kh_match_results to = { .call = t->call + from,
-				      .candidates = t->candidates ? t->candidates + from : NULL,
+				      .candidates = beside.candidates,
+				      .second = beside.second,
 				      .distinct = t->distinct };
 	int rc = KH_OK;
 

@@ -14,7 +14,8 @@ struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *
 
 	r.class_of = r.genus + (l->e->translated ? n * sizeof(uint32_t) : 0);
 	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
-	r.found_at = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	r.second = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	r.found_at = r.second + (t->second ? n * sizeof(kh_second) : 0);
 	r.bytes = !t->census || t->like ? r.found_at
 		  : t->classes_wanted   ? r.candidates : r.class_of;
 	return r;
@@ -95,6 +96,8 @@ static int take_results(kh_task_queue *l, struct kh_flight *f, kh_err *err)
 		return fetch_left(l, f, err);
 	if (t->candidates && (t->left || !t->census))
 		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
+	if (t->second)
+		memcpy(t->second, out + r.second, n * sizeof *t->second);
 	if (t->census && (t->left || t->classes_wanted))
 		memcpy(t->class_of, out + r.class_of, n * sizeof *t->class_of);
 	return KH_OK;

@@ -119,7 +119,7 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	    (rc = put(&c->strains, n ? db->strains : &none, (n ? n : 1) * sizeof none, err)))
 		return rc;
 	kh_match_db_init(x, db, &e->rule);
-	x->candidates = e->rule.candidates;
+	x->want = e->rule.want;
 	x->stretch = c->stretch.p;
 	x->strains = c->strains.p;
 	if (e->placement == KH_PLACE_REPLICATE)

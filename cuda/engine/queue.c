@@ -194,7 +194,9 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 		kh_cuda_query_input(&q, t->job, lay, f->din.p);
 	q.rest = q.again + q.n;
 	if (t->candidates)
-		q.candidates = (kh_candidates *)(out + r.candidates);
+		q.beside.candidates = (kh_candidates *)(out + r.candidates);
+	if (t->second)
+		q.beside.second = (kh_second *)(out + r.second);
 	if (t->census) {
 		q.census = kh_cuda_census_of(t->census, l->worker);
 		q.class_of = (uint32_t *)(out + r.class_of);

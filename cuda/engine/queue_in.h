@@ -33,7 +33,7 @@ struct kh_task_queue {
  * where translated seeds are asked.  Where the features found of each fragment are comes with
  * these. */
 struct kh_results {
-	size_t genus, class_of, candidates, found_at, bytes;
+	size_t genus, class_of, candidates, second, found_at, bytes;
 };
 
 struct kh_results kh_results_of(const kh_task_queue *l, const struct kh_flight *f);

@@ -88,7 +88,7 @@ __device__ void mark(const kh_gpu_census &c, uint32_t target, uint32_t bin, uint
 __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 {
 	const kh_call call = q.call[i];
-	const kh_candidates cand = q.candidates[i];
+	const kh_candidates cand = q.beside.candidates[i];
 
 	if (call.taxon == KH_GPU_CALL_LEFT) {
 		atomicAdd(&q.counts[KH_GPU_UNCOUNTED], 1);

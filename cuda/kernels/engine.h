@@ -158,7 +158,7 @@ typedef struct kh_gpu_query {
 	kh_gpu_order order;             /* of records */
 	uint32_t calls_later;           /* the host may call fragments that have no call here */
 	kh_call *call;
-	kh_candidates *candidates;      /* n, or NULL: not wanted */
+	kh_beside beside;               /* n of what is wanted beside calls */
 	uint32_t *class_of;             /* n: classes in `census`, or NULL: there is none */
 	kh_gpu_census census;
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */

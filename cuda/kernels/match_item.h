@@ -37,13 +37,18 @@ static KH_HD bool kh_gpu_is_long(const kh_gpu_query *q, uint32_t i)
 	return !kh_match_is_segment(kh_gpu_mate(q, i, 0).len, kh_gpu_mate(q, i, 1).len);
 }
 
+/* Where fragment i gets what is wanted beside its call. */
+static KH_HD kh_beside kh_gpu_beside(const kh_gpu_query *q, uint32_t i)
+{
+	return kh_beside_of(q->beside.candidates, q->beside.second, i);
+}
+
 static KH_HD void kh_gpu_leave_to_host(const kh_gpu_query *q, uint32_t i)
 {
 	const kh_call left = { KH_GPU_CALL_LEFT, 0, 0, 0 };
 
 	q->call[i] = left;
-	if (q->candidates)
-		q->candidates[i] = kh_candidates_none();
+	kh_beside_clear(kh_gpu_beside(q, i));
 	kh_gpu_add(&q->counts[KH_GPU_HOST], 1);
 }
 
@@ -109,8 +114,7 @@ static KH_HD kh_small_segment kh_gpu_item(const kh_gpu_query *q, uint32_t i)
 static KH_HD void kh_gpu_give_call(const kh_gpu_query *q, const kh_small *x,
 				   const kh_small_segment *j, uint32_t i)
 {
-	kh_call c = kh_small_call(x, j, q->rule.confidence,
-				  q->candidates ? &q->candidates[i] : NULL);
+	kh_call c = kh_small_call(x, j, q->rule.confidence, kh_gpu_beside(q, i));
 
 	if (q->found && c.taxon != KH_NO_TAXON)
 		c.found = kh_small_found(x, j, q->had);
@@ -340,8 +344,7 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	if (best != UINT32_MAX)
 		kh_gpu_share_parts(q, db, l, !first, &x.sums, best);
 	*call = kh_small_call_long(db, &x.sums, best, poll.taxon, x.bases, x.kmers,
-				   q->rule.confidence,
-				   q->candidates ? &q->candidates[l->fragment] : NULL);
+				   q->rule.confidence, kh_gpu_beside(q, l->fragment));
 }
 
 #endif

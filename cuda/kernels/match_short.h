@@ -216,7 +216,7 @@ static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_segment *s
 	for (uint32_t i = 0; i < 2; i++)
 		if (s->mate[i].len > 0 && kh_match_species_net(s->mate[i].len) < least)
 			least = kh_match_species_net(s->mate[i].len);
-	const bool little = db->candidates
+	const bool little = db->want != KH_WANT_NONE
 				    ? !kh_match_may_want_by(db, s, (int64_t)f[0].best + f[1].best)
 				    : 4 * ((int64_t)f[0].net + f[1].net) < least;
 
@@ -404,9 +404,9 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 		return end;
 	kh_call c = kh_small_decide(db, kept.v, &claims, &j.s, best, kh_extent_empty(),
 				    f[0].kmers + f[1].kmers, q->rule.confidence,
-				    q->candidates ? &q->candidates[i] : NULL);
+				    kh_gpu_beside(q, i));
 	/* the hits of the second-best species a warp finds out */
-	if (db->candidates == KH_WANT_SECOND && best &&
+	if (db->want == KH_WANT_SECOND && best &&
 	    kh_claims_near(&claims, best->score, KH_MATCH_REACH) > 1)
 		return KH_SHORT_LEFT;
 	if (best && kh_match_may_be_strain(db, best->species, c.taxon)) {

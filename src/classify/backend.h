@@ -49,7 +49,9 @@ typedef struct kh_task {
 	kh_k2_runs *runs;
 	/* with `distinct`: NULL, or these count, and `distinct` gets what does not fit there */
 	kh_counters *counters;
-	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
+	/* job->n of one of these, as the rule wants (kh_rule.want), or NULL: not wanted */
+	kh_candidates *candidates;
+	kh_second *second;
 	/* on the CPU: where fragments lie, or NULL: not wanted */
 	kh_alignments *aligned;
 	kh_answer *answers;             /* alike: what the database says, for others */
@@ -80,7 +82,7 @@ struct kh_backend {
 	bool on_host;
 	/* the table of functions for databases of Kraken 2, which may be this one; NULL: none */
 	const kh_backend *kraken;
-	/* it fills the candidates of tasks; otherwise none may be asked for */
+	/* it fills candidates and second-best taxa; otherwise no task may ask for them */
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */

@@ -39,8 +39,8 @@ enum {
 
 typedef struct kh_class {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
-	uint8_t drop[KH_CANDIDATES];            /* how far behind the best; the last one, where
-						 * there is one species: kh_mates_of */
+	uint8_t drop[KH_CANDIDATES];            /* how far behind the best; see
+						 * KH_DROP_OF_MATES */
 	uint32_t call;
 	uint32_t cell;          /* KH_SHARES times the size class, and the share found */
 	uint8_t located;
@@ -151,7 +151,7 @@ static KH_HD uint64_t kh_class_mix_of(const uint32_t species[KH_CANDIDATES],
 				      const uint8_t drop[KH_CANDIDATES], const kh_class_rest *rest)
 {
 	uint64_t x = rest->call | (uint64_t)rest->cell << 32 | (uint64_t)rest->located << 40 |
-		     (uint64_t)rest->enough << 41 | (uint64_t)drop[KH_CANDIDATES - 1] << 42;
+		     (uint64_t)rest->enough << 41 | (uint64_t)drop[KH_DROP_OF_MATES] << 42;
 
 	for (int i = 0; i < KH_CANDIDATES && species[i] != KH_NO_TAXON; i++) {
 		x *= UINT64_C(0x9e3779b97f4a7c15);

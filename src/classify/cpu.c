@@ -114,7 +114,12 @@ static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 	if (q->kraken)
 		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
 
-	const kh_match_results to = { t->call, t->candidates, t->aligned, t->distinct, t->answers };
+	const kh_match_results to = { .call = t->call,
+				      .candidates = t->candidates,
+				      .second = t->second,
+				      .aligned = t->aligned,
+				      .distinct = t->distinct,
+				      .answers = t->answers };
 
 	return t->known ? kh_match_open(q->matcher, t->job, t->known, &to, err)
 			: kh_match_job(q->matcher, t->job, &to, err);

@@ -155,14 +155,13 @@ static void call(kh_matcher *x, const kh_segment *s, const kh_claim *best)
 {
 	const kh_matching *m = &x->m;
 
-	const bool any = best && s->mate[0].seeds + s->mate[1].seeds > 0;
+	const kh_beside beside = kh_beside_of(x->to.candidates, x->to.second, s->number);
 
-	if (x->to.candidates && any && !kh_extent_any(m->crowd))
-		x->to.candidates[s->number] = kh_claims_wanted(&x->db, m->place, &m->here, s, best);
-	else if (x->to.candidates)
-		x->to.candidates[s->number] = kh_candidates_nothing(x->db.candidates);
-	if (!any)
+	kh_beside_clear(beside);
+	if (!best || s->mate[0].seeds + s->mate[1].seeds == 0)
 		return;
+	if (!kh_extent_any(m->crowd))
+		kh_claims_give(&x->db, m->place, &m->here, s, best, beside);
 	x->call.hits = best->hits;
 	x->answer.score = best->score > 0 ? (uint32_t)best->score : 0;
 	x->answer.level = (uint8_t)kh_log2(s->mate[0].seeds + s->mate[1].seeds);
@@ -215,17 +214,17 @@ static void count_hits(kh_matcher *x, uint32_t best)
 	kh_claims *c = &x->sums.claims;
 
 	for (uint32_t i = 0; i < c->n && x->db.text; i++)
-		if (i == best || x->db.candidates == KH_WANT_SECOND)
+		if (i == best || x->to.second)
 			c->v[i].hits = kh_later_hits(&x->later, &x->db, i);
 }
 
 static void call_long(kh_matcher *x, size_t number)
 {
 	const uint32_t best = kh_sums_best(&x->sums);
+	const kh_beside beside = kh_beside_of(x->to.candidates, x->to.second, number);
 	const kh_claim *c;
 
-	if (x->to.candidates)
-		x->to.candidates[number] = kh_candidates_nothing(x->db.candidates);
+	kh_beside_clear(beside);
 	if (best == UINT32_MAX)
 		return;
 	share_parts(x, best);
@@ -234,8 +233,7 @@ static void call_long(kh_matcher *x, size_t number)
 	x->call.hits = c->hits;
 	x->answer.score = (uint32_t)c->score;
 	x->answer.level = KH_LEVELS - 1;
-	if (x->to.candidates)
-		x->to.candidates[number] = kh_sums_wanted(&x->db, &x->sums, best);
+	kh_sums_give(&x->db, &x->sums, best, beside);
 	kh_aligner_choose(x->aligner, c->species);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
 	if (kh_match_may_be_strain(&x->db, c->species, x->call.taxon))
@@ -457,7 +455,9 @@ static int fragment(kh_matcher *m, const kh_job *job, size_t number, kh_err *err
 static int begin_job(kh_matcher *m, const kh_job *job, const kh_match_results *to, kh_err *err)
 {
 	m->to = *to;
-	m->db.candidates = to->candidates ? m->rule->candidates : KH_WANT_NONE;
+	m->db.want = to->candidates ? KH_WANT_CANDIDATES
+		     : to->second   ? KH_WANT_SECOND
+				    : KH_WANT_NONE;
 	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
 	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
 	return kh_aligner_begin(m->aligner, job, to->aligned, err);

@@ -62,7 +62,7 @@
  *	  match_chain.h     kh_chain_raise: one of them
  *	match_call.h    kh_match_count_hits: of claims that may be a call, the hits
  *	  match_hits.h      kh_claim_hits: 12-mers that the text has at the places of a claim
- *	match_call.h    kh_claims_wanted: candidates of the sample pass; kh_match_taxon: the call
+ *	match_call.h    kh_claims_give: candidates of the sample pass; kh_match_taxon: the call
  *	match_strain.h  kh_match_strain: a call below the species
  *	match_long.h    kh_sums_add: of a long fragment, the claims of its parts, summed by species;
  *	                kh_match_long_taxon: its call
@@ -108,7 +108,8 @@ void kh_matcher_hide(kh_matcher *m, uint32_t species);
 /* What the fragments of a job get; NULL, but for calls: not wanted. */
 typedef struct kh_match_results {
 	kh_call *call;                  /* its hits: k-mers that the best species' text has */
-	kh_candidates *candidates;
+	kh_candidates *candidates;      /* or the second-best taxa, not both */
+	kh_second *second;
 	kh_alignments *aligned;         /* of those that are called */
 	kh_distinct *distinct;          /* counts, of these, the seeds that the text has there */
 	kh_answer *answers;             /* what the database says, as one part of a collection */

@@ -64,7 +64,7 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *place
 static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_place *places,
 				      const kh_segment *s, const kh_claim *best)
 {
-	return !s->whole || (db->candidates && kh_match_may_want_by(db, s, best->score)) ||
+	return !s->whole || (db->want && kh_match_may_want_by(db, s, best->score)) ||
 	       kh_match_may_call(db, places, s, best);
 }
 
@@ -73,7 +73,7 @@ static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_place *pla
 static KH_HD bool kh_match_counts(const kh_match_db *db, const kh_segment *s, const kh_claim *best,
 				  const kh_claim *c)
 {
-	const bool second = db->candidates == KH_WANT_SECOND;
+	const bool second = db->want == KH_WANT_SECOND;
 
 	return c == best || (!s->whole && c->score >= KH_MATCH_PART) ||
 	       (second && c->score >= best->score - KH_MATCH_NEARBY);
@@ -121,8 +121,8 @@ static KH_HD bool kh_claim_is_second(const kh_match_db *db, const kh_claim *x,
 
 /* The second-best species of a fragment that is one segment: the best of those whose score is near
  * that of the best claim. */
-static KH_HD kh_candidates kh_claims_second(const kh_match_db *db, const kh_claims *c,
-					    const kh_claim *best)
+static KH_HD kh_second kh_claims_second(const kh_match_db *db, const kh_claims *c,
+					const kh_claim *best)
 {
 	const kh_claim *second = NULL;
 
@@ -134,8 +134,8 @@ static KH_HD kh_candidates kh_claims_second(const kh_match_db *db, const kh_clai
 		    kh_claim_is_second(db, x, second))
 			second = x;
 	}
-	return second ? kh_candidates_second(kh_species_taxon(db, second->species), second->hits)
-		      : kh_candidates_nothing(KH_WANT_SECOND);
+	return second ? kh_second_of(kh_species_taxon(db, second->species), second->hits)
+		      : kh_second_none();
 }
 
 /* By how many mismatches is a score behind the greatest?  Each costs 2: a match, and 1 more. */
@@ -158,10 +158,10 @@ static KH_HD uint32_t kh_claims_near(const kh_claims *c, int32_t most, uint32_t 
 static_assert((uint32_t)KH_MATES_MOST == KH_MATES_APART + KH_MATCH_SPAN / KH_MATES_STEP,
 	      "mates of a pair are so many steps apart, at most");
 
-/* How a pair fits a species (kh_mates_of); 0: it is no pair, a mate is too short, or they do not
+/* How a pair fits a species (kh_mates_fit); 0: it is no pair, a mate is too short, or they do not
  * lie beside each other. */
-static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_segment *s,
-				    const kh_claim *best)
+static KH_HD uint32_t kh_claim_mates_fit(const kh_place *places, const kh_segment *s,
+					 const kh_claim *best)
 {
 	if (best->mates != 3)
 		return s->mate[0].len >= KH_RESCUE_LEN && s->mate[1].len >= KH_RESCUE_LEN
@@ -170,7 +170,7 @@ static KH_HD uint8_t kh_claim_mates(const kh_place *places, const kh_segment *s,
 	const int64_t from = kh_place_at(a), to = kh_place_at(b);
 	const uint64_t apart = (uint64_t)(from < to ? to - from : from - to);
 
-	return kh_places_beside(a, b) ? (uint8_t)(KH_MATES_APART + apart / KH_MATES_STEP) : 0;
+	return kh_places_beside(a, b) ? (uint32_t)(KH_MATES_APART + apart / KH_MATES_STEP) : 0;
 }
 
 /* The candidates of a fragment that is one segment, of whose claims `best` is the best one:
@@ -205,22 +205,22 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	for (int i = 0; i < n && n > 1; i++)
 		to.drop[i] = (uint8_t)kh_claim_behind(best->score, (int32_t)score[i]);
 	if (n == 1)
-		to.drop[KH_CANDIDATES - 1] = kh_claim_mates(places, s, best);
+		kh_candidates_set_mates_fit(&to, kh_claim_mates_fit(places, s, best));
 	to.bin = kh_place_bin(db, &places[best->place[best->mates & 1 ? 0 : 1]]);
 	return to;
 }
 
-/* What is wanted of a fragment that is one segment beside its call.  In billions of bases a random
- * fragment has seeds of several species; these are no candidates. */
-static KH_HD kh_candidates kh_claims_wanted(const kh_match_db *db, const kh_place *places,
-					    const kh_claims *c, const kh_segment *s,
-					    const kh_claim *best)
+/* Gives a fragment that is one segment what is wanted beside its call.  In billions of bases a
+ * random fragment has seeds of several species: its score is too low for any of that. */
+static KH_HD void kh_claims_give(const kh_match_db *db, const kh_place *places, const kh_claims *c,
+				 const kh_segment *s, const kh_claim *best, kh_beside to)
 {
 	if (!kh_match_may_want_by(db, s, best->score))
-		return kh_candidates_nothing(db->candidates);
-	if (db->candidates == KH_WANT_SECOND)
-		return kh_claims_second(db, c, best);
-	return kh_claims_candidates(db, places, c, s, best);
+		return;
+	if (to.candidates)
+		*to.candidates = kh_claims_candidates(db, places, c, s, best);
+	if (to.second)
+		*to.second = kh_claims_second(db, c, best);
 }
 
 /* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */

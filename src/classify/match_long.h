@@ -194,7 +194,7 @@ static KH_HD kh_candidates kh_sums_candidates(const kh_match_db *db, const kh_su
 }
 
 /* The second-best species of a fragment of several parts, of whose sums this is the best one. */
-static KH_HD kh_candidates kh_sums_second(const kh_match_db *db, const kh_sums *s, uint32_t best)
+static KH_HD kh_second kh_sums_second(const kh_match_db *db, const kh_sums *s, uint32_t best)
 {
 	const kh_claim *v = s->claims.v;
 	uint32_t second = UINT32_MAX;
@@ -208,16 +208,17 @@ static KH_HD kh_candidates kh_sums_second(const kh_match_db *db, const kh_sums *
 			second = i;
 	}
 	return second != UINT32_MAX
-		       ? kh_candidates_second(kh_species_taxon(db, v[second].species),
-					      v[second].hits)
-		       : kh_candidates_nothing(KH_WANT_SECOND);
+		       ? kh_second_of(kh_species_taxon(db, v[second].species), v[second].hits)
+		       : kh_second_none();
 }
 
-/* What is wanted of a fragment of several parts beside its call. */
-static KH_HD kh_candidates kh_sums_wanted(const kh_match_db *db, const kh_sums *s, uint32_t best)
+/* Gives a fragment of several parts what is wanted beside its call. */
+static KH_HD void kh_sums_give(const kh_match_db *db, const kh_sums *s, uint32_t best, kh_beside to)
 {
-	return db->candidates == KH_WANT_SECOND ? kh_sums_second(db, s, best)
-						: kh_sums_candidates(db, s);
+	if (to.candidates)
+		*to.candidates = kh_sums_candidates(db, s);
+	if (to.second)
+		*to.second = kh_sums_second(db, s, best);
 }
 
 /* The taxon of a fragment that has so many bases, of whose sums this is the best one. */

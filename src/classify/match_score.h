@@ -141,7 +141,7 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_segment *s)
  * may fit better than its seeds say, and tie: the allele may be in a seed that it lacks. */
 static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_segment *s)
 {
-	return !s->whole ? KH_MATCH_SLACK : db->candidates || db->alleles ? KH_MATCH_NEARBY : 0;
+	return !s->whole ? KH_MATCH_SLACK : db->want || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
 /* The same of places that have none of the seeds which were looked up.  Of reads and pairs, these

@@ -214,22 +214,21 @@ static KH_HD kh_small_list kh_small_bins_copied(const kh_match_db *db, uint32_t 
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
-/* The call of a fragment of so many k-mers that was compared, but for the features found; *wanted,
- * if it is not NULL: what it could be.  `best`: of the claims, or NULL, of these places. */
+/* The call of a fragment of so many k-mers that was compared, but for the features found; `to`
+ * gets what is wanted beside it.  `best`: of the claims, or NULL, of these places. */
 static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_place *places,
 				     const kh_claims *claims, const kh_segment *s,
 				     const kh_claim *best, kh_extent crowd, uint32_t kmers,
-				     uint32_t confidence, kh_candidates *wanted)
+				     uint32_t confidence, kh_beside to)
 {
 	kh_call c = { KH_NO_TAXON, kmers, 0, 0 };
 
-	if (wanted)
-		*wanted = kh_candidates_nothing(db->candidates);
+	kh_beside_clear(to);
 	if (best && s->mate[0].seeds + s->mate[1].seeds > 0) {
 		c.hits = best->hits;
 		c.taxon = kh_match_taxon(db, places, claims, s, best, crowd);
-		if (wanted && !kh_extent_any(crowd))
-			*wanted = kh_claims_wanted(db, places, claims, s, best);
+		if (!kh_extent_any(crowd))
+			kh_claims_give(db, places, claims, s, best, to);
 	}
 	if (!kh_call_is_confident(&c, confidence))
 		c.taxon = KH_NO_TAXON;
@@ -237,13 +236,13 @@ static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_place *plac
 }
 
 static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_segment *j,
-				   uint32_t confidence, kh_candidates *wanted)
+				   uint32_t confidence, kh_beside to)
 {
 	const kh_matching *m = &x->m;
 	const uint32_t kmers = kh_mate_kmers(m, &j->s, 0) + kh_mate_kmers(m, &j->s, 1);
 	const kh_claim *best = kh_match_best(&m->here);
 	kh_call c = kh_small_decide(m->db, m->place, &m->here, &j->s, best, m->crowd, kmers,
-				    confidence, wanted);
+				    confidence, to);
 
 	c.taxon = kh_match_strain(m, &j->s, best, c.taxon);
 	return c;
@@ -253,19 +252,17 @@ static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_segment *j,
  * `strain`: the taxon of its species that the parts agree on. */
 static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *sums, uint32_t best,
 					uint32_t strain, uint64_t bases, uint32_t kmers,
-					uint32_t confidence, kh_candidates *wanted)
+					uint32_t confidence, kh_beside to)
 {
 	kh_call c = { KH_NO_TAXON, kmers, 0, 0 };
 
-	if (wanted)
-		*wanted = kh_candidates_nothing(db->candidates);
+	kh_beside_clear(to);
 	if (best != UINT32_MAX) {
 		c.hits = sums->claims.v[best].hits;
 		c.taxon = kh_match_long_taxon(db, sums, best, bases);
 		if (kh_match_may_be_strain(db, sums->claims.v[best].species, c.taxon))
 			c.taxon = strain;
-		if (wanted)
-			*wanted = kh_sums_wanted(db, sums, best);
+		kh_sums_give(db, sums, best, to);
 	}
 	if (!kh_call_is_confident(&c, confidence))
 		c.taxon = KH_NO_TAXON;

@@ -39,7 +39,7 @@ typedef struct kh_match_db {
 	uint32_t guess_shift;
 	kh_tree tree;
 	kh_sampling sampling;
-	uint32_t candidates;            /* what a fragment could be, too: KH_WANT_... */
+	uint32_t want;                  /* beside calls: KH_WANT_... */
 	uint32_t alleles;               /* 1: some stretches have some */
 	kh_least least;
 } kh_match_db;

@@ -10,7 +10,8 @@
 #include "kmer/sampling.h"
 #include "taxonomy/tree.h"
 
-/* What is wanted of a fragment beside its call. */
+/* What a run wants of fragments beside their calls: nothing, the species that each could be
+ * (kh_candidates), or its second-best taxon (kh_second). */
 enum { KH_WANT_NONE, KH_WANT_CANDIDATES, KH_WANT_SECOND };
 
 /* What a run is decided by; from the database and the options. */
@@ -18,7 +19,7 @@ typedef struct kh_rule {
 	kh_sampling sampling;
 	/* in 1/1000: at least this share of a fragment's k-mers must be found */
 	uint32_t confidence;
-	uint32_t candidates;            /* kh_candidates: KH_WANT_... */
+	uint32_t want;                  /* KH_WANT_... */
 } kh_rule;
 
 /* What is counted of a fragment has nothing to do with what is looked up: k-mers of so many bases,
@@ -74,15 +75,11 @@ static KH_HD uint32_t kh_log2(uint32_t n)
  * these has no species. */
 #define KH_CANDIDATES 12
 #define KH_CANDIDATE_DROP_LONG 8
-#define KH_CANDIDATE_LEAST 2    /* one hit is chance */
 typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
-	/* how far behind the best; 0 where there is none, but for kh_mates_of */
+	/* how far behind the best; 0 where there is no species, but see KH_DROP_OF_MATES */
 	uint8_t drop[KH_CANDIDATES];
-	union {
-		uint32_t bin;           /* where the best place begins; KH_NO_BIN: there is none */
-		uint32_t hits;          /* with KH_WANT_SECOND: of species[0], that taxon */
-	};
+	uint32_t bin;                   /* where the best place begins; KH_NO_BIN: there is none */
 } kh_candidates;
 
 static_assert(sizeof(kh_candidates) == 64, "kh_candidates is copied from devices");
@@ -99,17 +96,24 @@ static KH_HD kh_candidates kh_candidates_none(void)
 	return c;
 }
 
-/* Of a pair that one species only fits, the last drop, which is of no species, says how: */
+/* How the mates of a pair fit, if it has one candidate only; 0: it has several, or is no pair.  The
+ * last drop, which is of no species then, keeps that. */
 enum {
+	KH_DROP_OF_MATES = KH_CANDIDATES - 1,
 	KH_ONE_MATE = 1,        /* with one mate only, though both are long enough */
 	KH_MATES_APART,         /* with both, as many steps apart as it is more than this */
 	KH_MATES_STEP = 128,    /* bases */
 	KH_MATES_MOST = 2 + 1008 / 128
 };
-static KH_HD uint32_t kh_mates_of(const uint32_t species[KH_CANDIDATES],
-				  const uint8_t drop[KH_CANDIDATES])
+static KH_HD uint32_t kh_mates_fit(const uint32_t species[KH_CANDIDATES],
+				   const uint8_t drop[KH_CANDIDATES])
 {
-	return species[1] == KH_NO_TAXON ? drop[KH_CANDIDATES - 1] : 0;
+	return species[1] == KH_NO_TAXON ? drop[KH_DROP_OF_MATES] : 0;
+}
+
+static KH_HD void kh_candidates_set_mates_fit(kh_candidates *c, uint32_t fit)
+{
+	c->drop[KH_DROP_OF_MATES] = (uint8_t)fit;
 }
 
 /* Adds a species with h, or raises the h that it has: *n of them, ascending.  0: there are too
@@ -136,24 +140,52 @@ static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES]
 	return 1;
 }
 
-/* The second-best taxon, where that is wanted, in place of candidates: of the taxa that are of
- * another species than the best, the one with the greatest h, if that is at least
- * KH_CANDIDATE_LEAST.  It is species[0], or KH_NO_TAXON; its h is in `bin`.  Of several with the
- * same h, the best as well as the second is that of the lowest number. */
-static KH_HD kh_candidates kh_candidates_second(uint32_t taxon, uint32_t h)
-{
-	kh_candidates c = kh_candidates_none();
+/* The second-best taxon of a fragment: of the taxa that are of another species than the best one,
+ * that which fits best (kh_claims_second; of several segments kh_sums_second). */
+typedef struct kh_second {
+	uint32_t taxon;                 /* KH_NO_TAXON: there is none */
+	uint32_t hits;
+} kh_second;
 
-	c.species[0] = h >= KH_CANDIDATE_LEAST ? taxon : KH_NO_TAXON;
-	c.hits = h >= KH_CANDIDATE_LEAST ? h : 0;
-	return c;
+static_assert(sizeof(kh_second) == 8, "kh_second is copied from devices");
+
+#define KH_SECOND_LEAST 2               /* hits: one is chance */
+static KH_HD kh_second kh_second_of(uint32_t taxon, uint32_t hits)
+{
+	const kh_second none = { KH_NO_TAXON, 0 }, second = { taxon, hits };
+
+	return hits >= KH_SECOND_LEAST ? second : none;
 }
 
-/* Nothing of what is wanted: KH_WANT_... */
-static KH_HD kh_candidates kh_candidates_nothing(uint32_t want)
+static KH_HD kh_second kh_second_none(void)
 {
-	return want == KH_WANT_SECOND ? kh_candidates_second(KH_NO_TAXON, 0)
-				      : kh_candidates_none();
+	return kh_second_of(KH_NO_TAXON, 0);
+}
+
+/* Where a fragment gets what is wanted beside its call; NULL: that is not wanted. */
+typedef struct kh_beside {
+	kh_candidates *candidates;
+	kh_second *second;
+} kh_beside;
+
+/* The same of fragment i, of arrays by fragment. */
+static KH_HD kh_beside kh_beside_of(kh_candidates *candidates, kh_second *second, size_t i)
+{
+	kh_beside to = { NULL, NULL };
+
+	if (candidates)
+		to.candidates = candidates + i;
+	if (second)
+		to.second = second + i;
+	return to;
+}
+
+static KH_HD void kh_beside_clear(kh_beside to)
+{
+	if (to.candidates)
+		*to.candidates = kh_candidates_none();
+	if (to.second)
+		*to.second = kh_second_none();
 }
 
 /* The call for a taxon at genus or above; the root becomes no call. */

@@ -93,7 +93,7 @@ static int run(struct files *x, kh_err *err)
 	const kh_style style = { .tax = k->db->tax, .k = k->db->h->sampling.k,
 				 .one_line = kraken,
 				 .column5 = kraken ? KH_COLUMN5_KMERS : KH_COLUMN5_FEATURES,
-				 .second = k->rule.candidates == KH_WANT_SECOND };
+				 .second = k->rule.want == KH_WANT_SECOND };
 	const kh_run_options o = { .sheet = &x->sheet, .style = &style,
 				   .feed = { .mask = { kraken, 0 },
 					     .block_size = k->on.choice.backend->read_block_size,
@@ -119,7 +119,7 @@ static int classify_files(struct files *x, kh_err *err)
 
 	if (!x->f->reads)
 		return kh_fail(err, KH_EUSAGE, "no reads are named");
-	if ((x->f->sample_pass || x->f->profile) && k->rule.candidates != KH_WANT_CANDIDATES)
+	if ((x->f->sample_pass || x->f->profile) && k->rule.want != KH_WANT_CANDIDATES)
 		return kh_fail(err, KH_EUSAGE, "the sample pass and the profile need a database "
 			       "that was opened with KMERHASH_SAMPLE");
 	if (!(slot = kh_array(k->n_slots, sizeof *slot, err)))

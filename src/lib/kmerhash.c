@@ -59,12 +59,12 @@ const char *kmerhash_version(void)
 }
 
 /* --- opening ---------------------------------------------------------------------- */
-static void add_second(kmerhash_call *c, const kh_candidates *x, const kh_taxonomy *tax)
+static void add_second(kmerhash_call *c, const kh_second *x, const kh_taxonomy *tax)
 {
-	if (x->species[0] == KH_NO_TAXON)
+	if (x->taxon == KH_NO_TAXON)
 		return;
-	c->second = tax->taxid[x->species[0]];
-	c->second_hits = x->bin < c->features ? x->bin : c->features;
+	c->second = tax->taxid[x->taxon];
+	c->second_hits = x->hits < c->features ? x->hits : c->features;
 }
 
 /* A task is done: gives its calls to the caller. */
@@ -255,7 +255,7 @@ static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh
 {
 	int rc = KH_GROW(f->call, f->cap_call, n, err);
 
-	if (!rc && r->k->rule.candidates == KH_WANT_SECOND)
+	if (!rc && r->k->rule.want == KH_WANT_SECOND)
 		rc = KH_GROW(f->second, f->cap_second, n, err);
 	kh_batch_reset(&f->batch);
 	f->batch.parsed.mask.u = r->k->db->k2 != NULL;
@@ -268,7 +268,7 @@ static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh
 		rc = kh_batch_add(&f->batch, &seq, &mate, i, err);
 	}
 	f->task = (kh_task) { .job = rc ? NULL : kh_batch_job(&f->batch), .call = f->call,
-			      .candidates = f->second };
+			      .second = f->second };
 	return rc;
 }
 

@@ -13,7 +13,7 @@ struct flight {
 	kh_task task;
 	kh_batch batch;
 	kh_call *call;
-	kh_candidates *second;          /* NULL: not wanted */
+	kh_second *second;              /* NULL: not wanted */
 	size_t cap_call, cap_second;
 	kmerhash_call *to;
 };

@@ -22,7 +22,7 @@ enum {
 	KH_ANSWERS_BLOCK = 512,         /* fragments; a whole number of them in less than 65280 */
 	KH_ANSWERS_GROUP = 8,           /* fragments that are recognized together */
 	KH_ANSWERS_RECORD = 120,        /* bytes that one takes at most */
-	KH_ANSWERS_MATES = 128          /* for one candidate: plus kh_mates_of */
+	KH_ANSWERS_MATES = 128          /* for one candidate: plus kh_mates_fit */
 };
 
 /* What a fragment with places has, each a column of a block. */
@@ -68,9 +68,9 @@ typedef struct kh_answers_out kh_answers_out;
 int kh_answers_out_new(kh_answers_out **w, const kh_db *db, uint32_t want, kh_err *err);
 void kh_answers_out_free(kh_answers_out *w);
 uint32_t kh_answers_out_want(const kh_answers_out *w);
-/* Takes the next n fragments, and what they could be, or NULL, if that is not wanted; *b gets what
- * is to be written, until the next call. */
-int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_candidates *wanted,
+/* Takes the next n fragments, with what is wanted beside their calls; *b gets what is to be
+ * written, until the next call. */
+int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_beside *beside,
 		       const uint64_t *hash, size_t n, const kh_buf **b, kh_err *err);
 /* The end of the file; reads: the digest of all. */
 int kh_answers_out_end(kh_answers_out *w, uint64_t reads, const kh_buf **b, kh_err *err);
@@ -89,7 +89,9 @@ const kh_answers_tail *kh_answers_in_tail(const kh_answers_in *f);
 /* A block, and where it is read; zeroed, of the heap. */
 typedef struct kh_answers {
 	kh_answer v[KH_ANSWERS_BLOCK];
-	kh_candidates wanted[KH_ANSWERS_BLOCK]; /* of those with KH_ANSWER_ANY, if wanted */
+	/* of those with KH_ANSWER_ANY, as kh_answers_head.want says */
+	kh_candidates candidates[KH_ANSWERS_BLOCK];
+	kh_second second[KH_ANSWERS_BLOCK];
 	/* of each group, the last one may be smaller: the highest bytes of the hashes, XORed */
 	uint8_t check[KH_ANSWERS_BLOCK / KH_ANSWERS_GROUP];
 	size_t n;

@@ -50,19 +50,18 @@ static uint32_t taxon(struct span *s, uint32_t x, uint32_t n_taxa)
 	return x;
 }
 
-static void get_wanted(struct span *s, const kh_answers_head *h, kh_candidates *c)
+static void get_second(struct span *s, const kh_answers_head *h, kh_second *second)
 {
-	uint32_t n;
+	second->taxon = taxon(s, number(s) - 1, h->n_taxa);
+	second->hits = second->taxon != KH_NO_TAXON ? number(s) : 0;
+}
 
-	*c = kh_candidates_nothing(h->want);
-	if (h->want == KH_WANT_SECOND) {
-		c->species[0] = taxon(s, number(s) - 1, h->n_taxa);
-		c->hits = c->species[0] != KH_NO_TAXON ? number(s) : 0;
-		return;
-	}
-	n = byte(s);
+static void get_candidates(struct span *s, const kh_answers_head *h, kh_candidates *c)
+{
+	uint32_t n = byte(s);
+
 	if (n > KH_ANSWERS_MATES && n <= KH_ANSWERS_MATES + KH_MATES_MOST) {
-		c->drop[KH_CANDIDATES - 1] = (uint8_t)(n - KH_ANSWERS_MATES);
+		kh_candidates_set_mates_fit(c, n - KH_ANSWERS_MATES);
 		n = 1;
 	}
 	s->bad |= n > KH_CANDIDATES;
@@ -122,6 +121,18 @@ static void get_placed(struct span *s, const kh_answers_head *h, kh_answers *to,
 	}
 }
 
+/* What is wanted beside calls. */
+static void get_beside(struct span *s, const kh_answers_head *h, kh_answers *to,
+		       const struct some *any, const struct some *placed)
+{
+	for (size_t i = 0; i < any->n; i++)
+		kh_beside_clear(kh_beside_of(to->candidates, to->second, any->i[i]));
+	for (size_t i = 0; i < placed->n && h->want == KH_WANT_CANDIDATES && !s->bad; i++)
+		get_candidates(s, h, &to->candidates[placed->i[i]]);
+	for (size_t i = 0; i < placed->n && h->want == KH_WANT_SECOND && !s->bad; i++)
+		get_second(s, h, &to->second[placed->i[i]]);
+}
+
 bool kh_answers_decode(const kh_answers_head *h, const unsigned char *p, size_t n, kh_answers *to)
 {
 	const size_t groups = (to->n + KH_ANSWERS_GROUP - 1) / KH_ANSWERS_GROUP;
@@ -135,10 +146,7 @@ bool kh_answers_decode(const kh_answers_head *h, const unsigned char *p, size_t 
 		for (size_t i = 0; i < any.n; i++)
 			to->v[any.i[i]].load[m] = (uint8_t)byte(&s);
 	get_placed(&s, h, to, &placed);
-	for (size_t i = 0; i < any.n && h->want != KH_WANT_NONE; i++)
-		to->wanted[any.i[i]] = kh_candidates_nothing(h->want);
-	for (size_t i = 0; i < placed.n && h->want != KH_WANT_NONE && !s.bad; i++)
-		get_wanted(&s, h, &to->wanted[placed.i[i]]);
+	get_beside(&s, h, to, &any, &placed);
 	for (size_t i = 0; i < groups; i++)
 		to->check[i] = (uint8_t)byte(&s);
 	return !s.bad && s.at == s.end;

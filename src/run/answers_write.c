@@ -37,6 +37,22 @@ uint64_t kh_answers_hash(const kh_job *job, size_t i)
 }
 
 /* --- records ------------------------------------------------------------------------------- */
+struct kh_answers_out {
+	uint32_t want;
+	/* of the block: its fragments, and what they are recognized by */
+	kh_answer v[KH_ANSWERS_BLOCK];
+	kh_candidates candidates[KH_ANSWERS_BLOCK];
+	kh_second second[KH_ANSWERS_BLOCK];
+	uint8_t check[KH_ANSWERS_BLOCK / KH_ANSWERS_GROUP];
+	size_t n;
+	uint64_t fragments;
+	uint32_t *size;                 /* of each block */
+	size_t n_blocks, cap;
+	kh_bgzf *z;
+	XXH3_state_t *sum;
+	kh_buf out;
+};
+
 static unsigned char *put(unsigned char *at, uint32_t x)
 {
 	for (; x > 0x7f; x >>= 7)
@@ -45,17 +61,19 @@ static unsigned char *put(unsigned char *at, uint32_t x)
 	return at;
 }
 
-static unsigned char *put_wanted(unsigned char *at, const kh_candidates *c, uint32_t want)
+static unsigned char *put_second(unsigned char *at, const kh_second *x)
+{
+	at = put(at, x->taxon + 1);
+	return x->taxon != KH_NO_TAXON ? put(at, x->hits) : at;
+}
+
+static unsigned char *put_candidates(unsigned char *at, const kh_candidates *c)
 {
 	uint32_t before = 0, n = 0, mates;
 
-	if (want == KH_WANT_SECOND) {
-		at = put(at, c->species[0] + 1);
-		return c->species[0] != KH_NO_TAXON ? put(at, c->hits) : at;
-	}
 	while (n < KH_CANDIDATES && c->species[n] != KH_NO_TAXON)
 		n++;
-	mates = kh_mates_of(c->species, c->drop);
+	mates = kh_mates_fit(c->species, c->drop);
 	*at++ = (unsigned char)(mates > 0 ? KH_ANSWERS_MATES + mates : n);
 	if (n > 0)
 		at = put(at, c->bin + 1);
@@ -76,10 +94,11 @@ static uint32_t column_of(const kh_answer *a, int column)
 	return x[column];
 }
 
-/* The columns of n fragments, and what is wanted of each. */
-static unsigned char *put_columns(unsigned char *at, const kh_answer *v,
-				  const kh_candidates *wanted, size_t n, uint32_t want)
+/* The columns of n fragments, and what is wanted beside their calls. */
+static unsigned char *put_columns(unsigned char *at, const kh_answers_out *w)
 {
+	const kh_answer *v = w->v;
+	const size_t n = w->n;
 	uint16_t placed[KH_ANSWERS_BLOCK];
 	size_t n_placed = 0;
 
@@ -97,27 +116,14 @@ static unsigned char *put_columns(unsigned char *at, const kh_answer *v,
 	for (int c = 0; c < KH_ANSWERS_COLUMNS; c++)
 		for (size_t i = 0; i < n_placed; i++)
 			at = put(at, column_of(&v[placed[i]], c));
-	for (size_t i = 0; i < n_placed && want != KH_WANT_NONE; i++)
-		at = put_wanted(at, &wanted[placed[i]], want);
+	for (size_t i = 0; i < n_placed && w->want == KH_WANT_CANDIDATES; i++)
+		at = put_candidates(at, &w->candidates[placed[i]]);
+	for (size_t i = 0; i < n_placed && w->want == KH_WANT_SECOND; i++)
+		at = put_second(at, &w->second[placed[i]]);
 	return at;
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
-struct kh_answers_out {
-	uint32_t want;
-	/* of the block: its fragments, and what they are recognized by */
-	kh_answer v[KH_ANSWERS_BLOCK];
-	kh_candidates wanted[KH_ANSWERS_BLOCK];
-	uint8_t check[KH_ANSWERS_BLOCK / KH_ANSWERS_GROUP];
-	size_t n;
-	uint64_t fragments;
-	uint32_t *size;                 /* of each block */
-	size_t n_blocks, cap;
-	kh_bgzf *z;
-	XXH3_state_t *sum;
-	kh_buf out;
-};
-
 static void give_out(kh_answers_out *w, const void *p, size_t n)
 {
 	XXH3_64bits_update(w->sum, p, n);
@@ -167,7 +173,7 @@ static int end_block(kh_answers_out *w, kh_err *err)
 
 	if (rc)
 		return rc;
-	end = put_columns(text, w->v, w->wanted, w->n, w->want);
+	end = put_columns(text, w);
 	memcpy(end, w->check, groups);
 	memset(w->check, 0, groups);
 	w->size[w->n_blocks] =
@@ -177,7 +183,7 @@ static int end_block(kh_answers_out *w, kh_err *err)
 	return KH_OK;
 }
 
-int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_candidates *wanted,
+int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_beside *beside,
 		       const uint64_t *hash, size_t n, const kh_buf **b, kh_err *err)
 {
 	int rc = KH_OK;
@@ -186,8 +192,10 @@ int kh_answers_out_add(kh_answers_out *w, const kh_answer *a, const kh_candidate
 	w->out.n = w->fragments > 0 ? 0 : w->out.n;
 	for (size_t i = 0; i < n && !rc; i++) {
 		w->v[w->n] = a[i];
-		if (wanted)
-			w->wanted[w->n] = wanted[i];
+		if (beside->candidates)
+			w->candidates[w->n] = beside->candidates[i];
+		if (beside->second)
+			w->second[w->n] = beside->second[i];
 		w->check[w->n / KH_ANSWERS_GROUP] ^= (uint8_t)(hash[i] >> 56);
 		w->fragments++;
 		if (++w->n == KH_ANSWERS_BLOCK)

@@ -21,8 +21,9 @@ static void give_back(void *arg)
 static int put_answers(kh_flow *f, const flow_job *w, kh_err *err)
 {
 	const kh_buf *b;
-	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, w->task.candidates,
-				    w->parts.hash, w->job.n, &b, err);
+	const kh_beside beside = { w->task.candidates, w->task.second };
+	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, &beside, w->parts.hash,
+				    w->job.n, &b, err);
 
 	return rc ? rc
 		  : kh_writer_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
@@ -90,8 +91,10 @@ static int set_task(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err)
 	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && out[KH_RESULT_LINES];
 	const bool aligned = f->style->identity || out[KH_RESULT_PAF] || out[KH_RESULT_SAM];
 	const kh_answers_out *answers = f->results->answers;
-	const bool wanted = answers ? kh_answers_out_want(answers) != KH_WANT_NONE
-				    : f->results->pass || f->style->second;
+	const uint32_t want = answers	     ? kh_answers_out_want(answers)
+			      : f->results->pass ? KH_WANT_CANDIDATES
+			      : f->style->second ? KH_WANT_SECOND
+						 : KH_WANT_NONE;
 	int rc = KH_GROW(w->call, w->cap_call, n, err);
 
 	w->task = (kh_task) { .job = &w->job,
@@ -100,8 +103,11 @@ static int set_task(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err)
 			      .runs = runs ? &w->runs : NULL,
 			      .aligned = aligned ? &w->aligned : NULL,
 			      .counters = f->counters };
-	if (!rc && wanted && !(rc = KH_GROW(w->candidates, w->cap_candidates, n, err)))
+	if (!rc && want == KH_WANT_CANDIDATES &&
+	    !(rc = KH_GROW(w->candidates, w->cap_candidates, n, err)))
 		w->task.candidates = w->candidates;
+	if (!rc && want == KH_WANT_SECOND && !(rc = KH_GROW(w->second, w->cap_second, n, err)))
+		w->task.second = w->second;
 	if (!rc && f->parts)
 		rc = kh_parts_look_up(&w->parts, f->parts, self->from, &w->task,
 				      &self->sum.answers, err);
@@ -373,6 +379,7 @@ void kh_flow_close(kh_flow *f)
 		kh_k2_runs_clear(&f->all[i].runs);
 		kh_alignments_clear(&f->all[i].aligned);
 		free(f->all[i].candidates);
+		free(f->all[i].second);
 		free(f->all[i].class_of);
 		free(f->all[i].like);
 		kh_parts_asked_clear(&f->all[i].parts);

@@ -14,11 +14,12 @@ typedef struct flow_job {
 	kh_call *call;
 	kh_k2_runs runs;                /* of a database of Kraken 2 */
 	kh_alignments aligned;          /* of one of kmerhash */
-	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
+	kh_candidates *candidates;      /* for a second pass */
+	kh_second *second;              /* for a column of the lines */
 	uint32_t *class_of;             /* for a second pass */
 	kh_parts_asked parts;           /* for candidates, or of them */
 	kh_likeness *like;              /* the same, by translated seeds */
-	size_t cap_call, cap_candidates, cap_class_of, cap_like;
+	size_t cap_call, cap_candidates, cap_second, cap_class_of, cap_like;
 	kh_buf buf[KH_N_BY_FRAGMENT];
 	kh_buf one;                     /* for a fragment at a time */
 	kh_loan loan;                   /* of the outputs */

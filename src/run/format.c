@@ -150,11 +150,11 @@ static char *put_lineage(char *at, const kh_taxonomy *t, uint32_t taxon)
 
 static char *put_second(char *at, const kh_style *s, const kh_line_parts *l, const kh_call *c)
 {
-	const kh_candidates *x = l->second;
+	const kh_second *x = l->second;
 
-	if (!x || x->species[0] == KH_NO_TAXON)
+	if (!x || x->taxon == KH_NO_TAXON)
 		return put_char(at, '-');
-	at = put_number(at, s->tax->taxid[x->species[0]]);
+	at = put_number(at, s->tax->taxid[x->taxon]);
 	at = put_char(at, ':');
 	return put_number(at, x->hits < c->kmers ? x->hits : c->kmers);
 }
@@ -305,7 +305,7 @@ void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i)
 		l.n_runs = t->runs->list[i].n;
 	}
 	if (s->second)
-		l.second = &t->candidates[i];
+		l.second = &t->second[i];
 	if (s->identity)
 		add_identity(t->aligned, i, &l);
 	kh_format_parts(b, s, &l, &t->call[i]);

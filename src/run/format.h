@@ -61,7 +61,7 @@ typedef struct kh_line_parts {
 	uint64_t len[2], ambiguous;
 	const kh_k2_run *run;
 	size_t n_runs;
-	const kh_candidates *second;    /* for the style's; or NULL */
+	const kh_second *second;        /* for the style's; or NULL */
 	uint64_t matches, columns;      /* of its alignments, if the style has their identity */
 } kh_line_parts;
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);

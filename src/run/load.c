@@ -108,6 +108,6 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 		(*db)->translated.level = *o->unknown;
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
-	rule->candidates = o->want;
+	rule->want = o->want;
 	return (*db)->k2 ? set_kraken(*db, o, err) : KH_OK;
 }

@@ -187,7 +187,7 @@ int kh_parts_open(kh_parts **out, const kh_parts_options *o, kh_err *err)
 		return KH_ENOMEM;
 	*out = p;
 	*p = (kh_parts) { .all = o->db->joined, .tree = kh_taxonomy_tree(o->db->tax),
-			  .want = o->rule->candidates };
+			  .want = o->rule->want };
 	kh_match_least_of(o->db->h, &p->least);
 	return open_all(p, o, err);
 }
@@ -226,16 +226,20 @@ static bool is_shared(const kh_parts *p, uint32_t taxon)
 }
 
 /* Puts an answer into the numbers of all.  False: no part of this size gives it. */
-static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_candidates *c)
+static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_beside beside)
 {
 	const uint32_t *number = p->all->number[i];
+	kh_candidates *c = beside.candidates;
+	kh_second *second = beside.second;
 
 	if (a->call.taxon != KH_NO_TAXON)
 		a->call.taxon = number[a->call.taxon];
-	for (int k = 0; k < KH_CANDIDATES && p->want != KH_WANT_NONE; k++)
+	if (second && second->taxon != KH_NO_TAXON)
+		second->taxon = number[second->taxon];
+	for (int k = 0; c && k < KH_CANDIDATES; k++)
 		if (c->species[k] != KH_NO_TAXON)
 			c->species[k] = number[c->species[k]];
-	if (p->want != KH_WANT_CANDIDATES || c->bin == KH_NO_BIN)
+	if (!c || c->bin == KH_NO_BIN)
 		return true;
 	if (c->bin >= p->all->part[i]->h->bins)
 		return false;
@@ -244,7 +248,7 @@ static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_candidates 
 }
 
 /* Is the answer of the only part that has seeds of a fragment not that of all? */
-static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_candidates *c)
+static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_second *second)
 {
 	const kh_least *x = &p->part[i].least, *all = &p->least;
 	const uint32_t score = a->score, level = a->level;
@@ -252,7 +256,7 @@ static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_
 	return (score >= x->call[level]) != (score >= all->call[level]) ||
 	       (score >= x->candidates[level]) != (score >= all->candidates[level]) ||
 	       is_shared(p, a->call.taxon) ||
-	       (p->want == KH_WANT_SECOND && is_shared(p, c->species[0]));
+	       (second && is_shared(p, second->taxon));
 }
 
 static int fail_reads(const kh_parts *p, unsigned i, uint64_t number, kh_err *err)
@@ -348,22 +352,30 @@ static int settle(const kh_parts *p, kh_parts_asked *w, const kh_task *t, size_t
 	const struct kh_rivals *r = &w->rivals[k];
 	const unsigned i = r->leader;
 	kh_answer *a = &w->answer[k];
-	kh_candidates *wanted = t->candidates ? &t->candidates[k] : NULL;
+	const kh_beside beside = kh_beside_of(t->candidates, t->second, k);
 	bool open = true;
 
 	if (!(a->bits & KH_ANSWER_ANY)) {
-		if (wanted)
-			*wanted = kh_candidates_nothing(p->want);
+		kh_beside_clear(beside);
 		return KH_OK;
 	}
 	if (!p->part[i].compared && leads(a, r, t->job, k)) {
-		if (!renumber(p, i, a, wanted))
+		if (!renumber(p, i, a, beside))
 			return kh_fail(err, KH_EFORMAT, "%s: a place lies in no reference",
 				       kh_answers_in_path(p->part[i].in));
-		open = is_open(p, i, a, wanted);
+		open = is_open(p, i, a, beside.second);
 	}
 	a->bits |= open ? KH_ANSWER_OPEN : 0;
 	return KH_OK;
+}
+
+/* Takes what a part says of a fragment beside its answer. */
+static void take_beside(const kh_answers *from, size_t at, kh_beside to)
+{
+	if (to.candidates)
+		*to.candidates = from->candidates[at];
+	if (to.second)
+		*to.second = from->second[at];
 }
 
 /* Takes what a part says of the fragments of a job. */
@@ -384,8 +396,8 @@ static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
 			return fail_reads(p, i, first, err);
 		rc = kh_answers_read(f, first / KH_ANSWERS_BLOCK, from, err);
 		for (; !rc && at < from->n && k < job->n; at++, k++) {
-			if (take(i, &from->v[at], &to->answer[k], &to->rivals[k]) && t->candidates)
-				t->candidates[k] = from->wanted[at];
+			if (take(i, &from->v[at], &to->answer[k], &to->rivals[k]))
+				take_beside(from, at, kh_beside_of(t->candidates, t->second, k));
 			if (at % GROUP == 0)
 				begun = check = 0;
 			check ^= (uint8_t)(to->hash[k] >> 56);

@@ -180,7 +180,7 @@ static int begin(kh_run *r, kh_slot *t, kh_err *err)
 	if (!rc)
 		rc = begin_sam(r, t, err);
 	if (!rc && t->results.out[KH_RESULT_CANDIDATES])
-		rc = kh_answers_out_new(&t->results.answers, r->db, r->rule->candidates, err);
+		rc = kh_answers_out_new(&t->results.answers, r->db, r->rule->want, err);
 	return rc ? rc : open_flow(r, t, err);
 }
 

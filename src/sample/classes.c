@@ -75,7 +75,7 @@ static inline bool is_of(const struct wanted *w, const kh_class *k)
 {
 	if (k->call != w->rest.call || k->cell != w->rest.cell ||
 	    k->located != w->rest.located || k->enough != w->rest.enough ||
-	    k->drop[KH_CANDIDATES - 1] != w->cand->drop[KH_CANDIDATES - 1])
+	    k->drop[KH_DROP_OF_MATES] != w->cand->drop[KH_DROP_OF_MATES])
 		return false;
 	for (int i = 0; i < KH_CANDIDATES; i++) {
 		if (k->species[i] != w->cand->species[i] || k->drop[i] != w->cand->drop[i])

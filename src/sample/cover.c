@@ -120,7 +120,7 @@ void kh_cover_count(kh_modelling *w, const kh_class *k)
 		return;
 	to = &w->m->at[w->place[kh_class_alone(k)] - 1].cover;
 	if (k->species[1] == KH_NO_TAXON && kh_is_called(w, k, k->species[0]))
-		count_mates(to, kh_mates_of(k->species, k->drop), k->many);
+		count_mates(to, kh_mates_fit(k->species, k->drop), k->many);
 	/* others tell nothing */
 	if (k->cell % KH_SHARES < CLEAR)
 		return;

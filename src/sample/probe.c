@@ -287,7 +287,7 @@ static int ask_some(void *arg, unsigned id, kh_err *err)
 	int rc;
 
 	(void)id;
-	rule.candidates = KH_WANT_CANDIDATES;
+	rule.want = KH_WANT_CANDIDATES;
 	rc = kh_asker_new(&a, w, &rule, err);
 	for (uint32_t x; !rc && (x = atomic_fetch_add(&w->next, 1)) < w->due.n;)
 		rc = ask_about(a, w->due.v[x], err);
