@@ -155,8 +155,8 @@ static void fetch(const kh_gpu_fetch *f)
 	for (uint32_t k = 0; k < sum; k++) {
 		const uint32_t i = f->order[k];
 
-		memcpy(f->to + (size_t)i * KH_GPU_BLOCK, (const void *)(uintptr_t)f->from[i],
-		       KH_GPU_BLOCK);
+		memcpy(f->to + (size_t)i * KH_GPU_CHUNK, (const void *)(uintptr_t)f->from[i],
+		       KH_GPU_CHUNK);
 	}
 	memset(f->bucket, 0, KH_GPU_BUCKETS * sizeof *f->bucket);
 	*f->n_before = *f->n;

@@ -173,12 +173,12 @@ static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 	REQUIRE(wanted && !kh_matcher_new(&m, db, &rule, &err));
 	const kh_match_results to = { .call = call,
 				      .candidates = wanted,
-				      .aligned = db->text ? &aligned : NULL };
+				      .aligned = kh_db_is_thin(db->h) ? NULL : &aligned };
 
 	REQUIRE(!kh_match_job(m, job, &to, &err));
 	for (size_t i = 0; i < aligned.n; i++)
 		check_aligned(db, job, &aligned, &aligned.v[i]);
-	if (db->text)
+	if (!kh_db_is_thin(db->h))
 		REQUIRE(call->taxon == KH_NO_TAXON ? aligned.n == 0 : aligned.n > 0);
 	kh_alignments_clear(&aligned);
 	kh_matcher_free(m);

@@ -71,10 +71,10 @@ static kh_translated_text database(void)
 	static const uint32_t taxon[TARGETS] = { 1, 2, 4 };
 	kh_translated_text t = { (const void *)text, TARGETS * GENOME, NULL, TARGETS };
 
-	t.part = malloc(TARGETS * sizeof *t.part);
-	REQUIRE(t.part);
+	t.stretch = malloc(TARGETS * sizeof *t.stretch);
+	REQUIRE(t.stretch);
 	for (uint64_t i = 0; i < TARGETS; i++)
-		t.part[i] = (kh_translated_part) { i * GENOME, (i + 1) * GENOME, taxon[i],
+		t.stretch[i] = (kh_translated_stretch) { i * GENOME, (i + 1) * GENOME, taxon[i],
 						    taxon[i] };
 	return t;
 }
@@ -142,12 +142,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				(found == 0 || place + (uint64_t)found <= t.head->places));
 		}
 		classify(&t);
-		of.part = NULL;         /* it is t's */
+		of.stretch = NULL;         /* it is t's */
 		kh_translated_clear(&t);
 	} else {
 		REQUIRE(err.code == KH_EFORMAT && err.msg[0]);
 	}
-	free(of.part);
+	free(of.stretch);
 	free(copy);
 	return 0;
 }

@@ -36,7 +36,7 @@ static int pass_task(void *arg, kh_task *t, kh_err *e)
 		++*(taxon == KH_NO_TAXON ? &x->p->tally.unclassified : &x->p->tally.direct[taxon]);
 		if (t->like[i].said != KH_NO_TAXON) {
 			x->p->said++;
-			x->p->placed += t->like[i].part != KH_NO_PART_LIKE;
+			x->p->placed += t->like[i].stretch != KH_NO_STRETCH_LIKE;
 		}
 		x->p->counted += t->census && t->class_of[i] < KH_UNCOUNTED;
 		x->p->left += t->census && t->class_of[i] == KH_UNCOUNTED;

@@ -448,7 +448,7 @@ class Sample:
         """(fragments, share of the genome, what that is off, part of what is there, perfect ones alone)"""
         for s, n in self.lone_ones.items():
             alone, sole = self.asked[s][0], self.asked[s][2]
-            share = self.share_of(s, n, self.shift(s), self.blocks(s, self.shift(s)))
+            share = self.share_of(s, n, self.shift(s), self.tracts(s, self.shift(s)))
             every = sum(x for cell, x in self.cells[s].items() if cell < 128 and cell % 32 >= 6)
             alike = sum(map(sum, alone)) * 1024 // 256
             part = min(2 ** 32 - 1, (n << 8) * 1024 // every * 1024 // alike) if every and alike else 0
@@ -467,14 +467,14 @@ class Sample:
     def is_clear(self, s, n, every):
         """Would it stand, and lie all over its genome, if all perfect reads were its alone? Then the text is not asked"""
         f, shift, off = self.fits[s], self.shift(s), math.isqrt(686 * 686 // n)
-        share = self.share_of(s, n, shift, self.blocks(s, shift), []) - 1
+        share = self.share_of(s, n, shift, self.tracts(s, shift), []) - 1
         part = (n << 8) * 1024 // every if every else 0
         return not f.few and len(f.shapes) == 2 and f.stands and f.long < 1280 and D[f.one[0]] < 40 and \
             share >= 881 + off and min(1024, share + off) * min(1024, part) >= 676 * 1024 and \
             self.sole_ones[s] * 1024 // n >= 573
 
-    def blocks(self, s, shift):
-        """So many blocks of 2^shift stretches have any"""
+    def tracts(self, s, shift):
+        """So many tracts of 2^shift stretches have any"""
         return len({(target, at >> shift) for (target, at), shares in self.places.items()
                     if self.tree.species[self.db.targets[target][1]] == s and max(shares) >= 6})
 
@@ -493,7 +493,7 @@ class Sample:
             shift += 1
         (one, weight), short = self.fits[s].one, {c: x for c, x in self.cells[s].items() if c < 128}
         seen = max(1, sum(x * self.shapes.seen[one][cell // 32] for cell, x in short.items()) // sum(short.values()))
-        depth, are = min(64 << 20, (n << shift << 20) // length), n - self.blocks(s, shift)
+        depth, are = min(64 << 20, (n << shift << 20) // length), n - self.tracts(s, shift)
         even, far = weight >= EVEN, 1 + 1024 * seen // (65536 + 320 * D[one])
         may, every = (max(0, n - (length * self.hit(s, depth, a) >> 34 + shift)) for a in (896 if even else far, 1024))
         alike = 61 if even else (1024 if has_genes else weight >> 10) + 4 * D[one] - 890
@@ -522,16 +522,16 @@ class Sample:
         return 1024 if sole * 1024 < 52 * 256 else self.sole_ones[s] * 1024 * alone // sole // n
 
     def shift(self, s):
-        """A block is 2^shift stretches"""
+        """A tract is 2^shift stretches"""
         n, length, shift = self.lone_ones[s], self.lengths[s], 0
         while n and 2 * (n << shift) < 3 * length and length >> shift > 4:
             shift += 1
         return shift
 
-    def share_of(self, s, n, shift, blocks, alone=None):
-        """The least share that explains so many blocks that have any"""
+    def share_of(self, s, n, shift, tracts, alone=None):
+        """The least share that explains so many tracts that have any"""
         length = self.lengths[s]
-        depth, found = min(64 << 20, (n << shift << 20) // length), ((blocks << shift << 20) // length) << 14
+        depth, found = min(64 << 20, (n << shift << 20) // length), ((tracts << shift << 20) // length) << 14
         low, high = 0, 4096
         while high - low > 1:
             a = (low + high) // 2
@@ -539,7 +539,7 @@ class Sample:
         return high
 
     def hit(self, s, depth, a, alone=None):
-        """So many blocks have any, if it is all over the share a of them"""
+        """So many tracts have any, if it is all over the share a of them"""
         alone = self.asked[s][0] if alone is None else alone
         mean = sum(map(sum, alone))
         places, mean = ([len(alone) * sum(of) for of in alone], mean) if mean else ([1], 1)
@@ -599,15 +599,15 @@ class Sample:
             yield lie[which], min(at, max(0, sizes[which] - 4096)), min(sizes[which], 4096)
 
     def short_reads(self, s, places):
-        """of blocks that they are counted in"""
+        """of tracts that they are counted in"""
         many = [sum(self.cells[s].get(32 * size + j, 0) for j in range(32)) for size in range(4)]
-        block, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
+        tract, size = 8 * self.db.stride << self.shift(s), many.index(max(many))
         for place in places:
-            for starts in self.starts(place[2] - 400, block):
+            for starts in self.starts(place[2] - 400, tract):
                 yield [self.short_read(place, size, x) for x in starts]
 
     def ask_all(self):
-        """(the short reads of each block, have they it alone as their best?; the share of long ones that is
+        """(the short reads of each tract, have they it alone as their best?; the share of long ones that is
         told; the short ones that no other species is near)"""
         self.asked, self.probed, lie = {s: ([], 0, 0) for s in self.fits}, {}, defaultdict(list)
         for i, text in enumerate(self.classifier.texts):
@@ -636,11 +636,11 @@ class Sample:
         return told, alone, alone and len(found) == 1
 
     @staticmethod
-    def starts(most, block):
-        """Where short reads of a place begin, by blocks"""
-        if block >= 4096:
+    def starts(most, tract):
+        """Where short reads of a place begin, by tracts"""
+        if tract >= 4096:
             return [[most * i // 8 for i in range(8)]]
-        return [[most // 2 * half + min(block, most // 2) * i // 4 for i in range(4)] for half in (0, 1)]
+        return [[most // 2 * half + min(tract, most // 2) * i // 4 for i in range(4)] for half in (0, 1)]
 
     def short_read(self, place, size, start):
         kmers = 12 << size if size < 2 else 6 << size

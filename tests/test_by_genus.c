@@ -48,7 +48,7 @@ static void make_fragments(const struct sample *x, kh_call *call, kh_likeness *l
 
 		call[i] = (kh_call) { .taxon = KH_NO_TAXON };
 		like[i] = (kh_likeness) { .at = (uint64_t)x->bases * i / n, .codons = 10, .same = 8,
-					  .part = i < x->firm ? 0 : KH_NO_PART_LIKE,
+					  .stretch = i < x->firm ? 0 : KH_NO_STRETCH_LIKE,
 					  .said = genus ? kh_graded(0, grade, KH_GRADE_WEAK)
 							: kh_graded(0, KH_GRADE_WEAK, grade) };
 		of[i] = (kh_class_of) { i < x->classed ? 7 : KH_NO_CLASS, 0 };
@@ -64,10 +64,10 @@ static void check_sample(const struct sample *x)
 	};
 	const bool genus = x->taxon == GENUS;
 	const kh_translated_head head = { .genera = x->genera };
-	kh_translated_part part = { 0, 6400, 0, genus ? SPECIES : FAMILY + 1 };
+	kh_translated_stretch stretch = { 0, 6400, 0, genus ? SPECIES : FAMILY + 1 };
 	const kh_db db = { .tax = tree,
 			   .translated = { .head = &head, .genus = genus ? of_genus : of_family,
-					   .part = &part, .parts = 1 } };
+					   .stretch = &stretch, .n_stretches = 1 } };
 	const kh_model m = { .changes = true };
 	const uint32_t n = x->firm + x->weak;
 	const kh_job job = { .n = n };

@@ -27,7 +27,7 @@ struct kh_batches {
 static uint64_t fetch_bytes(uint32_t cap)
 {
 	return KH_GPU_FETCH_COUNTS +
-	       (uint64_t)cap * (KH_GPU_BLOCK + (1 + KH_GPU_FOUND_EACH) * sizeof(uint64_t) +
+	       (uint64_t)cap * (KH_GPU_CHUNK + (1 + KH_GPU_FOUND_EACH) * sizeof(uint64_t) +
 				3 * sizeof(uint32_t));
 }
 
@@ -36,7 +36,7 @@ uint64_t kh_batches_bytes(uint32_t fetched)
 	return fetched ? KH_TUNE_FETCHES * fetch_bytes(fetched) : 0;
 }
 
-/* Room for `cap` blocks of a database of so many bytes. */
+/* Room for `cap` chunks of a database of so many bytes. */
 static int fetch_open(struct batch *x, uint32_t cap, uint64_t bytes, kh_err *err)
 {
 	const int rc = kh_gpu_room_exact(&x->room, fetch_bytes(cap), err);
@@ -48,7 +48,7 @@ static int fetch_open(struct batch *x, uint32_t cap, uint64_t bytes, kh_err *err
 	while (bytes >> shift >= KH_GPU_BUCKETS)
 		shift++;
 	x->fetch = (kh_gpu_fetch) { .cap = cap, .shift = shift, .bytes = bytes, .to = p };
-	x->fetch.found = (uint64_t *)(p + (uint64_t)cap * KH_GPU_BLOCK);
+	x->fetch.found = (uint64_t *)(p + (uint64_t)cap * KH_GPU_CHUNK);
 	x->fetch.from = x->fetch.found + KH_GPU_FOUND_EACH * (size_t)cap;
 	x->fetch.rank = (uint32_t *)(x->fetch.from + cap);
 	x->fetch.order = x->fetch.rank + cap;

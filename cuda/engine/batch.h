@@ -35,7 +35,7 @@ typedef struct kh_batch_task {
 /* Those of a device, which is the current one in all calls. */
 typedef struct kh_batches kh_batches;
 
-/* fetched: 0, or how many blocks of a database of so many bytes, some of which lie on the host, a
+/* fetched: 0, or how many chunks of a database of so many bytes, some of which lie on the host, a
  * launch has room for; kh_batches_bytes: of all launches, on the device. */
 int kh_batches_open(kh_batches **b, uint32_t fetched, uint64_t bytes, kh_err *err);
 uint64_t kh_batches_bytes(uint32_t fetched);

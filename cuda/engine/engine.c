@@ -74,9 +74,9 @@ static kh_shares in_tiles(const kh_engine *e, const struct kh_cuda_copy *c, uint
 /* What the kernels have of the indices. */
 static int put_indices(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
-	kh_seed_part *part = kh_array(e->n_files, sizeof *part, err);
+	kh_seed_volume *volume = kh_array(e->n_files, sizeof *volume, err);
 	kh_seed_range *dir = kh_array(e->n_files, KH_RANGES * sizeof *dir, err);
-	int rc = part && dir ? KH_OK : KH_ENOMEM;
+	int rc = volume && dir ? KH_OK : KH_ENOMEM;
 
 	for (unsigned i = 0; i < e->n_files && !rc; i++)
 		memcpy(dir + i * KH_RANGES, e->file[i].db->seeds.dir, KH_RANGES * sizeof *dir);
@@ -85,21 +85,21 @@ static int put_indices(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	for (unsigned i = 0; i < e->n_files && !rc; i++) {
 		const kh_cuda_file *f = &e->file[i];
 
-		part[i].first_bin = f->first_bin;
-		part[i].index = (kh_seed_index) { .image = in_image(e, c, f->index),
+		volume[i].first_bin = f->first_bin;
+		volume[i].index = (kh_seed_index) { .image = in_image(e, c, f->index),
 						  .dir = (kh_seed_range *)c->dir.p + i * KH_RANGES,
 						  .bits = f->db->seeds.bits,
 						  .shares = in_tiles(e, c, f->index) };
 	}
 	if (!rc) {
-		c->db.seeds = part[0].index;
-		rc = put(&c->part, part, e->n_files * sizeof *part, err);
+		c->db.seeds = volume[0].index;
+		rc = put(&c->volume, volume, e->n_files * sizeof *volume, err);
 	}
 	if (e->n_files > 1) {
-		c->db.beside = (kh_seed_part *)c->part.p + 1;
+		c->db.beside = (kh_seed_volume *)c->volume.p + 1;
 		c->db.n_beside = e->n_files - 1;
 	}
-	free(part);
+	free(volume);
 	free(dir);
 	return rc;
 }
@@ -156,7 +156,7 @@ static int put_bins(const kh_db *db, struct kh_cuda_copy *c, kh_err *err)
 	return KH_OK;
 }
 
-/* The translated seeds, and the parts of the text that reads are compared with. */
+/* The translated seeds, and the stretches of the text that reads are compared with. */
 static int put_translated(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
@@ -167,12 +167,13 @@ static int put_translated(const kh_engine *e, struct kh_cuda_copy *c, kh_err *er
 	if (!rc)
 		rc = put(&c->seeds, t->head, db->h->section[KH_SEC_TRANSLATED].bytes, err);
 	if (!rc)
-		rc = put(&c->seed_part, t->part, t->parts * sizeof *t->part, err);
+		rc = put(&c->translated_stretch, t->stretch, t->n_stretches * sizeof *t->stretch,
+			 err);
 	if (rc)
 		return rc;
 	*x = *t;
 	kh_translated_move(x, c->seeds.p);
-	x->part = c->seed_part.p;
+	x->stretch = c->translated_stretch.p;
 	x->text = c->db.text;
 	c->translated.k = t->head->k;
 	memcpy(c->translated.letter, kh_letter_of, sizeof kh_letter_of);

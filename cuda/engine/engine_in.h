@@ -31,8 +31,8 @@ typedef struct kh_cuda_run {
 struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share of the bytes */
-	KH_GPU_BUFS(all, image, dir, part, first, guess, taxon, target_species, parent, end,
-		    species, genus, stretch, strains, tile, seeds, seed_part);
+	KH_GPU_BUFS(all, image, dir, volume, first, guess, taxon, target_species, parent, end,
+		    species, genus, stretch, strains, tile, seeds, translated_stretch);
 	kh_match_db db;
 	kh_batches *batches;
 	kh_gpu_translated translated;
@@ -70,7 +70,7 @@ static inline uint64_t kh_cuda_host_bytes(const kh_engine *e)
 	return e->on_host.to - e->on_host.from;
 }
 
-/* Blocks that a launch has room for, if some of the database lies on the host; else 0. Few reads
+/* Chunks that a launch has room for, if some of the database lies on the host; else 0. Few reads
  * under way want few. */
 static inline uint32_t kh_cuda_fetched(const kh_engine *e)
 {

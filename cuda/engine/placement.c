@@ -143,7 +143,8 @@ static void place_translated(const struct room *r)
 {
 	const kh_db *db = r->e->db;
 	const uint64_t bytes = kh_gpu_up(db->h->section[KH_SEC_TRANSLATED].bytes) +
-			       kh_gpu_up(db->translated.parts * sizeof *db->translated.part);
+			       kh_gpu_up(db->translated.n_stretches *
+					 sizeof *db->translated.stretch);
 	bool fits = r->e->placement == KH_PLACE_REPLICATE;
 	uint64_t times;
 

@@ -10,8 +10,8 @@
 
 kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts)
 {
-	/* a long fragment has more than KH_MATCH_PIECE bases, and at most two shorter parts */
-	const size_t longs = parts ? words * 32 / KH_MATCH_PIECE : 0;
+	/* a long fragment has more than KH_MATCH_PART_BASES bases, and at most two shorter parts */
+	const size_t longs = parts ? words * 32 / KH_MATCH_PART_BASES : 0;
 	kh_cuda_layout l = { .words = words, .parts = parts };
 
 	l.amb = kh_gpu_up((words + 1) * 8);
@@ -81,7 +81,7 @@ bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_pa
 	memset(to + at * 8, 0, 8);
 	memset(to + l->amb + at * 4, 0xff, 4);
 	l->n_longs = l->n_slices = 0;
-	if (l->parts && longest[0] + longest[!j->interleaved] > KH_MATCH_PIECE)
+	if (l->parts && longest[0] + longest[!j->interleaved] > KH_MATCH_PART_BASES)
 		put_parts(to, l, j);
 	l->bytes = l->n_longs ? l->slice + l->n_slices * sizeof(kh_gpu_slice) : l->longs;
 	return true;

@@ -146,13 +146,13 @@ __global__ void __launch_bounds__(THREADS)
 		mask[i] |= other[i];
 }
 
-/* A warp a target: 32 intervals at a time, so that lanes read what lies side by side.  A block of
+/* A warp a target: 32 intervals at a time, so that lanes read what lies side by side.  A tract of
  * them is counted where its first interval with such a mask is. */
 __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 {
 	const uint32_t t = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
 	uint32_t found = 0;
-	uint64_t last = UINT64_MAX;     /* the block that was counted last */
+	uint64_t last = UINT64_MAX;     /* the tract that was counted last */
 
 	if (t >= s.n)
 		return;

@@ -77,19 +77,19 @@ typedef struct kh_gpu_counters {
 #define KH_GPU_NO_SET UINT32_MAX                /* there was no room for it */
 #define KH_GPU_COUNTED UINT32_MAX               /* in place of where a fragment's features are */
 
-/* What a launch reads of the host's memory, in blocks of KH_GPU_BLOCK bytes (fetch.h). */
+/* What a launch reads of the host's memory, in chunks of KH_GPU_CHUNK bytes (fetch.h). */
 typedef struct kh_gpu_fetch {
-	uint32_t cap;                   /* blocks that there is room for; 0: none are fetched */
-	uint32_t shift;                 /* a bucket has the blocks of 2^shift bytes */
+	uint32_t cap;                   /* chunks that there is room for; 0: none are fetched */
+	uint32_t shift;                 /* a bucket has the chunks of 2^shift bytes */
 	uint64_t bytes;                 /* of index and text */
-	/* KH_GPU_FETCH_COUNTS bytes: blocks that were wanted, which may be more; of these, that
-	 * have been fetched before; that were put in order; anchors; blocks of each bucket */
+	/* KH_GPU_FETCH_COUNTS bytes: chunks that were wanted, which may be more; of these, that
+	 * have been fetched before; that were put in order; anchors; chunks of each bucket */
 	uint32_t *n, *n_before, *n_ordered, *n_found, *bucket;
 	uint64_t *from;                 /* cap: their addresses; 0: it is none */
 	uint32_t *rank;                 /* cap: number in its bucket */
 	uint32_t *order;                /* cap */
 	uint32_t *next;                 /* cap: of first lines (kh_small_lines) */
-	char *to;                       /* cap blocks: copies of them */
+	char *to;                       /* cap chunks: copies of them */
 	uint64_t *found;                /* KH_GPU_FOUND_EACH cap: anchors of mates */
 } kh_gpu_fetch;
 
@@ -102,7 +102,7 @@ typedef struct kh_gpu_asked {
 	uint32_t known;                 /* as kh_short_ask says */
 } kh_gpu_asked;
 #define KH_GPU_FOUND_EACH 2
-#define KH_GPU_BLOCK 64
+#define KH_GPU_CHUNK 64
 #define KH_GPU_BUCKETS 16384
 #define KH_GPU_FETCH_COUNTS (64 + KH_GPU_BUCKETS * 4)
 #define KH_GPU_NOT_FETCHED UINT32_MAX
@@ -209,10 +209,10 @@ int kh_gpu_queries_translate(const kh_gpu_query *const q[], uint32_t n, cudaStre
 int kh_gpu_query_match_prepare(uint64_t *bytes);
 int kh_gpu_query_match_prepare_plain(uint64_t *bytes);
 
-/* --- fetch.cu: blocks of the host's memory ------------------------------------------ */
+/* --- fetch.cu: chunks of the host's memory ------------------------------------------ */
 /* Makes its kernels ready on the current device. */
 int kh_gpu_fetch_prepare(void);
-/* Before kernels say which blocks they want, whose numbers begin anew, and then: these are
+/* Before kernels say which chunks they want, whose numbers begin anew, and then: these are
  * fetched. */
 int kh_gpu_fetch_begin(const kh_gpu_fetch *f, cudaStream_t stream);
 int kh_gpu_fetch_run(const kh_gpu_fetch *f, cudaStream_t stream);
@@ -224,7 +224,7 @@ int kh_gpu_census_prepare(void);
 int kh_gpu_census_add(const kh_gpu_query *const q[], uint32_t n, cudaStream_t stream);
 /* Adds the bits of n masks to others. */
 int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream);
-/* found[t], of n targets: blocks of 2^shift[t] intervals that have a mask with a bit of own[t]. */
+/* found[t], of n targets: tracts of 2^shift[t] intervals that have a mask with a bit of own[t]. */
 typedef struct kh_gpu_census_search {
 	const uint32_t *mask;
 	const uint64_t *interval;

@@ -1,4 +1,4 @@
-/* fetch.cu - blocks of the host's memory put in order, and copied to the device (fetch.h) */
+/* fetch.cu - chunks of the host's memory put in order, and copied to the device (fetch.h) */
 #include "cuda/kernels/fetch.h"
 #include "cuda/kernels/threads.cuh"
 #include "cuda/kernels/tuning.h"
@@ -27,7 +27,7 @@ __device__ uint32_t sum_before(uint32_t x)
 	return sum - x;
 }
 
-/* How many blocks a bucket has becomes where its first one is in their order. */
+/* How many chunks a bucket has becomes where its first one is in their order. */
 __global__ void __launch_bounds__(BLOCK) begin_kernel(const __grid_constant__ kh_gpu_fetch f)
 {
 	uint32_t *mine = f.bucket + EACH * threadIdx.x;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) order_kernel(const __grid_constant__ 
 	}
 }
 
-/* Four lanes copy a block, in one access.  What is wanted next is put in order by itself. */
+/* Four lanes copy a chunk, in one access.  What is wanted next is put in order by itself. */
 __global__ void __launch_bounds__(THREADS) copy_kernel(const __grid_constant__ kh_gpu_fetch f)
 {
 	const uint32_t n = *f.n_ordered, lane = threadIdx.x % 4;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS) copy_kernel(const __grid_constant__ k
 	for (uint64_t k = thread_number() / 4; k < n; k += (uint64_t)gridDim.x * (THREADS / 4)) {
 		const uint32_t i = f.order[k];
 
-		((uint4 *)(f.to + (uint64_t)i * KH_GPU_BLOCK))[lane] =
+		((uint4 *)(f.to + (uint64_t)i * KH_GPU_CHUNK))[lane] =
 			((const uint4 *)f.from[i])[lane];
 	}
 }

@@ -54,7 +54,7 @@ static KH_HD void kh_gpu_leave_to_host(const kh_gpu_query *q, uint32_t i)
 
 static KH_HD uint32_t kh_gpu_parts(uint64_t len)
 {
-	return (uint32_t)((len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE);
+	return (uint32_t)((len + KH_MATCH_PART_BASES - 1) / KH_MATCH_PART_BASES);
 }
 
 static KH_HD kh_mate kh_gpu_bases(const kh_gpu_query *q, uint64_t at, uint32_t len)

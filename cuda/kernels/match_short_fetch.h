@@ -56,7 +56,7 @@ static KH_HD void kh_short_want_next(const kh_gpu_fetch *f, const kh_seed_index 
 	f->next[i] = KH_SMALL_NOT_COPIED;
 	if (!s.line)
 		return;
-	s.line = (const uint8_t *)kh_fetch_blocks(f, i);
+	s.line = (const uint8_t *)kh_fetch_chunks(f, i);
 	kh_seed_go_on(x, &s);
 	if (!s.line)
 		return;
@@ -117,7 +117,7 @@ static KH_HD uint32_t kh_short_ask_fetched(const kh_gpu_fetch *f, const kh_match
 }
 
 /* --- text ------------------------------------------------------------------------------- */
-/* Blocks of all bytes that have the text which anchors from bin `first` to bin `last` are
+/* Chunks of all bytes that have the text which anchors from bin `first` to bin `last` are
  * compared with, or a bit less where the text ends. */
 typedef struct kh_short_span {
 	uint64_t first;
@@ -135,16 +135,16 @@ static KH_HD kh_short_span kh_short_span_of(const kh_match_db *db, uint64_t byte
 	const uint64_t stride = db->sampling.stride, near = first * stride;
 	const uint64_t before = len + KH_SHORT_BEFORE, begin = near > before ? near - before : 0;
 	const uint64_t end = (last + UINT64_C(1)) * stride + len + 2 * KH_SHORT_BEHIND;
-	const uint64_t text = db->shares.first, most = bytes / KH_GPU_BLOCK;
-	const uint64_t block = (text + begin / 4) / KH_GPU_BLOCK;
-	uint64_t behind = (text + end / 4) / KH_GPU_BLOCK + 1;
-	kh_short_span s = { block, 0, (const char *)0 };
+	const uint64_t text = db->shares.first, most = bytes / KH_GPU_CHUNK;
+	const uint64_t chunk = (text + begin / 4) / KH_GPU_CHUNK;
+	uint64_t behind = (text + end / 4) / KH_GPU_CHUNK + 1;
+	kh_short_span s = { chunk, 0, (const char *)0 };
 
 	behind = behind < most ? behind : most;
-	if (behind > block && behind - block <= KH_SHORT_SPAN) {
-		s.n = (uint32_t)(behind - block);
+	if (behind > chunk && behind - chunk <= KH_SHORT_SPAN) {
+		s.n = (uint32_t)(behind - chunk);
 		s.from = (const char *)kh_match_text(db, (int64_t)near) +
-			 (int64_t)(block * KH_GPU_BLOCK - text);
+			 (int64_t)(chunk * KH_GPU_CHUNK - text);
 	}
 	return s;
 }
@@ -165,24 +165,24 @@ static KH_HD kh_short_span kh_short_next_span(const kh_gpu_fetch *f, const kh_ma
 	return kh_short_span_of(db, f->bytes, first, last, len);
 }
 
-/* How many blocks of text the first KH_SHORT_WINDOWS regions of n anchors have. */
+/* How many chunks of text the first KH_SHORT_WINDOWS regions of n anchors have. */
 static KH_HD uint32_t kh_short_count_text(const kh_gpu_fetch *f, const kh_match_db *db,
 					  const kh_short_rooms *r, uint32_t len, uint32_t n)
 {
-	uint32_t blocks = 0, windows = 0;
+	uint32_t chunks = 0, windows = 0;
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && windows < KH_SHORT_WINDOWS;) {
 		const kh_short_span s = kh_short_next_span(f, db, r, len, n, &i);
 
-		blocks += s.n;
+		chunks += s.n;
 		windows += s.n > 0;
 	}
-	return blocks;
+	return chunks;
 }
 
-/* Wants these blocks, as number `at` and so on. */
-static KH_HD void kh_short_want_blocks(const kh_gpu_fetch *f, const kh_match_db *db,
+/* Wants these chunks, as number `at` and so on. */
+static KH_HD void kh_short_want_chunks(const kh_gpu_fetch *f, const kh_match_db *db,
 				       const kh_short_rooms *r, uint32_t len, uint32_t n,
 				       uint32_t at)
 {
@@ -194,13 +194,13 @@ static KH_HD void kh_short_want_blocks(const kh_gpu_fetch *f, const kh_match_db 
 
 		KH_ROLLED
 		for (uint32_t b = 0; b < s.n; b++)
-			kh_fetch_want(f, at + b, s.from + b * KH_GPU_BLOCK);
+			kh_fetch_want(f, at + b, s.from + b * KH_GPU_CHUNK);
 		at += s.n;
 		windows += s.n > 0;
 	}
 }
 
-/* Makes windows of these blocks, which have been fetched as number `at` and so on. */
+/* Makes windows of these chunks, which have been fetched as number `at` and so on. */
 static KH_HD void kh_short_find_windows(const kh_gpu_fetch *f, const kh_match_db *db,
 					kh_short_rooms *r, uint32_t len, uint32_t n, uint32_t at)
 {
@@ -208,12 +208,12 @@ static KH_HD void kh_short_find_windows(const kh_gpu_fetch *f, const kh_match_db
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && r->n_windows < KH_SHORT_WINDOWS;) {
 		const kh_short_span s = kh_short_next_span(f, db, r, len, n, &i);
-		const int64_t from = (int64_t)(s.first * KH_GPU_BLOCK - db->shares.first);
+		const int64_t from = (int64_t)(s.first * KH_GPU_CHUNK - db->shares.first);
 		kh_short_window *w = &r->window[r->n_windows];
 
 		w->from = 4 * from;
-		w->to = 4 * (from + (int64_t)s.n * KH_GPU_BLOCK);
-		w->text = (const uint32_t *)(kh_fetch_blocks(f, at) - from);
+		w->to = 4 * (from + (int64_t)s.n * KH_GPU_CHUNK);
+		w->text = (const uint32_t *)(kh_fetch_chunks(f, at) - from);
 		at += s.n;
 		r->n_windows += s.n > 0;
 	}
@@ -251,7 +251,7 @@ static KH_HD void kh_short_want_text(const kh_gpu_query *q, const kh_match_db *d
 			f->found[x->first + c] = r.anchor[c];
 		x->text = kh_fetch_reserve(f, kh_short_count_text(f, db, &r, a->len, x->n));
 		if (x->text != KH_GPU_NOT_FETCHED)
-			kh_short_want_blocks(f, db, &r, a->len, x->n, x->text);
+			kh_short_want_chunks(f, db, &r, a->len, x->n, x->text);
 	}
 }
 

@@ -52,7 +52,7 @@ __device__ void seek(const kh_group &g, const kh_translated &t, kh_group_best *b
 		const int64_t from = __shfl_sync(ALL, b->beside.from, of);
 		const int64_t to = __shfl_sync(ALL, b->beside.to, of);
 
-		p.part = __shfl_sync(ALL, p.part, of);
+		p.stretch = __shfl_sync(ALL, p.stretch, of);
 		p.strand = (uint16_t)__shfl_sync(ALL, (uint32_t)p.strand, of);
 		const int64_t at = nearest(kh_group_sought(&g, &t, mate, &p), from, to);
 

@@ -78,7 +78,7 @@ typedef struct kh_group {
 
 /* --- which fragments ------------------------------------------------------------------ */
 /* Is fragment i one of those that the kernel looks at?  If not, its genus is known, or the host
- * does it: calls of long fragments are those of their pieces. */
+ * does it: calls of long fragments are those of their parts. */
 static KH_HD bool kh_group_wants(const kh_gpu_query *q, uint32_t i)
 {
 	const uint32_t taxon = q->call[i].taxon;
@@ -225,7 +225,7 @@ static KH_HD uint32_t kh_group_n(uint32_t n, uint32_t most)
 	return n < most ? n : most;
 }
 
-/* Does a key in front of this one lead to the same place?  Parts of the text may touch, so the
+/* Does a key in front of this one lead to the same place?  Stretches of the text may touch, so the
  * first key says in which one it is. */
 static KH_HD bool kh_group_seen(const kh_group *g, const kh_group_place *p)
 {
@@ -295,11 +295,11 @@ static KH_HD bool kh_group_rank(kh_group *g, const kh_translated *t, uint32_t f,
 	return true;
 }
 
-/* The mate that is sought, and the part of the text where. */
+/* The mate that is sought, and the stretch of the text where. */
 static KH_HD kh_laid kh_group_sought(const kh_group *g, const kh_translated *t, uint32_t mate,
 				     const kh_translated_place *p)
 {
-	return kh_translated_laid(t, &g->read[mate][p->strand], g->len[mate], p->part);
+	return kh_translated_laid(t, &g->read[mate][p->strand], g->len[mate], p->stretch);
 }
 
 /* The taxon that is called, or KH_NO_TAXON.  A mate that was sought is at b->beside.place. */

@@ -24,9 +24,9 @@ enum {
 	KH_TUNE_SHARED = 60,
 	KH_TUNE_MATCH_EACH = 16,        /* warps of match_kernel on a multiprocessor, at most */
 	KH_TUNE_BATCHES = 8,            /* launches of a device that are under way */
-	/* Launches, if they read the host's memory: larger ones, whose blocks lie closer. */
+	/* Launches, if they read the host's memory: larger ones, whose chunks lie closer. */
 	KH_TUNE_FETCHES = 1,
-	KH_TUNE_FETCHED = 1 << 21,      /* blocks that such a launch has room for, at most */
+	KH_TUNE_FETCHED = 1 << 21,      /* chunks that such a launch has room for, at most */
 	KH_TUNE_FETCH_EACH = 1,         /* blocks of 256 threads that fetch, on a multiprocessor */
 	KH_TUNE_UNITS = 2,              /* of a stripe of compressed bits */
 	KH_TUNE_ROOMS = 2               /* batches of several files that are inflated at a time */

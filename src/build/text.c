@@ -122,7 +122,7 @@ int kh_build_text_start(struct build *b, kh_err *err)
 	if (!b->text->chunk || !b->text->unknown)
 		return KH_ENOMEM;
 	open_piece(b);
-	return base && base->text ? add_base(b, base, err) : KH_OK;
+	return base && !kh_db_is_thin(base->h) ? add_base(b, base, err) : KH_OK;
 }
 
 /* Notes which bases of a word are unknown. */

@@ -40,8 +40,8 @@ typedef struct kh_census_part {
 	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
 } kh_census_part;
 
-/* Counts the blocks of each target that have an interval whose mask has a bit in common with
- * own[target].  A block is 2^shift[target] intervals in a row, the first from that target's first
+/* Counts the tracts of each target that have an interval whose mask has a bit in common with
+ * own[target].  A tract is 2^shift[target] intervals in a row, the first from that target's first
  * one on; the last one may have fewer. */
 typedef struct kh_census_search {
 	const uint32_t *own;

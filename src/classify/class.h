@@ -23,7 +23,7 @@
 #define KH_NO_CLASS UINT32_MAX
 #define KH_UNCOUNTED (KH_NO_CLASS - 1)
 
-/* Bins of an interval of a genome, which has a mask; some in a row are a block (census.h).  The
+/* Bins of an interval of a genome, which has a mask; some in a row are a tract (census.h).  The
  * columns "stretches" of a profile count intervals. */
 #define KH_INTERVAL 8
 

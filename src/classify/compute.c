@@ -162,7 +162,7 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 			continue;
 		if (t->genus && is_known(t, t->genus[i])) {
 			take(s, t, i, &(kh_likeness) { .said = t->genus[i],
-						       .part = KH_NO_PART_LIKE });
+						       .stretch = KH_NO_STRETCH_LIKE });
 			continue;
 		}
 		kh_job_records(t->job, i, b, rec);

@@ -44,7 +44,7 @@ static int copy_index(kh_engine *e, unsigned threads, kh_err *err)
 	const double began = kh_seconds();
 	int rc = kh_db_copy(&e->db, KH_SEC_INDEX, &e->copy, threads, err);
 
-	if (!rc && e->db.text)
+	if (!rc && !kh_db_is_thin(e->db.h))
 		rc = kh_db_copy(&e->db, KH_SEC_TEXT, &e->text, threads, err);
 	if (rc)
 		return rc;

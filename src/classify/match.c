@@ -126,8 +126,9 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 static bool has_seed(const kh_matcher *x, const kh_segment *s, const kh_claim *c, uint32_t mate,
 		     const kh_diagonals *lies, uint32_t pos)
 {
-	return x->db.text ? kh_diagonals_have_seed(&x->m, s, mate, lies, pos)
-			  : kh_thin_has(&x->m, s, &x->m.place[c->place[mate]], pos);
+	return kh_match_is_thin(&x->db)
+		       ? kh_thin_has(&x->m, s, &x->m.place[c->place[mate]], pos)
+		       : kh_diagonals_have_seed(&x->m, s, mate, lies, pos);
 }
 
 /* Notes the keys of the seeds that the text has where a claim has the mates: kh_call.found. */
@@ -213,7 +214,7 @@ static void count_hits(kh_matcher *x, uint32_t best)
 {
 	kh_claims *c = &x->sums.claims;
 
-	for (uint32_t i = 0; i < c->n && x->db.text; i++)
+	for (uint32_t i = 0; i < c->n && !kh_match_is_thin(&x->db); i++)
 		if (i == best || x->to.second)
 			c->v[i].hits = kh_later_hits(&x->later, &x->db, i);
 }
@@ -257,7 +258,7 @@ static int add_claim(kh_matcher *x, const kh_segment *s, const kh_claim *c,
 			     .strain = KH_NO_TAXON };
 
 	kh_sums_add(&x->db, &x->sums, best, c, &credit.sum);
-	if (x->db.text)
+	if (!kh_match_is_thin(&x->db))
 		kh_later_claims(&x->later, c, credit.sum);
 	return c->score < best->score
 		       ? KH_OK : kh_later_credit(&x->later, &x->m, s, c, &credit, err);
@@ -275,7 +276,7 @@ static int add_to_sums(kh_matcher *x, const kh_segment *s, kh_err *err)
 	for (uint32_t i = 0; i < here->n; i++)
 		strains |= here->v[i].score == best.score &&
 			   kh_species_has_strains(&x->db, here->v[i].species);
-	if (!rc && x->db.text && best.score > 0)
+	if (!rc && !kh_match_is_thin(&x->db) && best.score > 0)
 		rc = kh_later_keep(&x->later, &x->m, s, strains, err);
 	for (uint32_t i = 0; i < here->n && !rc; i++)
 		if (here->v[i].score >= KH_MATCH_PART)
@@ -330,7 +331,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	if (!s->whole)
 		kh_text_see_nothing(m->seen, s->mate->amb, s->mate->at, s->mate->len);
 	*again = kh_match_segment(m, s);
-	if (!*again && (s->whole || !x->db.text))
+	if (!*again && (s->whole || kh_match_is_thin(&x->db)))
 		kh_match_count_hits(m, s);
 	if (!*again && x->to.answers && s->whole)
 		kh_asking_settled(asking, m, later, &x->answer);
@@ -385,7 +386,7 @@ static int add_segment(kh_matcher *m, const kh_segment *s, kh_err *err)
 static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool first,
 		       size_t number, kh_err *err)
 {
-	const uint64_t n = (r->len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE;
+	const uint64_t n = (r->len + KH_MATCH_PART_BASES - 1) / KH_MATCH_PART_BASES;
 	int rc = KH_OK;
 
 	for (uint64_t i = 0; i < n && !rc; i++) {

@@ -11,7 +11,7 @@
  * Data flow of a fragment, and the bounds of each step:
  *
  *	read        a read, a pair of mates of up to KH_TEXT_SPAN bases each, or a part of up to
- *	            KH_MATCH_PIECE bases of a longer record
+ *	            KH_MATCH_PART_BASES bases of a longer record
  *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
  *	            that do not overlap are looked up; the others only if a place that has none of
  *	            these could still be the best.  Of a part of a longer record, all at once

@@ -158,7 +158,7 @@ int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db
 	w->next = 0;
 	if (!rc && w->hidden != KH_NO_TAXON)
 		hide(f, db, w->hidden);
-	if (rc || !db->text)
+	if (rc || kh_match_is_thin(db))
 		return rc;
 	KH_UNROLLED
 	for (size_t i = 0; i < f->n; i++)

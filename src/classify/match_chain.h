@@ -14,7 +14,7 @@
 enum {
 	/* HSPs beside the best one, at most, as each has the score of an end; or of a read,
 	 * which has one on each side */
-	KH_CHAIN_ENDS = KH_MATCH_PIECE / KH_END_SCORE + 1
+	KH_CHAIN_ENDS = KH_MATCH_PART_BASES / KH_END_SCORE + 1
 };
 
 /* Columns of a read, and how many bases aside it lies there. */

@@ -24,7 +24,7 @@ enum {
 	KH_MATCH_ANCHORS = 256,         /* anchors of a mate */
 	KH_MATCH_PLACES = 32,           /* places of a read, or of both mates; a lane has one */
 	KH_MATCH_DIAGONALS = 8,         /* diagonals of a region */
-	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
+	KH_MATCH_PART_BASES = 256,           /* bases of a part of a long record, at most */
 	KH_MATCH_ASIDE = 64,            /* bases between the diagonals of a mate's places */
 	KH_MATCH_BEYOND = 2,            /* score beyond a seed that is more than chance */
 
@@ -65,7 +65,7 @@ enum {
 /* Is a fragment whose mates have so many bases one segment?  0: there is no second mate. */
 static KH_HD int kh_match_is_segment(uint64_t a, uint64_t b)
 {
-	return a <= (uint64_t)(b > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) && b <= KH_TEXT_SPAN;
+	return a <= (uint64_t)(b > 0 ? KH_TEXT_SPAN : KH_MATCH_PART_BASES) && b <= KH_TEXT_SPAN;
 }
 
 /* --- seeds ------------------------------------------------------------------------------- */

@@ -159,7 +159,7 @@ static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, u
 	l = kh_small_add_bins(l, &db->seeds, key, 0, seed, to, cap);
 	KH_ROLLED
 	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
-		const kh_seed_part *p = &db->beside[i];
+		const kh_seed_volume *p = &db->beside[i];
 
 		l = kh_small_add_bins(l, &p->index, key, p->first_bin, seed, to, cap);
 	}
@@ -205,7 +205,7 @@ static KH_HD kh_small_list kh_small_bins_copied(const kh_match_db *db, uint32_t 
 	l = kh_small_add_copied(l, &db->seeds, key, c, line, 0, seed, to, cap);
 	KH_ROLLED
 	for (uint32_t i = 0; KH_SEVERAL && i < db->n_beside; i++) {
-		const kh_seed_part *p = &db->beside[i];
+		const kh_seed_volume *p = &db->beside[i];
 
 		l = kh_small_add_copied(l, &p->index, key, c, line + 1 + i, p->first_bin, seed, to,
 					cap);

@@ -10,17 +10,6 @@
 
 #include "classify/match_types.h"
 
-/* Can it be that there is none?  Kernels leave such a database to the host. */
-static KH_HD bool kh_match_is_thin(const kh_match_db *db)
-{
-#ifdef __CUDACC__
-	(void)db;
-	return false;
-#else
-	return db->text == NULL;
-#endif
-}
-
 /* Of a mate's seeds, the bases that some cover. */
 static KH_HD uint32_t kh_thin_cover(const kh_found *f, uint32_t k, const kh_seed_set *set)
 {

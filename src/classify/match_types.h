@@ -23,11 +23,11 @@ typedef struct kh_least {
 
 /* A database, in the memory of whoever compares. */
 typedef struct kh_match_db {
-	const uint32_t *text;           /* NULL: there is none */
+	const uint32_t *text;           /* NULL: kh_match_is_thin */
 	kh_shares shares;               /* of the text */
 	kh_seed_index seeds;
 	/* of a device, if there are several databases: the indices behind the first one */
-	const kh_seed_part *beside;
+	const kh_seed_volume *beside;
 	uint32_t n_beside;
 	kh_bins bins;                   /* its targets are the stretches that are kept */
 	const kh_text_stretch *stretch; /* each of these */
@@ -145,6 +145,17 @@ typedef struct kh_matching {
 					 * could be as good as the best claim */
 } kh_matching;
 
+/* Does the database lack the text of its references?  Kernels leave such a database to the host. */
+static KH_HD bool kh_match_is_thin(const kh_match_db *db)
+{
+#ifdef __CUDACC__
+	(void)db;
+	return false;
+#else
+	return db->text == NULL;
+#endif
+}
+
 static KH_HD uint64_t kh_place_number(uint32_t mate, uint32_t strand, int64_t at)
 {
 	/* a read may begin in front of the first target */
@@ -214,7 +225,7 @@ static KH_HD kh_laid kh_match_laid(const kh_match_db *db, const kh_oriented *rea
  * is saved by that. */
 static KH_HD bool kh_match_seeds_tell(const kh_match_db *db)
 {
-	return db->sampling.scheme == KH_SYNCMER && db->text != NULL;
+	return db->sampling.scheme == KH_SYNCMER && !kh_match_is_thin(db);
 }
 
 /* The target of a bin. */

@@ -125,8 +125,9 @@ static void print_text(const kh_db *db)
 
 	printf("bases kept\t%" PRIu64 "\nstretches kept\t%" PRIu32 "\nbases of text\t%" PRIu64
 	       "\nbases with alleles\t%" PRIu64 "\nalleles\t%" PRIu64
-	       "\nseeds a base kept\t%.4f\n", f.bases, db->n_kept, db->text ? f.bases : 0,
-	       f.with_alleles, f.alleles, seeds_a_base(db->h, &f));
+	       "\nseeds a base kept\t%.4f\n", f.bases, db->n_kept,
+	       kh_db_is_thin(db->h) ? 0 : f.bases, f.with_alleles, f.alleles,
+	       seeds_a_base(db->h, &f));
 }
 
 static void print_parameters(const kh_db *db)
@@ -359,7 +360,7 @@ static json_t *text_json(const kh_db *db)
 
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "bases_kept", (json_int_t)f.bases,
 			 "stretches_kept", (json_int_t)db->n_kept, "bases",
-			 (json_int_t)(db->text ? f.bases : 0), "bases_with_alleles",
+			 (json_int_t)(kh_db_is_thin(db->h) ? 0 : f.bases), "bases_with_alleles",
 			 (json_int_t)f.with_alleles, "alleles", (json_int_t)f.alleles,
 			 "seeds_a_base", seeds_a_base(db->h, &f));
 }

@@ -199,23 +199,23 @@ static int load_targets(kh_db *db, kh_err *err)
 	return rc;
 }
 
-/* The text of a database as the parts that its stretches are. */
-static int find_parts(const kh_db *db, kh_translated_text *to, kh_err *err)
+/* The text of a database by its stretches. */
+static int find_stretches(const kh_db *db, kh_translated_text *to, kh_err *err)
 {
 	const kh_tree tree = kh_taxonomy_tree(db->tax);
 
 	to->text = db->text;
 	to->bases = db->h->bins * db->h->sampling.stride;
 	to->n = db->n_kept;
-	to->part = kh_array(to->n, sizeof *to->part, err);
-	for (size_t i = 0; to->part && i < to->n; i++)
-		to->part[i] = (kh_translated_part) {
+	to->stretch = kh_array(to->n, sizeof *to->stretch, err);
+	for (size_t i = 0; to->stretch && i < to->n; i++)
+		to->stretch[i] = (kh_translated_stretch) {
 			db->kept[i].first_bin * (uint64_t)db->h->sampling.stride,
 			db->stretch[i].end,
 			kh_translated_taxon(db->tax, db->bins.taxon[i]),
 			kh_tree_own_species(&tree, db->bins.taxon[i])
 		};
-	return to->part ? KH_OK : KH_ENOMEM;
+	return to->stretch ? KH_OK : KH_ENOMEM;
 }
 
 static int find_translated(kh_db *db, kh_err *err)
@@ -227,13 +227,13 @@ static int find_translated(kh_db *db, kh_err *err)
 
 	if (h->section[KH_SEC_TRANSLATED].at == 0)
 		return KH_OK;
-	rc = find_parts(db, &text, err);
+	rc = find_stretches(db, &text, err);
 	if (!rc)
 		rc = kh_translated_find(&db->translated, kh_db_section(db, KH_SEC_TRANSLATED),
 					h->section[KH_SEC_TRANSLATED].bytes, h->n_taxa, &text,
 					&why);
 	if (rc)
-		free(text.part);
+		free(text.stretch);
 	return !rc                       ? KH_OK
 	       : why.code == KH_EFORMAT ? kh_db_bad(db, why.msg, err)
 					: kh_fail_nomem(err);

@@ -36,7 +36,7 @@ int kh_db_check_seed_ranges(const kh_db *db, kh_err *err);
  * one ends; fails if they do not fit one another and the targets. */
 int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, kh_err *err);
 
-/* db->text; targets have been loaded. */
+/* Sets db->text; targets have been loaded. */
 int kh_db_find_text(kh_db *db, kh_err *err);
 
 /* db->strains, and in db->bins the taxa of species, which become the LCA of their targets'. */

@@ -113,7 +113,7 @@ static bool find_stretch(kh_db *db, uint32_t i)
 	kh_text_stretch *s = &db->stretch[i];
 
 	s->end = first * KH_TEXT_WORD + bases;
-	if (!db->text)
+	if (kh_db_is_thin(db->h))
 		return true;
 	if (k->alleles > 0)
 		s->alleles = first_allele(db) + words_of(db, k->alleles - 1);

@@ -57,10 +57,10 @@ typedef struct kh_seed_index {
 
 /* One of several indices that are searched as one (index/joint.h), for kernels: what its bin 0 is
  * there. */
-typedef struct kh_seed_part {
+typedef struct kh_seed_volume {
 	kh_seed_index index;
 	uint32_t first_bin;
-} kh_seed_part;
+} kh_seed_volume;
 
 static_assert(4 * KH_LIST_MAX <= KH_SHARES_BESIDE, "a list lies in one memory");
 

@@ -12,9 +12,12 @@ static void set_up(kh_by_genus *g)
 {
 	const kh_translated *t = &g->db->translated;
 
-	for (size_t i = 0; i < t->parts; i++)
-		if (t->part[i].genus != KH_NO_TAXON)
-			g->of[t->part[i].species].width += t->part[i].end - t->part[i].begin;
+	for (size_t i = 0; i < t->n_stretches; i++) {
+		const kh_translated_stretch *s = &t->stretch[i];
+
+		if (s->genus != KH_NO_TAXON)
+			g->of[s->species].width += s->end - s->begin;
+	}
 	for (uint32_t i = 0; i < g->db->tax->n; i++)
 		g->of[i].width = g->of[i].width / KH_GENOME_WINDOWS + 1;
 	for (uint32_t i = 0; i < t->head->genera; i++) {
@@ -102,7 +105,7 @@ static void count_grade(kh_by_genus_sum *s, uint32_t grade, const kh_likeness *l
 	if (grade < KH_GRADE_FIRM)
 		return;
 	count(&s->firm, 1);
-	if (l->part != KH_NO_PART_LIKE) {
+	if (l->stretch != KH_NO_STRETCH_LIKE) {
 		count(&s->codons, l->codons);
 		count(&s->same, l->same);
 	}
@@ -121,9 +124,9 @@ static void count_place(kh_by_genus *g, const kh_likeness *l)
 {
 	kh_by_genus_sum *s;
 
-	if (l->part == KH_NO_PART_LIKE)
+	if (l->stretch == KH_NO_STRETCH_LIKE)
 		return;
-	s = &g->of[g->db->translated.part[l->part].species];
+	s = &g->of[g->db->translated.stretch[l->stretch].species];
 	count(&s->votes, 1);
 	atomic_fetch_or_explicit(&s->windows,
 				 UINT64_C(1) << l->at / s->width % KH_GENOME_WINDOWS,

@@ -304,7 +304,7 @@ static int join(kh_pass *s, kh_team *team, kh_err *err)
 	return rc;
 }
 
-/* How many blocks of each target have a fragment of the shares in own[target]. */
+/* How many tracts of each target have a fragment of the shares in own[target]. */
 static int search(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t *found,
 		  kh_err *err)
 {

@@ -158,7 +158,7 @@ static uint64_t expect(uint64_t g, uint64_t n)
 	return g * (KH_EXP2_ONE - left) >> 16;
 }
 
-/* The blocks of each target in which fragments of its species lie; threads share the targets. */
+/* The tracts of each target in which fragments of its species lie; threads share the targets. */
 struct search {
 	const kh_modelling *w;
 	const uint64_t *first;          /* interval of each target */
@@ -187,7 +187,7 @@ static uint32_t any_of_eight(const uint32_t x[8])
 	return (uint32_t)(y[0] | y[0] >> 32);
 }
 
-/* The blocks of 2^shift of n masks that have any of `own`; most masks of a small sample are 0. */
+/* The tracts of 2^shift of n masks that have any of `own`; most masks of a small sample are 0. */
 static uint32_t count_blocks(const uint32_t *mask, uint64_t n, uint32_t own, uint8_t shift)
 {
 	uint32_t found = 0;
@@ -307,7 +307,7 @@ static int own_some(void *arg, unsigned id, kh_err *err)
 int kh_breadth(kh_modelling *w, kh_err *err)
 {
 	uint64_t *found = kh_array(w->m->n, sizeof *found, err);
-	uint8_t *shift = kh_array(w->m->n, sizeof *shift, err);        /* blocks of one interval */
+	uint8_t *shift = kh_array(w->m->n, sizeof *shift, err);        /* tracts of one interval */
 	int rc;
 
 	w->own = kh_array(w->m->n, sizeof *w->own, err);

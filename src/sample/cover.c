@@ -5,12 +5,12 @@
  * in the database fit the species alone only where the relative is similar to it, or rarely, as
  * they fit other species as well.  So n counts the short fragments that have the species alone as
  * their best, a place in it, and more k-mers found there than chance gives.  The genome is cut into
- * blocks with one and a half to three of these fragments each, where empty blocks say most.  If the
- * species lies over the share a of G blocks, the number of blocks with any fragment is
+ * tracts with one and a half to three of these fragments each, where empty tracts say most.  If the
+ * species lies over the share a of G tracts, the number of tracts with any fragment is
  *
  *	a G mean of (1 - e^(-n u / (U a G)))
  *
- * The mean is over blocks from which perfect reads were made (probe.c): u is the share of a block's
+ * The mean is over tracts from which perfect reads were made (probe.c): u is the share of a tract's
  * reads that fit the species alone, U the mean of u.  So genes that sisters share do not count
  * as missing, and the number of reads does not matter.  Of all fragments that sharing gives the
  * species, the share U should fit it alone; the part is the measured share divided by U.  A
@@ -18,13 +18,13 @@
  * perfect reads do; those of an organism that is about as far from several species seldom lead.
  *
  * A sister that is not in the database lacks genes here and there.  Of a pair that lies across the
- * border of such a gene one mate only fits, so pairs tell best.  Of single reads, blocks of many
- * genes do not show that, but blocks shorter than genes do: if the fragments lie in fewer genes,
- * more of them share a block.  And the more genes the sister lacks, the more of its fragments lie
+ * border of such a gene one mate only fits, so pairs tell best.  Of single reads, tracts of many
+ * genes do not show that, but tracts shorter than genes do: if the fragments lie in fewer genes,
+ * more of them share a tract.  And the more genes the sister lacks, the more of its fragments lie
  * in a gene only in part, so that they look farther.  For a species that is far from its reference,
- * how many fragments share a block is weighed against how many look farther.  But fragments of
+ * how many fragments share a tract is weighed against how many look farther.  But fragments of
  * other organisms that are like it by chance look farther, too; so where pairs say that it has its
- * genes, the weight of its divergence is taken as all, and only blocks tell.
+ * genes, the weight of its divergence is taken as all, and only tracts tell.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -52,7 +52,7 @@ enum {
 	AS_IT_IS = 3,
 	TOLD = 922,
 	PART_OF = 10,
-	/* Bases of a block that is shorter than genes; from which divergence on these are asked;
+	/* Bases of a tract that is shorter than genes; from which divergence on these are asked;
 	 * and what is weighed: fragments that are together, of as many as expected, beyond 1 and
 	 * 0.005 for each 1/1000 of divergence, and the weight of one divergence, beyond .87 less
 	 * 0.004 for each.  CROWDED fragments that should be together say half of what many do.  Of
@@ -129,8 +129,8 @@ void kh_cover_count(kh_modelling *w, const kh_class *k)
 		kh_add(&to->sole, k->many);
 }
 
-/* A block is so many intervals, as a power of two, that 1.5 fragments or more should lie in it; but
- * there are four blocks at least.  Blocks of genes are those, or shorter. */
+/* A tract is so many intervals, as a power of two, that 1.5 fragments or more should lie in it; but
+ * there are four tracts at least.  Tracts of genes are those, or shorter. */
 static void cut(kh_presence *p, uint64_t interval)
 {
 	kh_cover *c = &p->cover;
@@ -149,8 +149,8 @@ void kh_cover_begin(kh_modelling *w)
 		cut(&w->m->at[i], interval);
 }
 
-/* The share of the blocks with any, in 1/2^34, of a species that is all over the share a of them,
- * where a block has `depth` fragments, in 1/2^20. */
+/* The share of the tracts with any, in 1/2^34, of a species that is all over the share a of them,
+ * where a tract has `depth` fragments, in 1/2^20. */
 static uint64_t hit(const kh_probe *q, uint64_t depth, uint64_t a)
 {
 	const uint32_t all = KH_PROBES * KH_PROBE_READS;
@@ -158,19 +158,19 @@ static uint64_t hit(const kh_probe *q, uint64_t depth, uint64_t a)
 
 	if (q->all_alone == 0)
 		return a * (KH_EXP2_ONE - kh_exp2q(KH_LOG2_E * depth / (a << 10)));
-	const uint32_t blocks = all / q->reads;
+	const uint32_t tracts = all / q->reads;
 
 	for (uint32_t j = 0; j < all; j += q->reads) {
 		const uint32_t in_it = q->alone[j / KH_PROBE_READS] >> j % KH_PROBE_READS,
 			       u = (uint32_t)__builtin_popcount(in_it & ((1u << q->reads) - 1));
 
 		sum += KH_EXP2_ONE -
-		       kh_exp2q(KH_LOG2_E * depth * blocks * u / (q->all_alone * a << 10));
+		       kh_exp2q(KH_LOG2_E * depth * tracts * u / (q->all_alone * a << 10));
 	}
-	return a * sum / blocks;
+	return a * sum / tracts;
 }
 
-/* The least share that as many blocks have any of. */
+/* The least share that as many tracts have any of. */
 static uint32_t find_share(const kh_presence *p, const kh_probe *q, uint8_t shift, uint64_t found)
 {
 	const uint64_t per = (p->cover.n << shift << 20) / p->length,
@@ -195,7 +195,7 @@ static uint32_t root(uint64_t x)
 	return r;
 }
 
-/* So many fragments are in a block of genes with another one before them, if they are all over the
+/* So many fragments are in a tract of genes with another one before them, if they are all over the
  * share a of these.  The genome is that of the strain with the shortest one; but it may have more
  * than one sequence, and the species more than one strain, so that the cover is more than one. */
 static int64_t together(const kh_presence *p, const kh_probe *q, uint64_t a)
@@ -205,9 +205,9 @@ static int64_t together(const kh_presence *p, const kh_probe *q, uint64_t a)
 		       length = p->least * share / KH_COVER_ONE,
 		       per = (c->n << c->shift_genes << 20) / length,
 		       depth = per < 64 << 20 ? per : 64 << 20,
-		       blocks = (length * hit(q, depth, a) >> 34) >> c->shift_genes;
+		       tracts = (length * hit(q, depth, a) >> 34) >> c->shift_genes;
 
-	return (int64_t)(c->n > blocks ? c->n - blocks : 0);
+	return (int64_t)(c->n > tracts ? c->n - tracts : 0);
 }
 
 /* Of all that the species has, and that is clear, n would be alone; `alone`: of perfect reads. */
@@ -283,7 +283,7 @@ static enum mates mates_of(const kh_presence *p)
 	return p->cover.one_mate + BY_ERRORS * off < may ? HAVE_GENES : SAY_NOTHING;
 }
 
-/* Does it lack genes that strains have?  It has fragments in so many blocks of genes.  The fewer
+/* Does it lack genes that strains have?  It has fragments in so many tracts of genes.  The fewer
  * are seen, the more of these are in the genes that are near.  Where fewer than two should be
  * together, nothing is said. */
 static bool lacks_genes(const kh_modelling *w, const kh_presence *p, uint64_t found)
@@ -340,7 +340,7 @@ static bool is_refuted(const kh_presence *p)
 	       p->fit.kind != KH_FIT_TWO && (!is_there(c) || c->lacks || leads_seldom(p));
 }
 
-/* found[i]: its blocks with any; found_genes[i]: those of genes, of species that are far. */
+/* found[i]: its tracts with any; found_genes[i]: those of genes, of species that are far. */
 static int search(kh_modelling *w, uint64_t *found, uint64_t *found_genes, kh_err *err)
 {
 	uint32_t *own = kh_array(w->m->n, sizeof *own, err);

@@ -75,7 +75,7 @@ typedef struct kh_cover {
 	bool sister;                    /* more than a tenth of perfect reads are not sole */
 	bool lacks;                     /* it lacks genes that strains have */
 	bool clear;                     /* not refuted by any result of perfect reads */
-	uint8_t shift, shift_genes;     /* a block is 2^shift intervals */
+	uint8_t shift, shift_genes;     /* a tract is 2^shift intervals */
 } kh_cover;
 
 typedef struct kh_presence {
@@ -153,7 +153,7 @@ typedef struct kh_model_input {
 	const kh_classes *classes;      /* joined */
 	const uint32_t *mask;           /* of each interval: bit j, a located fragment of share j */
 	/* NULL, or searches masks that lie on a device: sets found[t], of each target, to how many
-	 * of its blocks of 2^shift[t] intervals have a mask with a bit of own[t] */
+	 * of its tracts of 2^shift[t] intervals have a mask with a bit of own[t] */
 	int (*search)(void *arg, const uint32_t *own, const uint8_t *shift, uint32_t *found,
 		      kh_err *err);
 	void *arg;

@@ -38,7 +38,7 @@ typedef struct kh_probe {
 	/* as bits: the short reads of each place that have it alone as their best */
 	uint8_t alone[KH_PROBES];
 	uint32_t all_alone, all_sole;   /* how many of all; sole: without any other candidate */
-	uint32_t reads;                 /* short reads in a block */
+	uint32_t reads;                 /* short reads in a tract */
 } kh_probe;
 
 /* A class with several candidates, among which its fragments are shared (shares.c). */
@@ -96,7 +96,7 @@ typedef struct kh_modelling {
 	uint64_t *told_many;            /* by species: all long fragments that are called it */
 	kh_told *told;                  /* by species; NULL: not known yet */
 	kh_probe *probe;                /* by species; NULL: not made yet */
-	uint64_t *found, *found_genes;  /* by species: its blocks with any fragment (cover.c) */
+	uint64_t *found, *found_genes;  /* by species: its tracts with any fragment (cover.c) */
 	unsigned threads;               /* threads that work on it now */
 	_Atomic uint32_t n_moved;       /* species whose own fragments changed in the last round */
 	struct {
@@ -192,7 +192,7 @@ void kh_near_begin(kh_modelling *w);
  * kh_presence.called, near and close, and w->told_many. */
 void kh_cover_count(kh_modelling *w, const kh_class *k);
 void kh_count_called(kh_modelling *w, const kh_class *k);
-/* Sets the sizes of each species' blocks. */
+/* Sets the sizes of each species' tracts. */
 void kh_cover_begin(kh_modelling *w);
 /* Classifies reads made from the text of species that have been fitted: w->probe. */
 int kh_probe_make(kh_modelling *w, kh_err *err);
@@ -228,7 +228,7 @@ bool kh_cover_is_steady(const kh_presence *p);
 int kh_told_make(kh_modelling *w, kh_err *err);
 /* Finds the identity of species whose fragments are nearly all long. */
 void kh_judge_long(kh_modelling *w);
-/* found[i] += in the targets of species i, the blocks of 2^shift[i] intervals (single intervals if
+/* found[i] += in the targets of species i, the tracts of 2^shift[i] intervals (single intervals if
  * shift is NULL) that have a mask with a bit of own[i]. */
 int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64_t *found,
 	      kh_err *err);

@@ -3,7 +3,7 @@
  *
  * Short reads, 8 from each of 32 places, show how many fit the species alone: genes that its
  * relatives share never do, whether the species is there or not (cover.c, which chooses the
- * species).  They are perfect, lie in blocks of the size that cover.c counts in, and have about the
+ * species).  They are perfect, lie in tracts of the size that cover.c counts in, and have about the
  * length of most of the sample's; they are pairs if that length takes two reads.  Long reads, one
  * from each place, show how many are called the species (told.c).  Errors make close species harder
  * to tell apart, so long reads get the median divergence of the species' long fragments as errors:
@@ -151,29 +151,29 @@ static void put_mate(made *m, const kh_db *db, uint64_t at, uint32_t n, bool bac
 	r->len = n;
 }
 
-/* Where read j of a place begins, behind the place: evenly over one block, where blocks are longer
+/* Where read j of a place begins, behind the place: evenly over one tract, where tracts are longer
  * than places, or over one that begins there, and one in the middle of the place. */
-static uint32_t begins(const kh_probe *p, uint32_t block, uint32_t j)
+static uint32_t begins(const kh_probe *p, uint32_t tract, uint32_t j)
 {
 	const uint32_t of = p->bases[j / KH_PROBE_READS] - INSERT, i = j % KH_PROBE_READS;
 
 	if (p->reads == KH_PROBE_READS)
 		return of * i / p->reads;
 	return of / 2 * (i / p->reads) +
-	       (block < of / 2 ? block : of / 2) * (i % p->reads) / p->reads;
+	       (tract < of / 2 ? tract : of / 2) * (i % p->reads) / p->reads;
 }
 
-/* With the middle number of k-mers of a size, in all places of long ones; blocks have so many
+/* With the middle number of k-mers of a size, in all places of long ones; tracts have so many
  * bases. */
-static void add_short_reads(made *m, const kh_db *db, kh_probe *p, uint32_t size, uint64_t block)
+static void add_short_reads(made *m, const kh_db *db, kh_probe *p, uint32_t size, uint64_t tract)
 {
 	const bool pairs = size >= PAIRS;
 	const uint32_t kmers = (pairs ? 6u : 12u) << size;
 	const uint32_t n = KH_TEXT_KMER + (kmers - 1) * KH_TEXT_STEP;
 
-	p->reads = block < BASES ? KH_PROBE_READS / 2 : KH_PROBE_READS;
+	p->reads = tract < BASES ? KH_PROBE_READS / 2 : KH_PROBE_READS;
 	for (uint32_t j = 0; j < READS; j++) {
-		const uint64_t at = p->from[j / KH_PROBE_READS] + begins(p, (uint32_t)block, j);
+		const uint64_t at = p->from[j / KH_PROBE_READS] + begins(p, (uint32_t)tract, j);
 
 		put_mate(m, db, at, n, false);
 		if (pairs)

@@ -48,12 +48,12 @@ typedef struct kh_translated_line {
 
 static_assert(sizeof(kh_translated_line) == 64, "a look-up reads one cache line");
 
-/* A part of a text that a read may lie in; its genus by its place in the section, or
+/* A stretch of the text, in which a read may lie; its genus by its place in the section, or
  * KH_NO_TAXON; and the species that it is of, or, if that is not known, the genus's taxon. */
-typedef struct kh_translated_part {
+typedef struct kh_translated_stretch {
 	uint64_t begin, end;            /* bases */
 	uint32_t genus, species;
-} kh_translated_part;
+} kh_translated_stretch;
 
 /* How much is asked of a fragment: level.h. */
 typedef struct kh_translated_level {
@@ -69,8 +69,8 @@ typedef struct kh_translated {
 	const uint8_t *place;           /* head->bits each: kh_translated_at */
 	const uint32_t *text;           /* of the database, with KH_TEXT_BEHIND words behind it */
 	uint64_t bases;                 /* of it */
-	kh_translated_part *part;
-	size_t parts;
+	kh_translated_stretch *stretch; /* n_stretches of them */
+	size_t n_stretches;
 	kh_translated_level level;
 } kh_translated;
 
@@ -155,14 +155,14 @@ static KH_HD uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key
 	}
 }
 
-/* The part that base `at` lies in, or behind, by its number. */
-static KH_HD uint32_t kh_translated_part_of(const kh_translated *t, uint64_t at)
+/* The stretch that base `at` lies in, or behind, by its number. */
+static KH_HD uint32_t kh_translated_stretch_of(const kh_translated *t, uint64_t at)
 {
 	size_t lo = 0;
 
-	for (size_t n = t->parts, half; n > 1; n -= half) {
+	for (size_t n = t->n_stretches, half; n > 1; n -= half) {
 		half = n / 2;
-		lo = t->part[lo + half].begin <= at ? lo + half : lo;
+		lo = t->stretch[lo + half].begin <= at ? lo + half : lo;
 	}
 	return (uint32_t)lo;
 }

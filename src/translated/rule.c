@@ -9,11 +9,11 @@
 
 enum { TOGETHER = 32 };         /* fragments */
 
-/* A fragment's mates, as read and as reverse complements; or two pieces of a long one, one behind
+/* A fragment's mates, as read and as reverse complements; or two parts of a long one, one behind
  * the other. */
 struct fragment {
 	size_t number;
-	bool pieces;
+	bool parts;
 	uint32_t len[2];                /* 0: too short, or there is none */
 	size_t first, end;              /* of its keys, then of its hits */
 	kh_oriented read[2][2];
@@ -41,7 +41,7 @@ struct kh_translator {
 	uint32_t n_claims;
 	kh_votes votes;                 /* of the last long fragment, number `voted` */
 	size_t voted;
-	kh_likeness voted_like;         /* of its pieces that are ahead by most, by so much, */
+	kh_likeness voted_like;         /* of its parts that are ahead by most, by so much, */
 	uint32_t voted_ahead;
 	uint32_t voted_genus;           /*   of this genus, by its place in the section */
 	kh_translated_call *call;
@@ -110,8 +110,8 @@ static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 	return rc;
 }
 
-/* Adds two mates, or pieces, that are short enough. */
-static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t number, bool pieces,
+/* Adds two mates, or parts, that are short enough. */
+static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t number, bool parts,
 		   kh_err *err)
 {
 	struct fragment *f;
@@ -123,7 +123,7 @@ static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t nu
 		r->n_keys = 0;
 	f = &r->fragment[r->n];
 	f->number = number;
-	f->pieces = pieces;
+	f->parts = parts;
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		const kh_translated_read *m = &mate[i];
 
@@ -234,10 +234,10 @@ static void seek_mate(const kh_translator *r, struct fragment *f, kh_translated_
 		kh_translated_beside b;
 		uint32_t differ;
 
-		if (!kh_translated_seek(r->t, c, f->len, i, f->pieces, &b))
+		if (!kh_translated_seek(r->t, c, f->len, i, f->parts, &b))
 			continue;
 		const kh_oriented *o = oriented(f, i, b.place.strand);
-		const kh_laid l = kh_translated_laid(r->t, o, f->len[i], b.place.part);
+		const kh_laid l = kh_translated_laid(r->t, o, f->len[i], b.place.stretch);
 
 		b.place.at = (int64_t)kh_text_nearest(&l, (uint64_t)b.from, (uint64_t)b.to,
 						      &differ);
@@ -272,7 +272,8 @@ static kh_likeness likeness(const kh_translator *r, struct fragment *f,
 {
 	const kh_translated_place *better =
 		&c->best[kh_translated_near(&c->best[1]) > kh_translated_near(&c->best[0])];
-	kh_likeness l = { (uint64_t)(better->at + better->from), KH_NO_TAXON, better->part, 0, 0 };
+	kh_likeness l = { .at = (uint64_t)(better->at + better->from), .said = KH_NO_TAXON,
+			  .stretch = better->stretch };
 
 	for (uint32_t m = 0; m < 2; m++) {
 		const kh_translated_place *p = &c->best[m];
@@ -292,10 +293,10 @@ static kh_likeness likeness(const kh_translator *r, struct fragment *f,
 struct ranked {
 	uint32_t genus, ahead;          /* KH_NO_TAXON: none */
 	uint32_t near_genus, near_ahead;
-	kh_likeness like;               /* of pieces the part and codons only */
+	kh_likeness like;               /* of parts the stretch and codons only */
 };
 
-static const kh_likeness none = { .said = KH_NO_TAXON, .part = KH_NO_PART_LIKE };
+static const kh_likeness none = { .said = KH_NO_TAXON, .stretch = KH_NO_STRETCH_LIKE };
 
 /* The claim that tells what a fragment is like, of which this is said, or NULL. */
 static const kh_translated_claim *telling(const kh_translator *r, uint32_t said,
@@ -322,11 +323,11 @@ static struct ranked rank(kh_translator *r, struct fragment *f)
 	if (n == 0)
 		return x;
 	best = &r->claim[kh_translated_best(r->claim, n, &second)];
-	if (f->pieces || !kh_translated_enough(r->t, best, second))
+	if (f->parts || !kh_translated_enough(r->t, best, second))
 		seek_mate(r, f, best);
 	x.genus = best->genus;
 	x.ahead = kh_translated_sum(best) - second;
-	if (f->pieces) {
+	if (f->parts) {
 		nearest = kh_translated_nearest(r->t, r->claim, n, &far);
 		const int32_t kinship =
 			kh_translated_kinship(r->t, r->claim, n, nearest, f->len, true);
@@ -357,7 +358,7 @@ static int add_call(kh_translator *r, size_t number, kh_likeness like, kh_err *e
 	return rc;
 }
 
-/* The pieces of the last long fragment were all. */
+/* The parts of the last long fragment were all. */
 static int end_votes(kh_translator *r, kh_err *err)
 {
 	kh_likeness like = none;
@@ -381,7 +382,7 @@ static int add_ranked(kh_translator *r, const struct fragment *f, struct ranked 
 
 	if (rc)
 		return rc;
-	if (!f->pieces)
+	if (!f->parts)
 		return add_call(r, f->number, x.like, err);
 	r->voted = f->number;
 	r->votes.pairs++;
@@ -411,13 +412,13 @@ static int settle(kh_translator *r, kh_err *err)
 }
 
 /* --- what is asked ---------------------------------------------------------------------- */
-/* The piece of a read from base `from` on. */
-static kh_translated_read piece(const kh_translated_read *m, uint64_t from)
+/* The part of a read from base `from` on. */
+static kh_translated_read part(const kh_translated_read *m, uint64_t from)
 {
 	const uint64_t left = m->len > from ? m->len - from : 0;
 
 	return (kh_translated_read) { m->bases, m->amb, m->at + from,
-				      left < KH_TRANSLATED_PIECE ? left : KH_TRANSLATED_PIECE };
+				      left < KH_TRANSLATED_PART ? left : KH_TRANSLATED_PART };
 }
 
 int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
@@ -428,10 +429,10 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 	if (mate[0].len <= KH_TEXT_SPAN && mate[1].len <= KH_TEXT_SPAN)
 		return add_two(r, mate, number, false, err);
 	for (int i = 0; i < 2; i++)
-		for (uint64_t at = 0; at < mate[i].len && !rc; at += 2 * KH_TRANSLATED_PIECE) {
-			const uint64_t next = at + KH_TRANSLATED_PIECE;
-			const kh_translated_read two[2] = { piece(&mate[i], at),
-							    piece(&mate[i], next) };
+		for (uint64_t at = 0; at < mate[i].len && !rc; at += 2 * KH_TRANSLATED_PART) {
+			const uint64_t next = at + KH_TRANSLATED_PART;
+			const kh_translated_read two[2] = { part(&mate[i], at),
+							    part(&mate[i], next) };
 
 			rc = add_two(r, two, number, true, err);
 		}

@@ -25,17 +25,18 @@ typedef struct kh_translated_read {
 	uint64_t len;                   /* 0: there is none */
 } kh_translated_read;
 
-/* What is said of a fragment (graded.h), and, of one that is called, or is graded more than WEAK in
- * its family or WEAK in its genus, what it is like: base `at` of the text, in that part, where its
+/* What is said of a fragment (graded.h), and what it is like, if it is called, or is graded more
+ * than WEAK in its family or WEAK in its genus: at which base of which stretch of the text its
  * nearer mate lies; and how many of its codons, as keys say where they begin, stand for the amino
- * acid that the text has there.  Of a long one that is those pieces that were ahead by most. */
+ * acid that the text has there.  Of a long fragment, what those parts are like that were ahead by
+ * most. */
 typedef struct kh_likeness {
 	uint64_t at;
 	uint32_t said;
-	uint32_t part;                  /* KH_NO_PART_LIKE: not known */
+	uint32_t stretch;               /* KH_NO_STRETCH_LIKE: not known */
 	uint16_t codons, same;
 } kh_likeness;
-#define KH_NO_PART_LIKE UINT32_MAX
+#define KH_NO_STRETCH_LIKE UINT32_MAX
 
 typedef struct kh_translated_call {
 	size_t number;

@@ -29,7 +29,7 @@ enum {
 	KH_TRANSLATED_ALIKE = 48,       /* of 100 bases must match for a comparison to count */
 	KH_TRANSLATED_SURE = 40,        /* score of a mate beside which the other one is sought, */
 	KH_TRANSLATED_BESIDE = 400,     /* so many bases away at most */
-	KH_TRANSLATED_PIECE = 150,      /* bases of a long read, of which two are like mates, */
+	KH_TRANSLATED_PART = 150,      /* bases of a long read, of which two are like mates, */
 	KH_TRANSLATED_ASIDE = 8         /* but lie on one strand, so many bases at most from each
 					 * other */
 };
@@ -43,10 +43,10 @@ static KH_HD uint32_t kh_translated_run(uint32_t len)
 	return len < KH_TRANSLATED_LONG ? KH_TRANSLATED_RUN : KH_TRANSLATED_RUN_LONG;
 }
 
-/* How a mate lies along a part of the text, and its HSP there. */
+/* How a mate lies along a stretch of the text, and its HSP there. */
 typedef struct kh_translated_place {
 	int64_t at;                     /* of its first base, or of the last one's complement */
-	uint32_t part;
+	uint32_t stretch;
 	uint16_t strand, from, to;      /* columns, of which so many match */
 	uint16_t matches;
 } kh_translated_place;
@@ -84,7 +84,7 @@ static KH_HD kh_translated_place kh_translated_lay(const kh_translated *t, uint3
 	kh_translated_place p;
 
 	p.at = (int64_t)base - (int64_t)before;
-	p.part = kh_translated_part_of(t, base);
+	p.stretch = kh_translated_stretch_of(t, base);
 	p.strand = (uint16_t)(strand ^ down);
 	p.from = p.to = p.matches = 0;
 	return p;
@@ -110,10 +110,10 @@ static KH_HD bool kh_translated_better(const kh_translated_place *p,
 
 /* --- comparisons ---------------------------------------------------------------------- */
 static KH_HD kh_laid kh_translated_laid(const kh_translated *t, const kh_oriented *o, uint32_t len,
-					uint32_t part)
+					uint32_t stretch)
 {
-	const kh_laid l = { o, len, t->text, NULL, t->part[part].begin, t->part[part].end,
-			    NULL };
+	const kh_translated_stretch *s = &t->stretch[stretch];
+	const kh_laid l = { o, len, t->text, NULL, s->begin, s->end, NULL };
 
 	return l;
 }
@@ -140,7 +140,7 @@ static KH_HD bool kh_translated_alike(const kh_translated *t, const kh_oriented 
 static KH_HD void kh_translated_fit(const kh_translated *t, const kh_oriented *o, uint32_t len,
 				    kh_translated_place *p)
 {
-	const kh_laid l = kh_translated_laid(t, o, len, p->part);
+	const kh_laid l = kh_translated_laid(t, o, len, p->stretch);
 	const kh_alignment fit = kh_text_fit(&l, p->at, 0, len);
 
 	p->matches = (uint16_t)fit.matches;
@@ -152,7 +152,7 @@ static KH_HD void kh_translated_fit(const kh_translated *t, const kh_oriented *o
 static KH_HD void kh_translated_compare(const kh_translated *t, const kh_oriented *o, uint32_t len,
 					kh_translated_place *p)
 {
-	if (t->part[p->part].genus != KH_NO_TAXON && kh_translated_alike(t, o, len, p->at))
+	if (t->stretch[p->stretch].genus != KH_NO_TAXON && kh_translated_alike(t, o, len, p->at))
 		kh_translated_fit(t, o, len, p);
 }
 
@@ -170,7 +170,7 @@ static KH_HD bool kh_translated_claim_add(const kh_translated *t, kh_translated_
 					  const kh_translated_place *p)
 {
 	const kh_translated_place none = { 0, 0, 0, 0, 0, 0 };
-	const uint32_t genus = t->part[p->part].genus;
+	const uint32_t genus = t->stretch[p->stretch].genus;
 	uint32_t i = 0;
 
 	while (i < *n && claim[i].genus != genus)
@@ -278,7 +278,7 @@ static KH_HD uint32_t kh_translated_nearest(const kh_translated *t,
 static KH_HD uint32_t kh_translated_common(const kh_translated *t, const kh_translated_place *p,
 					   const kh_translated_place *q, uint32_t len)
 {
-	const kh_translated_part *part = &t->part[q->part];
+	const kh_translated_stretch *s = &t->stretch[q->stretch];
 	const bool turned = p->strand != q->strand;
 	uint32_t common = 0, m;
 
@@ -287,7 +287,7 @@ static KH_HD uint32_t kh_translated_common(const kh_translated *t, const kh_tran
 		const int64_t at = q->at + (int64_t)(turned ? len - i - m : i);
 		uint64_t x, y;
 
-		if (at < (int64_t)part->begin || at + (int64_t)m > (int64_t)part->end)
+		if (at < (int64_t)s->begin || at + (int64_t)m > (int64_t)s->end)
 			continue;
 		x = kh_text_bases(t->text, (uint64_t)(p->at + (int64_t)i));
 		y = kh_text_bases(t->text, (uint64_t)at);
@@ -325,10 +325,10 @@ static KH_HD int32_t kh_translated_most_common(const kh_translated *t,
 
 /* How surely a fragment is of the family of a claim: how near it is, and, as families differ, and
  * genes, whether the genus is less like others of the family there than it is like the fragment.
- * Where that is not known, nearness counts half, and, of pieces of a long read, nothing. */
+ * Where that is not known, nearness counts half, and, of parts of a long read, nothing. */
 static KH_HD int32_t kh_translated_kinship(const kh_translated *t, const kh_translated_claim *claim,
 					   uint32_t n, uint32_t of, const uint32_t len[2],
-					   bool pieces)
+					   bool parts)
 {
 	int32_t sum = 0;
 
@@ -338,7 +338,7 @@ static KH_HD int32_t kh_translated_kinship(const kh_translated *t, const kh_tran
 		const int32_t most = kh_translated_most_common(t, claim, n, of, m, len[m]);
 		const int32_t more = (int32_t)p->matches - most;
 
-		sum += most < 0 ? (pieces ? 0 : near / 2)
+		sum += most < 0 ? (parts ? 0 : near / 2)
 				: near + KH_TRANSLATED_KIN * (more < KH_TRANSLATED_CLOSER
 							      ? more : KH_TRANSLATED_CLOSER);
 	}
@@ -404,17 +404,17 @@ typedef struct kh_translated_beside {
 } kh_translated_beside;
 
 /* Where mate i of the best claim, which fits badly, may be beside the other one, which fits well:
- * it may have no key there.  It is on the other strand, but of two pieces of a long read on the
+ * it may have no key there.  It is on the other strand, but of two parts of a long read on the
  * same one.  False: it is not sought. */
 static KH_HD bool kh_translated_seek(const kh_translated *t, const kh_translated_claim *c,
-				     const uint32_t len[2], uint32_t i, bool pieces,
+				     const uint32_t len[2], uint32_t i, bool parts,
 				     kh_translated_beside *b)
 {
 	const kh_translated_place *sure = &c->best[1 - i];
-	const kh_translated_part *part = &t->part[sure->part];
+	const kh_translated_stretch *s = &t->stretch[sure->stretch];
 	const bool before = (i == 0) != (sure->strand == 1);
-	const int64_t begin = (int64_t)part->begin, last = (int64_t)part->end - (int64_t)len[i];
-	const int64_t piece = before ? sure->at - (int64_t)len[i]
+	const int64_t begin = (int64_t)s->begin, last = (int64_t)s->end - (int64_t)len[i];
+	const int64_t part = before ? sure->at - (int64_t)len[i]
 				     : sure->at + (int64_t)len[1 - i];
 
 	if (kh_translated_score_of(sure) < KH_TRANSLATED_SURE ||
@@ -423,11 +423,11 @@ static KH_HD bool kh_translated_seek(const kh_translated *t, const kh_translated
 		return false;
 	b->place = *sure;
 	b->place.from = b->place.to = b->place.matches = 0;
-	if (!pieces)
+	if (!parts)
 		b->place.strand = (uint16_t)(1 - sure->strand);
-	b->from = pieces ? piece - KH_TRANSLATED_ASIDE
+	b->from = parts ? part - KH_TRANSLATED_ASIDE
 			 : sure->strand ? sure->at - KH_TRANSLATED_BESIDE : sure->at;
-	b->to = pieces ? piece + KH_TRANSLATED_ASIDE
+	b->to = parts ? part + KH_TRANSLATED_ASIDE
 		       : sure->strand ? sure->at : sure->at + KH_TRANSLATED_BESIDE;
 	b->from = b->from < begin ? begin : b->from;
 	b->to = b->to > last ? last : b->to;

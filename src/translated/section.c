@@ -121,16 +121,16 @@ int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, ui
 		return kh_fail(err, KH_EFORMAT, "its translated seeds are damaged");
 	t->text = of->text;
 	t->bases = of->bases;
-	t->part = of->part;
-	t->parts = of->n;
-	for (size_t i = 0; i < t->parts; i++)
-		t->part[i].genus = kh_translated_genus_of(t, t->part[i].genus);
+	t->stretch = of->stretch;
+	t->n_stretches = of->n;
+	for (size_t i = 0; i < t->n_stretches; i++)
+		t->stretch[i].genus = kh_translated_genus_of(t, t->stretch[i].genus);
 	return KH_OK;
 }
 
 void kh_translated_clear(kh_translated *t)
 {
-	free(t->part);
+	free(t->stretch);
 	*t = (kh_translated) { .head = NULL };
 }
 

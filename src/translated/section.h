@@ -8,7 +8,7 @@
  *	          -> ungapped comparison of its bases -> scores of genera (rule.c) -> a genus,
  *	          or none
  *
- * Reads are compared with parts of the database's text: the stretches of targets that it keeps.
+ * Reads are compared with the database's text: the stretches of targets that it keeps.
  * kmerhash-method(7) has the rule.
  */
 #ifndef KH_TRANSLATED_SECTION_H
@@ -20,24 +20,24 @@
 #include "translated/letters.h"
 #include "translated/look_up.h"
 
-/* The text of a database: parts ascend. */
+/* The text of a database: stretches ascend. */
 typedef struct kh_translated_text {
 	const uint32_t *text;
-	uint64_t bases;                 /* with what lies between parts */
-	kh_translated_part *part;       /* its genus is the number of a taxon */
+	uint64_t bases;                 /* with what lies between stretches */
+	kh_translated_stretch *stretch; /* its genus is the number of a taxon */
 	size_t n;
 } kh_translated_text;
 
 /* The place in the section of the genus that is this taxon, or KH_NO_TAXON. */
 uint32_t kh_translated_genus_of(const kh_translated *t, uint32_t taxon);
 
-/* Finds the parts of a section, and checks them: taxa are numbered below n_taxa.  The parts of the
- * database's text, `of`, become the section's. */
+/* Finds what a section consists of, and checks it: taxa are numbered below n_taxa.  The stretches
+ * of the database's text, `of`, become the section's. */
 int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, uint32_t n_taxa,
 		       const kh_translated_text *of, kh_err *err);
 void kh_translated_clear(kh_translated *t);
 
-/* Makes it point into a copy of the section, wherever its parts are in that. */
+/* Makes it point into a copy of the section, wherever they are in that. */
 void kh_translated_move(kh_translated *t, const void *copy);
 
 /* The bytes of n places, and the bits that numbers below n take. */

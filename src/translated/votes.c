@@ -1,4 +1,4 @@
-/* votes.c - long fragments, whose pieces are compared two at a time: votes.h */
+/* votes.c - long fragments, whose parts are compared two at a time: votes.h */
 #include <config.h>
 #include "translated/votes.h"
 
@@ -7,7 +7,7 @@
 #include "taxonomy/tree.h"
 #include "translated/score.h"
 
-/* What chance, and genes that all genera have, put ahead in a pair of pieces. */
+/* What chance, and genes that all genera have, put ahead in a pair of parts. */
 enum { EACH = 20 };
 
 void kh_votes_clear(kh_votes *t)
@@ -35,7 +35,7 @@ int kh_votes_add(kh_votes *t, uint32_t genus, uint32_t ahead, uint32_t family, k
 	return KH_OK;
 }
 
-/* What is ahead by most, if that is at least the threshold and EACH for each pair of pieces, and
+/* What is ahead by most, if that is at least the threshold and EACH for each pair of parts, and
  * twice what the next one is; or NULL. */
 static const struct kh_votes_genus *first_of(const kh_votes *t, const kh_translated *of,
 					     bool family)
