@@ -235,7 +235,7 @@ TEST(test_join_refuses)
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		kh_taxonomy *b = chain(row[i].taxid, row[i].name, row[i].rank), *t = NULL;
 		uint32_t number[2][4];
-		const kh_taxonomy_part part[2] = { { a, "a", number[0] }, { b, "b", number[1] } };
+		const kh_taxonomy_volume part[2] = { { a, "a", number[0] }, { b, "b", number[1] } };
 		kh_err err = { 0 };
 		const int rc = kh_taxonomy_join(&t, part, 2, false, &err);
 

@@ -69,20 +69,20 @@ static void place_several(kh_engine *e)
 	const uint64_t bin_bytes = e->db->h->sampling.stride / KH_TEXT_WORD * sizeof *e->db->text;
 
 	for (unsigned i = 0; i < j->n; i++) {
-		e->file[i] = (kh_cuda_file) { j->part[i], j->first_bin[i], e->bytes, 0 };
-		e->bytes += j->part[i]->h->section[KH_SEC_INDEX].bytes;
+		e->file[i] = (kh_cuda_file) { j->volume[i], j->first_bin[i], e->bytes, 0 };
+		e->bytes += j->volume[i]->h->section[KH_SEC_INDEX].bytes;
 		e->bytes = (e->bytes + KH_DB_PAGE - 1) / KH_DB_PAGE * KH_DB_PAGE;
 	}
 	e->index_bytes = e->bytes;
 	for (unsigned i = 0; i < j->n; i++) {
 		e->file[i].text = e->index_bytes + j->first_bin[i] * bin_bytes;
-		e->bytes = e->file[i].text + j->part[i]->h->section[KH_SEC_TEXT].bytes;
+		e->bytes = e->file[i].text + j->volume[i]->h->section[KH_SEC_TEXT].bytes;
 	}
 }
 
 int kh_cuda_files(kh_engine *e, kh_err *err)
 {
-	e->n_files = kh_db_parts(e->db);
+	e->n_files = kh_db_volumes(e->db);
 	e->file = kh_array(e->n_files, sizeof *e->file, err);
 	if (!e->file)
 		return KH_ENOMEM;

@@ -1,22 +1,26 @@
 /*
- * answer.h - what one part of a collection says of a fragment
+ * answer.h - what one volume of a collection says of a fragment
  *
- * A database may be one part of a collection.  A fragment whose seeds are in the index of one part
- * alone is compared with the same places by that part and by a database of all, so both decide
- * alike, but for the least score of a call, which follows from the bases of all.  So the answer has
- * the score, and is taken where the least score of the part and that of all say the same of it.
+ * A collection may be too large for one machine: then it has several databases, its volumes, each
+ * of which classifies the reads by itself.  What all of them together would say follows from their
+ * answers in most cases:
  *
- * With seeds in several parts, which places are compared, and how far, hangs on what all of them
- * have.  A fragment of one segment gets the answer of one part, the leader, all the same if no
- * region that the others have would be compared: if the score that each could have, by the seeds
- * it lacks, is below all that was asked for by the leader (match_place.h:
- * kh_regions_compare_from), which then comes to its end by the same steps.  That is so with the
- * seeds that are looked up first, if they suffice for the leader; or with all, if the others have
- * none of the first ones, and so do not change that these do not suffice.  Nor does a part count
- * that has no place: its text lacks the seeds, which the index found by chance, so its regions add
- * nothing when they are compared, as long as they do not crowd out others, which they cannot where
- * they are far behind.  No list may have been passed over, nor may one be where those of all parts
- * are put together.
+ *	one volume alone has seeds of the fragment
+ *		It compares the same places as a database of the whole collection would, so both
+ *		have the same best score.  Only the least score of a call differs, as it follows
+ *		from the bases of all.  The answer has the score, and is taken if both least scores
+ *		decide alike.
+ *	several volumes have seeds, and the fragment is one segment
+ *		One volume leads.  Its answer is taken if no region of the others would be
+ *		compared: if the score that each of these could have, by the seeds it lacks, is
+ *		below the score that the leader's regions had to reach (match_place.h:
+ *		kh_regions_compare_from).  That holds for the seeds that are looked up first, if
+ *		they suffice for the leader; or for all seeds, if the others have none of the
+ *		first ones.  A volume whose text has no place for its seeds counts as none: the
+ *		index found these by chance.  No list may have been passed over, in one volume or
+ *		where the lists of all are put together.
+ *	else
+ *		The fragment is open: it is compared with all volumes.
  */
 #ifndef KH_CLASSIFY_ANSWER_H
 #define KH_CLASSIFY_ANSWER_H
@@ -28,7 +32,7 @@
 
 enum {
 	KH_ANSWER_FEW = 15,             /* anchors of a mate that may stand behind */
-	KH_ANSWER_OTHERS = 8,           /* parts that do */
+	KH_ANSWER_OTHERS = 8,           /* volumes that do */
 	KH_ANSWER_MOST = 112,           /* anchors of a mate of the leader */
 	KH_ANSWER_LOAD = 16             /* all `load` of a mate: no mate is crowded */
 };

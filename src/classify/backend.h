@@ -55,7 +55,7 @@ typedef struct kh_task {
 	/* on the CPU: where fragments lie, or NULL: not wanted */
 	kh_alignments *aligned;
 	kh_answer *answers;             /* alike: what the database says, for others */
-	const kh_answer *known;         /* alike: what is known, by parts of the database */
+	const kh_answer *known;         /* alike: what is known, by volumes of the database */
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host, as those are with a class that translated seeds may call (like) */
 	kh_census *census;

@@ -63,8 +63,8 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 	if (!c->queue)
 		return KH_ENOMEM;
 	rc = c->be->engine_open(&c->engine, db, &eo, err);
-	for (unsigned i = 0; i < kh_db_parts(db) && !rc; i++) {
-		const kh_db *part = kh_db_part(db, i);
+	for (unsigned i = 0; i < kh_db_volumes(db) && !rc; i++) {
+		const kh_db *part = kh_db_volume(db, i);
 
 		if (part->unchecked && part->stamps)    /* it was checked while loaded */
 			kh_stamp_write(part);

@@ -50,7 +50,7 @@
  *	                kh_asking_first, kh_asking_found: anchors.  Declared in match_in.h
  *	match_region.h  kh_regions_make: regions of anchors (match_sort.h: kh_anchors_sort_many);
  *	                kh_regions_raise_lone: those of which the other mate has none
- *	match_answer.c  kh_asking_bounds: what a database that is one part of a collection
+ *	match_answer.c  kh_asking_bounds: what a database that is one volume of a collection
  *	                says beside its call
  *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
  *	  match_place.h     kh_regions_compare_best, kh_regions_compare_from: the places of regions;
@@ -112,12 +112,12 @@ typedef struct kh_match_results {
 	kh_second *second;
 	kh_alignments *aligned;         /* of those that are called */
 	kh_distinct *distinct;          /* counts, of these, the seeds that the text has there */
-	kh_answer *answers;             /* what the database says, as one part of a collection */
+	kh_answer *answers;             /* what the database says, as one volume of a collection */
 } kh_match_results;
 
 int kh_match_job(kh_matcher *m, const kh_job *job, const kh_match_results *to, kh_err *err);
-/* The same where other parts of a collection have said what they know of each fragment: those that
- * are not open (KH_ANSWER_OPEN) are not compared, and have the call that is known. */
+/* The same where the volumes of a collection have given their answers: a fragment that is not open
+ * (KH_ANSWER_OPEN) is not compared, and has the call that is known. */
 int kh_match_open(kh_matcher *m, const kh_job *job, const kh_answer *known,
 		  const kh_match_results *to, kh_err *err);
 

@@ -43,7 +43,7 @@ static int check_candidates(const struct classify *j, kh_err *err)
 		return KH_OK;
 	kh_log(KH_INFO, "candidates for parts with the same seeds: k = %u, s = %u, stride %u "
 	       "(build --set total-bases of all references gives these)", s.k, s.s, s.stride);
-	return kh_parts_can_join(j->db, err);
+	return kh_volumes_can_join(j->db, err);
 }
 
 /* The second pass asks over how much of a genome reads are spread. */
@@ -83,7 +83,7 @@ static int load_db(struct classify *j, kh_err *err)
 
 	if (rc || (rc = check_candidates(j, err)) || (rc = warn_of_genes(j, err)))
 		return rc;
-	const kh_parts_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
+	const kh_volumes_options p = { .db = j->db, .rule = &j->rule, .path = j->v.join.v,
 				     .n = j->v.join.n,
 				     .compared = kh_classify_aligns(&j->v) || j->v.distinct ||
 						 j->v.out.profile };
@@ -94,7 +94,7 @@ static int load_db(struct classify *j, kh_err *err)
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
 	j->style.quality = j->feed.mask.quality;
-	if (j->v.join.n > 0 && kh_parts_open(&j->parts, &p, err))
+	if (j->v.join.n > 0 && kh_volumes_open(&j->volumes, &p, err))
 		return err->code;
 	if (j->v.out.json &&
 	    kh_record_database(&j->database, j->db, j->v.many.samples != NULL, err))
@@ -172,7 +172,7 @@ static int classify_all(struct classify *j, kh_err *err)
 				   .threads = j->on.threads,
 				   .distinct = v->distinct || v->out.profile,
 				   .pass = (v->sample_pass || v->out.profile) && !v->out.candidates,
-				   .parts = v->join.n > 0 ? &j->parts : NULL,
+				   .volumes = v->join.n > 0 ? &j->volumes : NULL,
 				   .change = v->sample_pass,
 				   .keep_going = v->many.keep_going,
 				   .write = kh_classify_write,
@@ -320,7 +320,7 @@ static void clear(struct classify *j)
 	kh_writer_close(j->blanks);
 	free(j->blanks_path);
 	json_decref(j->database);
-	kh_parts_close(j->parts);
+	kh_volumes_close(j->volumes);
 	kh_db_close(j->db);
 	kh_sheet_clear(&j->sheet);
 	kh_classify_end_decompress(j);

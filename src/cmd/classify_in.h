@@ -97,7 +97,7 @@ struct classify {
 	kh_select select;
 	kh_db *db;
 	struct json_t *database;        /* its record in the summaries */
-	kh_parts *parts;                /* the candidates that --join reads, or NULL */
+	kh_volumes *volumes;            /* the candidates that --join reads, or NULL */
 	kh_compute compute;
 	kh_run *run;
 	kh_run_totals totals;

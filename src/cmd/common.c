@@ -213,11 +213,11 @@ void kh_cmd_db_name(const struct kh_db *db, char *name, size_t size)
 {
 	size_t n = 0;
 
-	for (unsigned i = 0; i < kh_db_parts(db); i++) {
+	for (unsigned i = 0; i < kh_db_volumes(db); i++) {
 		if (i > 0)
 			snprintf(name + n, size - n, " + ");
 		n += strlen(name + n) * (i > 0);
-		add_name(kh_db_part(db, i)->path, name + n, size - n);
+		add_name(kh_db_volume(db, i)->path, name + n, size - n);
 		n += strlen(name + n);
 	}
 }

@@ -147,8 +147,8 @@ static json_t *paths_of(const kh_db *db)
 {
 	json_t *a = db->joined ? json_array() : NULL;
 
-	for (unsigned i = 0; a && i < kh_db_parts(db); i++)
-		json_array_append_new(a, kh_record_path(kh_db_part(db, i)->path));
+	for (unsigned i = 0; a && i < kh_db_volumes(db); i++)
+		json_array_append_new(a, kh_record_path(kh_db_volume(db, i)->path));
 	return db->joined ? a : kh_record_path(db->path);
 }
 

@@ -91,7 +91,7 @@ int kh_db_unchanged(const kh_db *db, kh_err *err)
 	int rc = KH_OK;
 
 	for (unsigned i = 0; db->joined && i < db->joined->n && !rc; i++)
-		rc = kh_db_unchanged(db->joined->part[i], err);
+		rc = kh_db_unchanged(db->joined->volume[i], err);
 	if (rc)
 		return rc;
 	if (db->fd < 0)

@@ -51,19 +51,19 @@ static int check_pair(const kh_db *a, const kh_db *b, kh_err *err)
 	return KH_OK;
 }
 
-static int check_all(kh_db *const *part, unsigned n, kh_err *err)
+static int check_all(kh_db *const *volume, unsigned n, kh_err *err)
 {
 	uint64_t bins = 0, targets = 0;
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < n && !rc; i++) {
-		if (part[i]->k2)
+		if (volume[i]->k2)
 			return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is not used "
-				       "together with others", part[i]->path);
+				       "together with others", volume[i]->path);
 		for (unsigned k = 0; k < i && !rc; k++)
-			rc = check_pair(part[k], part[i], err);
-		bins += part[i]->h->bins;
-		targets += part[i]->h->n_targets;
+			rc = check_pair(volume[k], volume[i], err);
+		bins += volume[i]->h->bins;
+		targets += volume[i]->h->n_targets;
 	}
 	if (!rc && (bins >= KH_SEED_MANY || targets > UINT32_MAX))
 		rc = kh_fail(err, KH_EUSAGE, "the databases have more text than can be used "
@@ -81,11 +81,11 @@ static uint64_t bin_bytes(const kh_db *db)
  * its file, so both can be mapped; *bytes: from the first one to the end of the last. */
 static int number_bins(kh_joined *j, size_t *bytes, kh_err *err)
 {
-	const uint64_t first = j->part[0]->h->section[KH_SEC_TEXT].at % KH_LARGE_PAGE;
+	const uint64_t first = j->volume[0]->h->section[KH_SEC_TEXT].at % KH_LARGE_PAGE;
 	uint64_t at = 0, bin = 0;
 
 	for (unsigned i = 0; i < j->n; i++) {
-		const kh_db *db = j->part[i];
+		const kh_db *db = j->volume[i];
 		const kh_db_extent *text = &db->h->section[KH_SEC_TEXT];
 
 		if (text->at > 0) {
@@ -110,7 +110,7 @@ static int number_bins(kh_joined *j, size_t *bytes, kh_err *err)
 
 static int map_text(const kh_joined *j, unsigned i, char *to, kh_err *err)
 {
-	kh_db *db = j->part[i];
+	kh_db *db = j->volume[i];
 	const uint64_t at = db->h->section[KH_SEC_TEXT].at;
 	const uint64_t before = at % (uint64_t)sysconf(_SC_PAGESIZE);
 	const size_t bytes = (size_t)(db->h->section[KH_SEC_TEXT].bytes + before);
@@ -131,7 +131,7 @@ static int map_text(const kh_joined *j, unsigned i, char *to, kh_err *err)
 static int map_texts(kh_joined *j, size_t bytes, const uint32_t **text, kh_err *err)
 {
 	const size_t size = bytes + KH_LARGE_PAGE;
-	const uint64_t first = j->part[0]->h->section[KH_SEC_TEXT].at % KH_LARGE_PAGE;
+	const uint64_t first = j->volume[0]->h->section[KH_SEC_TEXT].at % KH_LARGE_PAGE;
 	void *taken = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 			   0);
 	int rc = KH_OK;
@@ -144,7 +144,7 @@ static int map_texts(kh_joined *j, size_t bytes, const uint32_t **text, kh_err *
 	char *base = (char *)taken + -(uintptr_t)taken % KH_LARGE_PAGE + first;
 
 	for (unsigned i = 0; i < j->n && !rc; i++)
-		rc = map_text(j, i, base + j->first_bin[i] * bin_bytes(j->part[i]), err);
+		rc = map_text(j, i, base + j->first_bin[i] * bin_bytes(j->volume[i]), err);
 	*text = (const void *)base;
 	return rc;
 }
@@ -163,24 +163,25 @@ uint64_t kh_db_base_number(const kh_db *db, uint64_t base)
 /* --- taxa ---------------------------------------------------------------------------------- */
 static int join_taxa(kh_db *db, kh_joined *j, bool by_name, kh_err *err)
 {
-	kh_taxonomy_part *part = kh_array(j->n, sizeof *part, err);
-	int rc = part ? KH_OK : KH_ENOMEM;
+	kh_taxonomy_volume *volume = kh_array(j->n, sizeof *volume, err);
+	int rc = volume ? KH_OK : KH_ENOMEM;
 
 	for (unsigned i = 0; i < j->n && !rc; i++) {
-		j->number[i] = kh_array(j->part[i]->tax->n, sizeof *j->number[i], err);
-		part[i] = (kh_taxonomy_part) { j->part[i]->tax, j->part[i]->path, j->number[i] };
+		j->number[i] = kh_array(j->volume[i]->tax->n, sizeof *j->number[i], err);
+		volume[i] = (kh_taxonomy_volume) { j->volume[i]->tax, j->volume[i]->path,
+						   j->number[i] };
 		rc = j->number[i] ? KH_OK : KH_ENOMEM;
 	}
 	if (!rc)
-		rc = kh_taxonomy_join(&db->tax, part, j->n, by_name, err);
-	free(part);
+		rc = kh_taxonomy_join(&db->tax, volume, j->n, by_name, err);
+	free(volume);
 	return rc;
 }
 
 /* --- copies with new numbers ----------------------------------------------------------------- */
 static void copy_targets(kh_joined *j, unsigned i, uint32_t *n, uint64_t *ids)
 {
-	const kh_db *db = j->part[i];
+	const kh_db *db = j->volume[i];
 	const size_t bytes = (size_t)db->h->section[KH_SEC_IDS].bytes;
 
 	for (uint32_t t = 0; t < db->h->n_targets; t++) {
@@ -199,7 +200,7 @@ static void copy_targets(kh_joined *j, unsigned i, uint32_t *n, uint64_t *ids)
 /* Where a stretch and its alleles are in the text, counted in bases and words. */
 static void copy_kept(kh_db *all, kh_joined *j, unsigned i, uint32_t target, uint32_t *n)
 {
-	const kh_db *db = j->part[i];
+	const kh_db *db = j->volume[i];
 	const uint64_t base = (uint64_t)j->first_bin[i] * db->h->sampling.stride;
 
 	for (uint32_t k = 0; k < db->n_kept; k++) {
@@ -218,7 +219,7 @@ static void copy_kept(kh_db *all, kh_joined *j, unsigned i, uint32_t target, uin
 
 static void copy_strains(kh_joined *j, unsigned i, uint32_t *n)
 {
-	const kh_db *db = j->part[i];
+	const kh_db *db = j->volume[i];
 
 	for (uint32_t k = 0; k < db->n_strains; k++) {
 		kh_text_strains *to = &j->strains[*n + k];
@@ -237,9 +238,9 @@ static int make_copies(kh_db *db, kh_joined *j, kh_err *err)
 	uint64_t ids = 0;
 
 	for (unsigned i = 0; i < j->n; i++) {
-		db->n_kept += j->part[i]->n_kept;
-		db->n_strains += j->part[i]->n_strains;
-		ids += j->part[i]->h->section[KH_SEC_IDS].bytes;
+		db->n_kept += j->volume[i]->n_kept;
+		db->n_strains += j->volume[i]->n_strains;
+		ids += j->volume[i]->h->section[KH_SEC_IDS].bytes;
 	}
 	j->target = kh_array(j->h.n_targets, sizeof *j->target, err);
 	j->kept = kh_array(db->n_kept, sizeof *j->kept, err);
@@ -288,9 +289,9 @@ static void add_headers(kh_joined *j)
 {
 	kh_db_header *h = &j->h;
 
-	*h = *j->part[0]->h;
+	*h = *j->volume[0]->h;
 	for (unsigned i = 1; i < j->n; i++) {
-		const kh_db_header *x = j->part[i]->h;
+		const kh_db_header *x = j->volume[i]->h;
 		const uint64_t both[2] = { h->self, x->self };
 
 		h->least = x->least > h->least ? x->least : h->least;
@@ -313,26 +314,26 @@ static int join_paths(kh_db *db, const kh_joined *j, kh_err *err)
 
 	for (unsigned i = 0; i < j->n; i++) {
 		kh_buf_string(&b, i > 0 ? ", " : "");
-		kh_buf_string(&b, j->part[i]->path);
-		db->bytes += j->part[i]->bytes;
+		kh_buf_string(&b, j->volume[i]->path);
+		db->bytes += j->volume[i]->bytes;
 	}
 	kh_buf_add(&b, "", 1);
 	db->path = b.p;
 	return kh_buf_check(&b, err);
 }
 
-static int make_rooms(kh_joined *j, kh_db *const *part, unsigned n, kh_err *err)
+static int make_rooms(kh_joined *j, kh_db *const *volume, unsigned n, kh_err *err)
 {
-	j->part = kh_array(n, sizeof(kh_db *), err);
+	j->volume = kh_array(n, sizeof(kh_db *), err);
 	j->seeds = kh_array(n, sizeof *j->seeds, err);
 	j->first_bin = kh_array(n, sizeof *j->first_bin, err);
 	j->hole = kh_array(n, sizeof *j->hole, err);
 	j->number = kh_array(n, sizeof(uint32_t *), err);
-	if (!j->part || !j->seeds || !j->first_bin || !j->hole || !j->number)
+	if (!j->volume || !j->seeds || !j->first_bin || !j->hole || !j->number)
 		return KH_ENOMEM;
 	for (unsigned i = 0; i < n; i++) {
-		j->part[i] = part[i];
-		j->seeds[i] = part[i]->seeds;
+		j->volume[i] = volume[i];
+		j->seeds[i] = volume[i]->seeds;
 	}
 	j->n = n;
 	j->index = (kh_seed_joint) { j->seeds, j->first_bin, n };
@@ -350,7 +351,7 @@ static int join(kh_db *db, kh_joined *j, bool by_name, kh_err *err)
 	if (!kh_db_is_thin(&j->h) && (rc = map_texts(j, bytes, &db->text, err)))
 		return rc;
 	for (unsigned i = 0; i < j->n; i++)
-		db->alleles |= j->part[i]->alleles;
+		db->alleles |= j->volume[i]->alleles;
 	if ((rc = join_taxa(db, j, by_name, err)))
 		return rc;
 	j->h.n_taxa = db->tax->n;
@@ -365,7 +366,7 @@ static int join(kh_db *db, kh_joined *j, bool by_name, kh_err *err)
 static void end_join(kh_joined *j)
 {
 	for (unsigned i = 0; i < j->n; i++) {
-		kh_db *db = j->part[i];
+		kh_db *db = j->volume[i];
 
 		kh_taxonomy_free(db->tax);
 		db->tax = NULL;
@@ -375,11 +376,11 @@ static void end_join(kh_joined *j)
 	}
 }
 
-int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, bool by_name, kh_err *err)
+int kh_db_join(kh_db **out, kh_db *const *volume, unsigned n, bool by_name, kh_err *err)
 {
 	kh_db *db = kh_array(1, sizeof *db, err);
 	kh_joined *j = kh_array(1, sizeof *j, err);
-	int rc = db && j ? check_all(part, n, err) : KH_ENOMEM;
+	int rc = db && j ? check_all(volume, n, err) : KH_ENOMEM;
 
 	if (!db || !j) {
 		free(db);
@@ -390,13 +391,13 @@ int kh_db_join(kh_db **out, kh_db *const *part, unsigned n, bool by_name, kh_err
 	db->joined = j;
 	db->h = &j->h;
 	if (!rc)
-		rc = make_rooms(j, part, n, err);
+		rc = make_rooms(j, volume, n, err);
 	if (!rc)
 		rc = join(db, j, by_name, err);
 	if (rc) {
 		for (unsigned i = 0; i < j->n; i++) {
 			free(j->number[i]);
-			part[i]->beside.text = NULL;
+			volume[i]->beside.text = NULL;
 		}
 		j->n = 0;               /* they stay with the caller */
 		kh_db_close(db);
@@ -412,12 +413,12 @@ void kh_joined_free(kh_joined *j)
 	if (!j)
 		return;
 	for (unsigned i = 0; i < j->n; i++) {
-		kh_db_close(j->part[i]);
+		kh_db_close(j->volume[i]);
 		free(j->number[i]);
 	}
 	if (j->texts)
 		munmap(j->texts, j->text_bytes);
-	free(j->part);
+	free(j->volume);
 	free(j->seeds);
 	free(j->first_bin);
 	free(j->hole);

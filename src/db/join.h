@@ -24,7 +24,7 @@
 #include "index/joint.h"
 
 typedef struct kh_joined {
-	kh_db **part;                   /* n */
+	kh_db **volume;                 /* n */
 	unsigned n;
 	kh_seed_joint index;
 	uint64_t bins;                  /* of all, without those between their texts */
@@ -45,19 +45,19 @@ typedef struct kh_joined {
 /* Joins n databases of files.  They belong to *db then, which is closed as others are; if this
  * fails, they stay with the caller.  Fails if two of them are the same, have seeds of different
  * kinds, or do not agree on their taxa; by_name: see taxonomy/join.h. */
-int kh_db_join(kh_db **db, kh_db *const *part, unsigned n, bool by_name, kh_err *err);
+int kh_db_join(kh_db **db, kh_db *const *volume, unsigned n, bool by_name, kh_err *err);
 /* Called by kh_db_close. */
 void kh_joined_free(kh_joined *j);
 
 /* The databases that it is made of: itself, or several. */
-static inline unsigned kh_db_parts(const kh_db *db)
+static inline unsigned kh_db_volumes(const kh_db *db)
 {
 	return db->joined ? db->joined->n : 1;
 }
 
-static inline const kh_db *kh_db_part(const kh_db *db, unsigned i)
+static inline const kh_db *kh_db_volume(const kh_db *db, unsigned i)
 {
-	return db->joined ? db->joined->part[i] : db;
+	return db->joined ? db->joined->volume[i] : db;
 }
 
 /* The number of a base of the text, as one database of all references would number it. */

@@ -68,9 +68,9 @@ static int make_sheet(struct files *x, kh_err *err)
 	const kmerhash_files *f = x->f;
 	const char *const reads[2] = { f->reads, f->mates };
 	const kh_db *db = x->k->db;
-	const char **path = kh_array(kh_db_parts(db), sizeof *path, err);
+	const char **path = kh_array(kh_db_volumes(db), sizeof *path, err);
 	const kh_open_options o = { .db = path,
-				    .n_db = kh_db_parts(db),
+				    .n_db = kh_db_volumes(db),
 				    .reads = reads,
 				    .n_reads = f->mates ? 2 : 1,
 				    .two = f->mates != NULL,
@@ -78,8 +78,8 @@ static int make_sheet(struct files *x, kh_err *err)
 				    .arg = x };
 	int rc;
 
-	for (unsigned i = 0; path && i < kh_db_parts(db); i++)
-		path[i] = kh_db_part(db, i)->path;
+	for (unsigned i = 0; path && i < kh_db_volumes(db); i++)
+		path[i] = kh_db_volume(db, i)->path;
 	rc = path ? kh_open_sheet(&x->sheet, &o, NULL, err) : KH_ENOMEM;
 	free(path);
 	return rc;

@@ -1,8 +1,8 @@
 /*
- * answers.h - a file of candidates: what one part of a collection says of all fragments of a run
+ * answers.h - a file of candidates: what one volume of a collection says of all fragments of a run
  *
  *	classify --candidates	fragments -> kh_answer, in order -> blocks -> file
- *	classify --join		files -> blocks -> kh_answer of each part -> what is known (parts.h)
+ *	classify --join		files -> blocks -> kh_answer of each volume -> calls (volumes.h)
  *
  * kmerhash-db(5) describes the file: a head, blocks of KH_ANSWERS_BLOCK fragments, each a block of
  * BGZF, their sizes, and a tail.  A block has its columns behind each other, as that takes four
@@ -36,7 +36,7 @@ static_assert(KH_ANSWERS_BLOCK * KH_ANSWERS_RECORD <= KH_BGZF_UNIT, "they are on
 typedef struct kh_answers_head {
 	char magic[8];
 	char tool[32];                  /* the rule changes with it */
-	uint64_t db;                    /* the part: kh_db_header.self */
+	uint64_t db;                    /* the volume: kh_db_header.self */
 	uint32_t want;                  /* KH_WANT_... */
 	uint32_t n_taxa;
 	uint64_t sum;                   /* XXH3 of all before */

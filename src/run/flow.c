@@ -22,8 +22,8 @@ static int put_answers(kh_flow *f, const flow_job *w, kh_err *err)
 {
 	const kh_buf *b;
 	const kh_beside beside = { w->task.candidates, w->task.second };
-	int rc = kh_answers_out_add(f->results->answers, w->parts.answer, &beside, w->parts.hash,
-				    w->job.n, &b, err);
+	int rc = kh_answers_out_add(f->results->answers, w->volumes.answer, &beside,
+				    w->volumes.hash, w->job.n, &b, err);
 
 	return rc ? rc
 		  : kh_writer_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
@@ -108,11 +108,11 @@ static int set_task(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err)
 		w->task.candidates = w->candidates;
 	if (!rc && want == KH_WANT_SECOND && !(rc = KH_GROW(w->second, w->cap_second, n, err)))
 		w->task.second = w->second;
-	if (!rc && f->parts)
-		rc = kh_parts_look_up(&w->parts, f->parts, self->from, &w->task,
+	if (!rc && f->volumes)
+		rc = kh_volumes_look_up(&w->volumes, f->volumes, self->from, &w->task,
 				      &self->sum.answers, err);
 	else if (!rc && answers)
-		rc = kh_parts_ask(&w->parts, &w->task, &self->sum.answers, err);
+		rc = kh_volumes_ask(&w->volumes, &w->task, &self->sum.answers, err);
 	if (rc || !f->results->pass)
 		return rc;
 	rc = KH_GROW(w->class_of, w->cap_class_of, n, err);
@@ -354,7 +354,7 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 	for (unsigned i = 0; i < f->n_workers; i++) {
 		f->worker[i].flow = f;
 		f->worker[i].tasks = kh_compute_tasks(c, i, finish, &f->worker[i]);
-		if (f->parts && !(f->worker[i].from = kh_array(1, sizeof(kh_answers), err)))
+		if (f->volumes && !(f->worker[i].from = kh_array(1, sizeof(kh_answers), err)))
 			return KH_ENOMEM;
 	}
 	if ((rc = kh_queue_new(&f->idle, f->m, f->n_works, err)) ||
@@ -382,7 +382,7 @@ void kh_flow_close(kh_flow *f)
 		free(f->all[i].second);
 		free(f->all[i].class_of);
 		free(f->all[i].like);
-		kh_parts_asked_clear(&f->all[i].parts);
+		kh_volumes_asked_clear(&f->all[i].volumes);
 		for (int k = 0; k < KH_N_BY_FRAGMENT; k++)
 			free(f->all[i].buf[k].p);
 		free(f->all[i].one.p);
@@ -414,8 +414,8 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 	}
 	if (!rc && f->counters)
 		rc = f->compute->be->counters.read(f->counters, &f->results->tally.distinct, err);
-	if (!rc && f->parts)
-		rc = kh_parts_check(f->parts, sum->fragments, &sum->answers, err);
+	if (!rc && f->volumes)
+		rc = kh_volumes_check(f->volumes, sum->fragments, &sum->answers, err);
 	return rc || !f->results->answers ? rc : kh_results_end_answers(f->results, err);
 }
 

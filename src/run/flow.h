@@ -16,7 +16,7 @@
 #include "base/order.h"
 #include "base/timing.h"
 #include "run/format.h"
-#include "run/parts.h"
+#include "run/volumes.h"
 #include "run/results.h"
 #include "seqio/feed.h"
 
@@ -24,7 +24,7 @@ typedef struct kh_flow_worker {
 	struct kh_flow *flow;
 	kh_tasks tasks;
 	kh_timer timer;
-	kh_answers *from;               /* with parts: a block of theirs */
+	kh_answers *from;               /* with volumes: a block of theirs */
 	kh_tally tally;                 /* .n == 0: the worker has not joined */
 	kh_run_summary sum;
 } kh_flow_worker;
@@ -36,7 +36,7 @@ typedef struct kh_flow {
 	const kh_db *db;
 	const kh_style *style;          /* how lines are formatted, with the taxonomy */
 	kh_results *results;
-	const kh_parts *parts;          /* NULL, or these have said what is known of fragments */
+	const kh_volumes *volumes;      /* NULL, or these have said what is known of fragments */
 	kh_monitor *m;
 	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */

@@ -17,7 +17,7 @@ typedef struct flow_job {
 	kh_candidates *candidates;      /* for a second pass */
 	kh_second *second;              /* for a column of the lines */
 	uint32_t *class_of;             /* for a second pass */
-	kh_parts_asked parts;           /* for candidates, or of them */
+	kh_volumes_asked volumes;       /* for candidates, or of them */
 	kh_likeness *like;              /* the same, by translated seeds */
 	size_t cap_call, cap_candidates, cap_second, cap_class_of, cap_like;
 	kh_buf buf[KH_N_BY_FRAGMENT];

@@ -66,20 +66,20 @@ static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 /* Opens several databases, and joins them. */
 static int open_several(kh_db **db, const kh_load_options *o, const kh_db_options *d, kh_err *err)
 {
-	kh_db **part = kh_array(o->n, sizeof(kh_db *), err);
-	int rc = part ? KH_OK : KH_ENOMEM;
+	kh_db **volume = kh_array(o->n, sizeof(kh_db *), err);
+	int rc = volume ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < o->n && !rc; i++) {
-		rc = kh_db_open(&part[i], o->db[i], d, err);
-		if (!rc && part[i]->translated.head)
+		rc = kh_db_open(&volume[i], o->db[i], d, err);
+		if (!rc && volume[i]->translated.head)
 			kh_log(KH_WARN, "%s: translated seeds are not used, as there are several "
-			       "databases", part[i]->path);
+			       "databases", volume[i]->path);
 	}
 	if (!rc)
-		rc = kh_db_join(db, part, (unsigned)o->n, o->by_name, err);
-	for (size_t i = 0; part && i < o->n && rc; i++)
-		kh_db_close(part[i]);
-	free(part);
+		rc = kh_db_join(db, volume, (unsigned)o->n, o->by_name, err);
+	for (size_t i = 0; volume && i < o->n && rc; i++)
+		kh_db_close(volume[i]);
+	free(volume);
 	return rc;
 }
 

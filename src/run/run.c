@@ -89,7 +89,7 @@ kh_feed_options kh_run_feed_options(const kh_run_options *o, const kh_sheet_samp
 		fo.n_path[i] = i == 0 || reads->paired ? reads->n : 0;
 	}
 	fo.text = x->path[KH_RESULT_LINES] || x->path[KH_RESULT_PAF] ||
-				  x->path[KH_RESULT_CANDIDATES] || o->parts
+				  x->path[KH_RESULT_CANDIDATES] || o->volumes
 			  ? KH_FEED_NAMES : KH_FEED_BASES;
 	for (int i = KH_RESULT_SAM; i < KH_N_BY_FRAGMENT; i++)
 		if (x->path[i])
@@ -146,7 +146,7 @@ static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 			      .style = r->o.style, .results = &t->results, .m = t->m,
 			      .distinct = r->o.distinct, .quiet = r->o.sheet->n > 1,
 			      .only_sample = r->o.sheet->n == 1,
-			      .parts = r->o.parts ? *r->o.parts : NULL };
+			      .volumes = r->o.volumes ? *r->o.volumes : NULL };
 	return kh_flow_open(&t->flow, err);
 }
 

@@ -31,7 +31,7 @@ typedef struct kh_run_options {
 	bool pass;                      /* there is a second pass; */
 	bool change;                    /* it changes calls */
 	bool keep_going;                /* behind a sample that fails */
-	kh_parts *const *parts;         /* NULL, or what is there when samples begin */
+	kh_volumes *const *volumes;     /* NULL, or what is there when samples begin */
 	kh_write_fn *const *write;      /* by kh_result; of those from KH_N_BY_FRAGMENT on */
 	/* Called by any worker, for a sample by one at a time: when it is begun (1: it is to be
 	 * passed over), and when it has ended (err: why it failed, or NULL; KH_ECANCEL: it was

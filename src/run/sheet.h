@@ -41,7 +41,7 @@ typedef struct kh_sheet_reads {
 enum kh_result {
 	KH_RESULT_LINES,
 	KH_RESULT_PAF,                  /* where reads lie in the references */
-	KH_RESULT_CANDIDATES,           /* what a part says, for a join */
+	KH_RESULT_CANDIDATES,           /* what a volume says, for a join */
 	KH_RESULT_SAM,                  /* the same, with the reads */
 	KH_RESULT_CLASSIFIED,           /* reads, or first mates, or both mates */
 	KH_RESULT_CLASSIFIED_2,         /* second mates, if they go to files of their own */

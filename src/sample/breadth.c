@@ -123,7 +123,7 @@ static uint32_t own_shares(const kh_modelling *w, const kh_presence *p, uint64_t
 		for (uint32_t cell = j; cell < KH_CELLS; cell += KH_SHARES) {
 			if (many[cell] == 0)
 				continue;
-			const kh_parts d = kh_parts_of(w, p, cell);
+			const kh_expected d = kh_expected_of(w, p, cell);
 
 			all += many[cell];
 			own += d.own > d.other ? many[cell] : 0;

@@ -33,7 +33,7 @@ static int log_some(void *arg, unsigned id, kh_err *err)
 		const uint32_t base = (128 << 16) - kh_log2q(p->length);
 
 		for (uint32_t j = 0; j < w->cell.n; j++) {
-			const kh_parts d = kh_parts_of(w, p, w->cell.at[j]);
+			const kh_expected d = kh_expected_of(w, p, w->cell.at[j]);
 
 			w->cell.logs[i * w->cell.n + j] = (kh_logs) {
 				.own = d.own > 0 ? base + kh_log2q(d.own) : 0,

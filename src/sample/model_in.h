@@ -166,10 +166,10 @@ static inline bool kh_is_called(const kh_modelling *w, const kh_class *k, uint32
 void kh_many_of(const kh_modelling *w, uint32_t i, uint64_t many[KH_CELLS]);
 
 /* The expected fragments of a species in a cell, but for a factor: its own, and others'. */
-typedef struct kh_parts {
+typedef struct kh_expected {
 	uint64_t own, other;
-} kh_parts;
-kh_parts kh_parts_of(const kh_modelling *w, const kh_presence *p, uint32_t cell);
+} kh_expected;
+kh_expected kh_expected_of(const kh_modelling *w, const kh_presence *p, uint32_t cell);
 
 /* Runs fn(w) in all threads, each on its part of `things` things; in one, if these are fewer than
  * `few`. */

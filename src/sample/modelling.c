@@ -44,9 +44,9 @@ void kh_many_of(const kh_modelling *w, uint32_t i, uint64_t many[KH_CELLS])
 		many[w->cell.at[j]] = w->many[(size_t)i * w->cell.n + j];
 }
 
-kh_parts kh_parts_of(const kh_modelling *w, const kh_presence *p, uint32_t cell)
+kh_expected kh_expected_of(const kh_modelling *w, const kh_presence *p, uint32_t cell)
 {
-	kh_parts d = { 0, 0 };
+	kh_expected d = { 0, 0 };
 
 	if (cell / KH_SHARES == KH_LONG) {
 		d.own = p->fit.own ? p->fit.total * p->own_long >> 16 : 0;

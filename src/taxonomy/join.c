@@ -40,7 +40,7 @@ static path path_of(const kh_taxonomy *t, uint32_t taxon)
 	return p;
 }
 
-/* --- what parts share -------------------------------------------------------------------- */
+/* --- what volumes share -------------------------------------------------------------------- */
 /* Was the tree made of lineages?  Then a taxon below the root was.  A tree without taxa was not. */
 static int is_of_lineages(const kh_taxonomy *t, bool *is, kh_err *err)
 {
@@ -61,8 +61,8 @@ static bool agree(const kh_taxonomy *a, uint32_t x, const kh_taxonomy *b, uint32
 	       a->taxid[a->parent[x]] == b->taxid[b->parent[y]];
 }
 
-static int disagree(const kh_taxonomy_part *a, uint32_t x, const kh_taxonomy_part *b, uint32_t y,
-		    kh_err *err)
+static int disagree(const kh_taxonomy_volume *a, uint32_t x, const kh_taxonomy_volume *b,
+		    uint32_t y, kh_err *err)
 {
 	const kh_taxonomy *s = a->tax, *t = b->tax;
 
@@ -72,20 +72,21 @@ static int disagree(const kh_taxonomy_part *a, uint32_t x, const kh_taxonomy_par
 		       path_of(t, y).s, kh_rank_name(t->rank[y]));
 }
 
-/* Finds a taxon of part k in one of those before it, and fails if they do not agree; *found: it is
+/* Finds a taxon of volume k in one before it, and fails if they do not agree; *found: it is
  * there. */
-static int find_before(const kh_taxonomy_part *part, size_t k, uint32_t x, bool *found, kh_err *err)
+static int find_before(const kh_taxonomy_volume *volume, size_t k, uint32_t x, bool *found,
+		       kh_err *err)
 {
-	const kh_taxonomy *t = part[k].tax;
+	const kh_taxonomy *t = volume[k].tax;
 
 	*found = false;
 	for (size_t i = 0; i < k; i++) {
-		const uint32_t y = kh_taxonomy_find(part[i].tax, t->taxid[x]);
+		const uint32_t y = kh_taxonomy_find(volume[i].tax, t->taxid[x]);
 
 		if (y == KH_NO_TAXON)
 			continue;
-		if (!agree(part[i].tax, y, t, x))
-			return disagree(&part[i], y, &part[k], x, err);
+		if (!agree(volume[i].tax, y, t, x))
+			return disagree(&volume[i], y, &volume[k], x, err);
 		*found = true;
 	}
 	return KH_OK;
@@ -107,27 +108,29 @@ static int by_parent_and_name(const void *a, const void *b)
 	return d ? d : (x->i > y->i) - (x->i < y->i);
 }
 
-/* The first part that has a taxid. */
-static const kh_taxonomy_part *part_with(const kh_taxonomy_part *part, size_t n, uint32_t taxid)
+/* The first volume that has a taxid. */
+static const kh_taxonomy_volume *volume_with(const kh_taxonomy_volume *volume, size_t n,
+					     uint32_t taxid)
 {
 	for (size_t i = 0; i < n; i++)
-		if (kh_taxonomy_find(part[i].tax, taxid) != KH_NO_TAXON)
-			return &part[i];
+		if (kh_taxonomy_find(volume[i].tax, taxid) != KH_NO_TAXON)
+			return &volume[i];
 	return NULL;
 }
 
-static bool has_both(const kh_taxonomy_part *part, size_t n, uint32_t a, uint32_t b)
+static bool has_both(const kh_taxonomy_volume *volume, size_t n, uint32_t a, uint32_t b)
 {
 	for (size_t i = 0; i < n; i++)
-		if (kh_taxonomy_find(part[i].tax, a) != KH_NO_TAXON &&
-		    kh_taxonomy_find(part[i].tax, b) != KH_NO_TAXON)
+		if (kh_taxonomy_find(volume[i].tax, a) != KH_NO_TAXON &&
+		    kh_taxonomy_find(volume[i].tax, b) != KH_NO_TAXON)
 			return true;
 	return false;
 }
 
-/* A taxon that has another taxid in another part, as its number was changed between two versions of
- * a taxonomy, would be there twice. */
-static int check_siblings(const kh_taxonomy *t, const kh_taxonomy_part *part, size_t n, kh_err *err)
+/* A taxon may have two taxids, as its number was changed between two versions of a taxonomy.  If
+ * two volumes have these, the joined tree would have the taxon twice. */
+static int check_siblings(const kh_taxonomy *t, const kh_taxonomy_volume *volume, size_t n,
+			  kh_err *err)
 {
 	struct sibling *s = kh_array(t->n, sizeof *s, err);
 	int rc = s ? KH_OK : KH_ENOMEM;
@@ -140,22 +143,23 @@ static int check_siblings(const kh_taxonomy *t, const kh_taxonomy_part *part, si
 		const uint32_t a = t->taxid[s[i - 1].i], b = t->taxid[s[i].i];
 
 		if (s[i].parent == s[i - 1].parent && s[i].rank == s[i - 1].rank &&
-		    strcmp(s[i].name, s[i - 1].name) == 0 && !has_both(part, n, a, b))
-			rc = kh_fail(err, KH_EUSAGE, "%.60s and %.60s do not agree on %s (%s): its "
+		    strcmp(s[i].name, s[i - 1].name) == 0 && !has_both(volume, n, a, b))
+			rc = kh_fail(err, KH_EUSAGE,
+				     "%.60s and %.60s do not agree on %s (%s): its "
 				     "taxid is %u and %u: build both with one taxonomy",
-				     part_with(part, n, a)->name, part_with(part, n, b)->name,
-				     path_of(t, s[i].i).s, kh_rank_name(t->rank[s[i].i]),
-				     (unsigned)a, (unsigned)b);
+				     volume_with(volume, n, a)->name,
+				     volume_with(volume, n, b)->name, path_of(t, s[i].i).s,
+				     kh_rank_name(t->rank[s[i].i]), (unsigned)a, (unsigned)b);
 	}
 	free(s);
 	return rc;
 }
 
 /* --- the joined tree ---------------------------------------------------------------------- */
-/* Adds the taxa of part k that no part before it has. */
-static int add(kh_taxdump *d, const kh_taxonomy_part *part, size_t k, kh_err *err)
+/* Adds the taxa of volume k that no volume before it has. */
+static int add(kh_taxdump *d, const kh_taxonomy_volume *volume, size_t k, kh_err *err)
 {
-	const kh_taxonomy *t = part[k].tax;
+	const kh_taxonomy *t = volume[k].tax;
 	int rc = KH_OK;
 
 	for (uint32_t i = 1; i < t->n && !rc; i++) {
@@ -164,7 +168,7 @@ static int add(kh_taxdump *d, const kh_taxonomy_part *part, size_t k, kh_err *er
 		const kh_span name = { name_of(t, i), strlen(name_of(t, i)) };
 		bool found;
 
-		rc = find_before(part, k, i, &found, err);
+		rc = find_before(volume, k, i, &found, err);
 		if (!rc && !found)
 			rc = kh_taxdump_add(d, &x, name, err);
 	}
@@ -185,22 +189,22 @@ static int whole_tree(kh_taxonomy **t, const kh_taxdump *d, kh_err *err)
 	return rc;
 }
 
-/* Of parts of one kind. */
-static int join_alike(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, kh_err *err)
+/* Of volumes of one kind. */
+static int join_alike(kh_taxonomy **t, const kh_taxonomy_volume *volume, size_t n, kh_err *err)
 {
 	kh_taxdump *d = NULL;
 	kh_taxonomy *all = NULL;
 	int rc = kh_taxdump_begin(&d, err);
 
 	for (size_t k = 0; k < n && !rc; k++)
-		rc = add(d, part, k, err);
+		rc = add(d, volume, k, err);
 	if (!rc && !(rc = kh_taxdump_end(d, err)))
 		rc = whole_tree(&all, d, err);
 	if (!rc)
-		rc = check_siblings(all, part, n, err);
+		rc = check_siblings(all, volume, n, err);
 	for (size_t k = 0; k < n && !rc; k++)
-		for (uint32_t i = 0; i < part[k].tax->n; i++)
-			part[k].number[i] = kh_taxonomy_find(all, part[k].tax->taxid[i]);
+		for (uint32_t i = 0; i < volume[k].tax->n; i++)
+			volume[k].number[i] = kh_taxonomy_find(all, volume[k].tax->taxid[i]);
 	kh_taxdump_close(d);
 	if (rc)
 		kh_taxonomy_free(all);
@@ -223,21 +227,21 @@ static bool lineage_of(const kh_taxonomy *t, uint32_t taxon, kh_buf *out)
 }
 
 /* The lineages of all taxa of a tree, numbered beside a dump. */
-static int lineages_of(kh_lineages *l, const kh_taxonomy_part *part, const kh_taxdump *d,
+static int lineages_of(kh_lineages *l, const kh_taxonomy_volume *volume, const kh_taxdump *d,
 		       kh_err *err)
 {
-	const kh_taxonomy *t = part->tax;
+	const kh_taxonomy *t = volume->tax;
 	kh_buf b = { .n = 0 };
 	kh_errs errs = { .n = 0 };
 	int rc = KH_OK;
 
 	for (uint32_t i = 1; i < t->n && !rc; i++) {
-		kh_lineage_row row = { .file = part->name, .line = i };
+		kh_lineage_row row = { .file = volume->name, .line = i };
 
 		b.n = 0;
 		if (!lineage_of(t, i, &b))
 			rc = kh_fail(err, KH_EUSAGE, "%.200s: its lineages have no ranks, so its "
-				     "taxa cannot be found by name and rank: %s", part->name,
+				     "taxa cannot be found by name and rank: %s", volume->name,
 				     path_of(t, i).s);
 		else if (!(rc = kh_buf_check(&b, err))) {
 			row.lineage = (kh_span) { b.p, b.n };
@@ -254,7 +258,7 @@ static int lineages_of(kh_lineages *l, const kh_taxonomy_part *part, const kh_ta
 }
 
 /* Joins the tree of lineages with a dump; taxid[i] becomes that of its taxon i. */
-static int join_lineages(kh_taxonomy **t, kh_taxdump *d, const kh_taxonomy_part *lineages,
+static int join_lineages(kh_taxonomy **t, kh_taxdump *d, const kh_taxonomy_volume *lineages,
 			 uint32_t *taxid, kh_err *err)
 {
 	kh_lineages *l = NULL;
@@ -268,28 +272,29 @@ static int join_lineages(kh_taxonomy **t, kh_taxdump *d, const kh_taxonomy_part 
 	return rc;
 }
 
-/* Raises the numbers of parts, which are those of a tree, to those of the tree of all. */
-static void number_parts(const kh_taxonomy_part *part, size_t n, const kh_taxonomy *all,
+/* Raises the numbers of volumes, which are those of a tree, to those of the tree of all. */
+static void number_volumes(const kh_taxonomy_volume *volume, size_t n, const kh_taxonomy *all,
 			 const uint32_t *taxid)
 {
 	for (size_t k = 0; k < n; k++)
-		for (uint32_t i = 0; i < part[k].tax->n; i++)
-			part[k].number[i] = kh_taxonomy_find(all, taxid[part[k].number[i]]);
+		for (uint32_t i = 0; i < volume[k].tax->n; i++)
+			volume[k].number[i] = kh_taxonomy_find(all, taxid[volume[k].number[i]]);
 }
 
-/* Parts of both kinds, those of dump files first: n of them, and m of lineages. */
-static int join_both(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, size_t m, kh_err *err)
+/* Volumes of both kinds, those of dump files first: n of them, and m of lineages. */
+static int join_both(kh_taxonomy **t, const kh_taxonomy_volume *volume, size_t n, size_t m,
+		     kh_err *err)
 {
 	kh_taxonomy *of_dumps = NULL, *of_lineages = NULL;
 	uint32_t *taxid = NULL;
 	kh_taxdump *d = NULL;
 	int rc;
 
-	if (!(rc = join_alike(&of_dumps, part, n, err)) &&
-	    !(rc = join_alike(&of_lineages, part + n, m, err)) &&
+	if (!(rc = join_alike(&of_dumps, volume, n, err)) &&
+	    !(rc = join_alike(&of_lineages, volume + n, m, err)) &&
 	    !(rc = kh_taxdump_begin(&d, err))) {
-		const kh_taxonomy_part dumps = { of_dumps, part->name, NULL };
-		const kh_taxonomy_part lineages = { of_lineages, part[n].name, NULL };
+		const kh_taxonomy_volume dumps = { of_dumps, volume->name, NULL };
+		const kh_taxonomy_volume lineages = { of_lineages, volume[n].name, NULL };
 
 		taxid = kh_array(of_lineages->n, sizeof *taxid, err);
 		rc = taxid ? add(d, &dumps, 0, err) : KH_ENOMEM;
@@ -297,8 +302,8 @@ static int join_both(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, si
 			rc = join_lineages(t, d, &lineages, taxid, err);
 	}
 	if (!rc) {
-		number_parts(part, n, *t, of_dumps->taxid);
-		number_parts(part + n, m, *t, taxid);
+		number_volumes(volume, n, *t, of_dumps->taxid);
+		number_volumes(volume + n, m, *t, taxid);
 	}
 	kh_taxdump_close(d);
 	kh_taxonomy_free(of_dumps);
@@ -307,25 +312,25 @@ static int join_both(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, si
 	return rc;
 }
 
-int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, bool by_name,
+int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_volume *volume, size_t n, bool by_name,
 		     kh_err *err)
 {
-	kh_taxonomy_part *dumps = kh_array(n, sizeof *dumps, err);
-	kh_taxonomy_part *lineages = kh_array(n, sizeof *lineages, err);
-	const kh_taxonomy_part *of_dumps = NULL;        /* that has taxa */
+	kh_taxonomy_volume *dumps = kh_array(n, sizeof *dumps, err);
+	kh_taxonomy_volume *lineages = kh_array(n, sizeof *lineages, err);
+	const kh_taxonomy_volume *of_dumps = NULL;        /* that has taxa */
 	size_t n_dumps = 0, n_lineages = 0;
 	int rc = dumps && lineages ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		bool is;
 
-		if ((rc = is_of_lineages(part[i].tax, &is, err)))
+		if ((rc = is_of_lineages(volume[i].tax, &is, err)))
 			break;
-		of_dumps = of_dumps || is || part[i].tax->n == 1 ? of_dumps : &part[i];
-		*(is ? &lineages[n_lineages++] : &dumps[n_dumps++]) = part[i];
+		of_dumps = of_dumps || is || volume[i].tax->n == 1 ? of_dumps : &volume[i];
+		*(is ? &lineages[n_lineages++] : &dumps[n_dumps++]) = volume[i];
 	}
 	if (!rc && (!of_dumps || n_lineages == 0)) {
-		rc = join_alike(t, part, n, err);
+		rc = join_alike(t, volume, n, err);
 	} else if (!rc && !by_name) {
 		rc = kh_fail(err, KH_EUSAGE, "%.120s and %.120s: the taxonomy of the second was "
 			     "made of lineages and that of the first was not, so their taxids "

@@ -14,16 +14,16 @@
 
 #include "taxonomy/taxonomy.h"
 
-typedef struct kh_taxonomy_part {
+typedef struct kh_taxonomy_volume {
 	const kh_taxonomy *tax;
 	const char *name;               /* of its database, for messages */
 	uint32_t *number;               /* output: by taxon, its number in the joined tree */
-} kh_taxonomy_part;
+} kh_taxonomy_volume;
 
-/* Makes the tree of all taxa of n parts, as a database of all their references has it.  Fails if
- * two parts disagree; the message names the first such taxon, and its paths.  by_name: trees of
+/* Makes the tree of all taxa of n volumes, as a database of all their references has it.  Fails if
+ * two volumes disagree; the message names the first such taxon, and its paths.  by_name: trees of
  * dump files and of lineages may be joined. */
-int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_part *part, size_t n, bool by_name,
+int kh_taxonomy_join(kh_taxonomy **t, const kh_taxonomy_volume *volume, size_t n, bool by_name,
 		     kh_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "run/parts.h"
+#include "run/volumes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,19 +11,19 @@
 #define SHARED UINT32_MAX
 #define GROUP KH_ANSWERS_GROUP
 
-struct part {
+struct volume {
 	kh_answers_in *in;
 	kh_least least;
 	bool compared;                  /* fragments that have its seeds are */
 };
 
-struct kh_parts {
+struct kh_volumes {
 	const kh_joined *all;
 	kh_tree tree;
 	uint32_t want;
 	kh_least least;
-	struct part *part;              /* all->n; in the order of the databases */
-	uint32_t *owner;                /* of a species: the part that has it, plus 1, or SHARED */
+	struct volume *volume;          /* all->n; in the order of the databases */
+	uint32_t *owner;                /* by species: 1 + the volume that has it, or SHARED */
 };
 
 /* --- opening ------------------------------------------------------------------------------- */
@@ -32,67 +32,67 @@ static int fail_head(const kh_answers_in *f, const char *what, kh_err *err)
 	return kh_fail(err, KH_EUSAGE, "%s: these candidates %s", kh_answers_in_path(f), what);
 }
 
-/* The number of the part that a file is of. */
-static int find_part(const kh_parts *p, const kh_answers_in *f, unsigned *i, kh_err *err)
+/* The number of the volume that a file is of. */
+static int find_volume(const kh_volumes *p, const kh_answers_in *f, unsigned *i, kh_err *err)
 {
 	const kh_answers_head *h = kh_answers_in_head(f);
 	const char *const want[] = { "with neither --sample-pass nor --set second-best",
 				     "with --sample-pass", "with --set second-best" };
 
-	for (*i = 0; *i < p->all->n && p->all->part[*i]->h->self != h->db; ++*i)
+	for (*i = 0; *i < p->all->n && p->all->volume[*i]->h->self != h->db; ++*i)
 		;
 	if (*i == p->all->n)
 		return fail_head(f, "are of none of the databases", err);
 	if (strncmp(h->tool, PACKAGE_STRING, sizeof h->tool) != 0)
 		return fail_head(f, "were made by another version than " PACKAGE_STRING, err);
-	if (h->n_taxa != p->all->part[*i]->h->n_taxa)
+	if (h->n_taxa != p->all->volume[*i]->h->n_taxa)
 		return fail_head(f, "are of none of the databases", err);
 	if (h->want != p->want)
 		return kh_fail(err, KH_EUSAGE, "%s: to be joined so, these candidates are to be "
 			       "made %s", kh_answers_in_path(f), want[p->want]);
-	if (p->part[*i].in)
+	if (p->volume[*i].in)
 		return kh_fail(err, KH_EUSAGE, "%s and %s are of the same database",
-			       kh_answers_in_path(p->part[*i].in), kh_answers_in_path(f));
+			       kh_answers_in_path(p->volume[*i].in), kh_answers_in_path(f));
 	return KH_OK;
 }
 
-static int open_file(kh_parts *p, const char *path, kh_err *err)
+static int open_file(kh_volumes *p, const char *path, kh_err *err)
 {
 	kh_answers_in *f = NULL;
 	unsigned i;
 	int rc = kh_answers_in_open(&f, path, err);
 
 	if (!rc)
-		rc = find_part(p, f, &i, err);
+		rc = find_volume(p, f, &i, err);
 	if (rc)
 		kh_answers_in_close(f);
 	else
-		p->part[i].in = f;
+		p->volume[i].in = f;
 	return rc;
 }
 
-/* Each part has a file, and all are of the same reads. */
-static int check_files(const kh_parts *p, kh_err *err)
+/* Each volume has a file, and all are of the same reads. */
+static int check_files(const kh_volumes *p, kh_err *err)
 {
 	for (unsigned i = 0; i < p->all->n; i++)
-		if (!p->part[i].in)
+		if (!p->volume[i].in)
 			return kh_fail(err, KH_EUSAGE, "%s: no --join has its candidates",
-				       p->all->part[i]->path);
+				       p->all->volume[i]->path);
 	for (unsigned i = 1; i < p->all->n; i++) {
-		const kh_answers_tail *a = kh_answers_in_tail(p->part[0].in);
-		const kh_answers_tail *b = kh_answers_in_tail(p->part[i].in);
+		const kh_answers_tail *a = kh_answers_in_tail(p->volume[0].in);
+		const kh_answers_tail *b = kh_answers_in_tail(p->volume[i].in);
 
 		if (a->fragments != b->fragments || a->reads != b->reads)
 			return kh_fail(err, KH_EFORMAT, "%s and %s are of different reads: %"
 				       PRIu64 " and %" PRIu64 " fragments",
-				       kh_answers_in_path(p->part[0].in),
-				       kh_answers_in_path(p->part[i].in), a->fragments,
+				       kh_answers_in_path(p->volume[0].in),
+				       kh_answers_in_path(p->volume[i].in), a->fragments,
 				       b->fragments);
 	}
 	return KH_OK;
 }
 
-int kh_parts_can_join(const kh_db *db, kh_err *err)
+int kh_volumes_can_join(const kh_db *db, kh_err *err)
 {
 	if (db->h->max_bytes == 0 || db->h->least == 0)
 		return KH_OK;
@@ -100,16 +100,16 @@ int kh_parts_can_join(const kh_db *db, kh_err *err)
 		       "it cannot be a part that --join takes", db->path);
 }
 
-/* All parts look up the same seeds. */
+/* All volumes look up the same seeds. */
 static int check_seeds(const kh_joined *all, kh_err *err)
 {
-	const kh_db *a = all->part[0];
-	int rc = kh_parts_can_join(a, err);
+	const kh_db *a = all->volume[0];
+	int rc = kh_volumes_can_join(a, err);
 
 	for (unsigned i = 1; i < all->n && !rc; i++) {
-		const kh_db *b = all->part[i];
+		const kh_db *b = all->volume[i];
 
-		rc = kh_parts_can_join(b, err);
+		rc = kh_volumes_can_join(b, err);
 		if (!rc && a->h->no_repeats != b->h->no_repeats)
 			rc = kh_fail(err, KH_EUSAGE, "%s was built with --set keep-repeats, and %s "
 				     "without it: they cannot be joined",
@@ -123,10 +123,10 @@ static int check_seeds(const kh_joined *all, kh_err *err)
 	return rc;
 }
 
-/* A part has its taxa in the order of all. */
-static int check_part(const kh_parts *p, unsigned i, kh_err *err)
+/* A volume has its taxa in the order of all. */
+static int check_volume(const kh_volumes *p, unsigned i, kh_err *err)
 {
-	const kh_db *db = p->all->part[i];
+	const kh_db *db = p->all->volume[i];
 	const uint32_t *number = p->all->number[i];
 
 	for (uint32_t t = 1; t < db->h->n_taxa; t++)
@@ -136,11 +136,11 @@ static int check_part(const kh_parts *p, unsigned i, kh_err *err)
 	return KH_OK;
 }
 
-/* Notes which part has a species, and which are in several. */
-static void find_owners(kh_parts *p)
+/* Notes which volume has a species, and which are in several. */
+static void find_owners(kh_volumes *p)
 {
 	for (unsigned i = 0; i < p->all->n; i++) {
-		const kh_db *db = p->all->part[i];
+		const kh_db *db = p->all->volume[i];
 
 		for (uint32_t t = 0; t < db->h->n_targets; t++) {
 			const uint32_t taxon = p->all->number[i][db->target[t].taxon];
@@ -151,27 +151,27 @@ static void find_owners(kh_parts *p)
 	}
 }
 
-static int open_all(kh_parts *p, const kh_parts_options *o, kh_err *err)
+static int open_all(kh_volumes *p, const kh_volumes_options *o, kh_err *err)
 {
 	int rc = check_seeds(p->all, err);
 
 	if (rc)
 		return rc;
-	p->part = kh_array(p->all->n, sizeof *p->part, err);
+	p->volume = kh_array(p->all->n, sizeof *p->volume, err);
 	p->owner = kh_array(p->tree.n, sizeof *p->owner, err);
-	if (!p->part || !p->owner)
+	if (!p->volume || !p->owner)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < o->n && !rc; i++)
 		rc = open_file(p, o->path[i], err);
 	if (!rc)
 		rc = check_files(p, err);
 	for (unsigned i = 0; i < p->all->n && !rc; i++) {
-		const kh_db *db = p->all->part[i];
+		const kh_db *db = p->all->volume[i];
 
-		rc = check_part(p, i, err);
-		kh_match_least_of(db->h, &p->part[i].least);
+		rc = check_volume(p, i, err);
+		kh_match_least_of(db->h, &p->volume[i].least);
 		/* with alleles somewhere, more places are compared everywhere */
-		p->part[i].compared = o->compared || (p->want == KH_WANT_NONE &&
+		p->volume[i].compared = o->compared || (p->want == KH_WANT_NONE &&
 						      db->alleles != o->db->alleles);
 	}
 	if (!rc)
@@ -179,54 +179,55 @@ static int open_all(kh_parts *p, const kh_parts_options *o, kh_err *err)
 	return rc;
 }
 
-int kh_parts_open(kh_parts **out, const kh_parts_options *o, kh_err *err)
+int kh_volumes_open(kh_volumes **out, const kh_volumes_options *o, kh_err *err)
 {
-	kh_parts *p = kh_array(1, sizeof *p, err);
+	kh_volumes *p = kh_array(1, sizeof *p, err);
 
 	if (!p)
 		return KH_ENOMEM;
 	*out = p;
-	*p = (kh_parts) { .all = o->db->joined, .tree = kh_taxonomy_tree(o->db->tax),
+	*p = (kh_volumes) { .all = o->db->joined, .tree = kh_taxonomy_tree(o->db->tax),
 			  .want = o->rule->want };
 	kh_match_least_of(o->db->h, &p->least);
 	return open_all(p, o, err);
 }
 
-void kh_parts_close(kh_parts *p)
+void kh_volumes_close(kh_volumes *p)
 {
 	if (!p)
 		return;
-	for (unsigned i = 0; p->part && i < p->all->n; i++)
-		kh_answers_in_close(p->part[i].in);
-	free(p->part);
+	for (unsigned i = 0; p->volume && i < p->all->n; i++)
+		kh_answers_in_close(p->volume[i].in);
+	free(p->volume);
 	free(p->owner);
 	free(p);
 }
 
-int kh_parts_check(const kh_parts *p, uint64_t fragments, const kh_answers_sum *sum, kh_err *err)
+int kh_volumes_check(const kh_volumes *p, uint64_t fragments, const kh_answers_sum *sum,
+		     kh_err *err)
 {
-	const kh_answers_tail *t = kh_answers_in_tail(p->part[0].in);
+	const kh_answers_tail *t = kh_answers_in_tail(p->volume[0].in);
 
 	kh_log(KH_INFO, "of %" PRIu64 " fragments %" PRIu64 " were compared with the databases, as "
 	       "their candidates do not suffice", fragments, sum->compared);
 	if (t->fragments == fragments && t->reads == sum->reads)
 		return KH_OK;
 	return kh_fail(err, KH_EFORMAT, "%s: these candidates are of %" PRIu64 " other fragments "
-		       "than the %" PRIu64 " that were read", kh_answers_in_path(p->part[0].in),
+		       "than the %" PRIu64 " that were read", kh_answers_in_path(p->volume[0].in),
 		       t->fragments, fragments);
 }
 
 /* --- a fragment ------------------------------------------------------------------------------ */
-/* Is a taxon in a species that several parts have?  Its strains are then called by all of them. */
-static bool is_shared(const kh_parts *p, uint32_t taxon)
+/* Is a taxon in a species that several volumes have?  Then all of them call its strains. */
+static bool is_shared(const kh_volumes *p, uint32_t taxon)
 {
 	const uint32_t species = taxon != KH_NO_TAXON ? p->tree.species[taxon] : KH_NO_TAXON;
 
 	return species != KH_NO_TAXON && p->owner[species] == SHARED;
 }
 
-/* Puts an answer into the numbers of all.  False: no part of this size gives it. */
-static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_beside beside)
+/* Puts an answer into the numbers of all.  False: no volume of this size gives it. */
+static bool renumber(const kh_volumes *p, unsigned i, kh_answer *a, kh_beside beside)
 {
 	const uint32_t *number = p->all->number[i];
 	kh_candidates *c = beside.candidates;
@@ -241,16 +242,16 @@ static bool renumber(const kh_parts *p, unsigned i, kh_answer *a, kh_beside besi
 			c->species[k] = number[c->species[k]];
 	if (!c || c->bin == KH_NO_BIN)
 		return true;
-	if (c->bin >= p->all->part[i]->h->bins)
+	if (c->bin >= p->all->volume[i]->h->bins)
 		return false;
 	c->bin += p->all->first_bin[i];
 	return true;
 }
 
-/* Is the answer of the only part that has seeds of a fragment not that of all? */
-static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_second *second)
+/* Is the answer of the only volume that has seeds of a fragment not that of all? */
+static bool is_open(const kh_volumes *p, unsigned i, const kh_answer *a, const kh_second *second)
 {
-	const kh_least *x = &p->part[i].least, *all = &p->least;
+	const kh_least *x = &p->volume[i].least, *all = &p->least;
 	const uint32_t score = a->score, level = a->level;
 
 	return (score >= x->call[level]) != (score >= all->call[level]) ||
@@ -259,16 +260,16 @@ static bool is_open(const kh_parts *p, unsigned i, const kh_answer *a, const kh_
 	       (second && is_shared(p, second->taxon));
 }
 
-static int fail_reads(const kh_parts *p, unsigned i, uint64_t number, kh_err *err)
+static int fail_reads(const kh_volumes *p, unsigned i, uint64_t number, kh_err *err)
 {
 	return kh_fail(err, KH_EFORMAT, "%s: these candidates are of other reads: fragment %" PRIu64
-		       " or one of the next 7 differs", kh_answers_in_path(p->part[i].in),
+		       " or one of the next 7 differs", kh_answers_in_path(p->volume[i].in),
 		       number + 1);
 }
 
-/* What parts say of a fragment beside the one that leads. */
+/* What volumes say of a fragment beside the one that leads. */
 struct kh_rivals {
-	unsigned leader;                /* a part */
+	unsigned leader;                /* a volume */
 	unsigned n, loud;               /* others that have seeds, and those that have places */
 	bool other;                     /* one cannot be weighed */
 	bool early;                     /* of the loud: some have seeds that are looked up first */
@@ -295,7 +296,7 @@ static void add_rival(struct kh_rivals *r, const kh_answer *a)
 		most[i] = a->bound[i] > most[i] ? a->bound[i] : most[i];
 }
 
-/* Takes what part i says; does it lead? */
+/* Takes what volume i says; does it lead? */
 static bool take(unsigned i, const kh_answer *a, kh_answer *to, struct kh_rivals *r)
 {
 	const bool beside = to->bits & KH_ANSWER_ANY;
@@ -346,8 +347,8 @@ static bool leads(const kh_answer *a, const struct kh_rivals *r, const kh_job *j
 	return true;
 }
 
-/* All parts have been asked. */
-static int settle(const kh_parts *p, kh_parts_asked *w, const kh_task *t, size_t k, kh_err *err)
+/* All volumes have been asked. */
+static int settle(const kh_volumes *p, kh_volumes_asked *w, const kh_task *t, size_t k, kh_err *err)
 {
 	const struct kh_rivals *r = &w->rivals[k];
 	const unsigned i = r->leader;
@@ -359,17 +360,17 @@ static int settle(const kh_parts *p, kh_parts_asked *w, const kh_task *t, size_t
 		kh_beside_clear(beside);
 		return KH_OK;
 	}
-	if (!p->part[i].compared && leads(a, r, t->job, k)) {
+	if (!p->volume[i].compared && leads(a, r, t->job, k)) {
 		if (!renumber(p, i, a, beside))
 			return kh_fail(err, KH_EFORMAT, "%s: a place lies in no reference",
-				       kh_answers_in_path(p->part[i].in));
+				       kh_answers_in_path(p->volume[i].in));
 		open = is_open(p, i, a, beside.second);
 	}
 	a->bits |= open ? KH_ANSWER_OPEN : 0;
 	return KH_OK;
 }
 
-/* Takes what a part says of a fragment beside its answer. */
+/* Takes what a volume says of a fragment beside its answer. */
 static void take_beside(const kh_answers *from, size_t at, kh_beside to)
 {
 	if (to.candidates)
@@ -378,11 +379,11 @@ static void take_beside(const kh_answers *from, size_t at, kh_beside to)
 		*to.second = from->second[at];
 }
 
-/* Takes what a part says of the fragments of a job. */
-static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
-		     kh_answers *from, kh_parts_asked *to, kh_err *err)
+/* Takes what a volume says of the fragments of a job. */
+static int take_volume(const kh_volumes *p, unsigned i, const kh_task *t,
+		     kh_answers *from, kh_volumes_asked *to, kh_err *err)
 {
-	const kh_answers_in *f = p->part[i].in;
+	const kh_answers_in *f = p->volume[i].in;
 	const kh_job *job = t->job;
 	size_t begun = 0;               /* fragments of a group before this one */
 	uint8_t check = 0;
@@ -411,7 +412,7 @@ static int take_part(const kh_parts *p, unsigned i, const kh_task *t,
 }
 
 /* Makes room for what is said of the fragments of a job, and counts them. */
-static int begin(kh_parts_asked *w, const kh_job *job, kh_answers_sum *sum, kh_err *err)
+static int begin(kh_volumes_asked *w, const kh_job *job, kh_answers_sum *sum, kh_err *err)
 {
 	int rc = KH_GROW(w->hash, w->cap_hash, job->n, err);
 
@@ -428,7 +429,7 @@ static int begin(kh_parts_asked *w, const kh_job *job, kh_answers_sum *sum, kh_e
 	return rc;
 }
 
-int kh_parts_ask(kh_parts_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err)
+int kh_volumes_ask(kh_volumes_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err)
 {
 	const int rc = begin(w, t->job, sum, err);
 
@@ -436,13 +437,13 @@ int kh_parts_ask(kh_parts_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err
 	return rc;
 }
 
-int kh_parts_look_up(kh_parts_asked *w, const kh_parts *p, kh_answers *scratch, kh_task *t,
+int kh_volumes_look_up(kh_volumes_asked *w, const kh_volumes *p, kh_answers *scratch, kh_task *t,
 		     kh_answers_sum *sum, kh_err *err)
 {
 	int rc = begin(w, t->job, sum, err);
 
 	for (unsigned i = 0; i < p->all->n && !rc; i++)
-		rc = take_part(p, i, t, scratch, w, err);
+		rc = take_volume(p, i, t, scratch, w, err);
 	for (size_t i = 0; i < t->job->n && !rc; i++) {
 		rc = settle(p, w, t, i, err);
 		sum->compared += (w->answer[i].bits & KH_ANSWER_OPEN) != 0;
@@ -451,7 +452,7 @@ int kh_parts_look_up(kh_parts_asked *w, const kh_parts *p, kh_answers *scratch, 
 	return rc;
 }
 
-void kh_parts_asked_clear(kh_parts_asked *w)
+void kh_volumes_asked_clear(kh_volumes_asked *w)
 {
 	free(w->hash);
 	free(w->answer);
