@@ -92,7 +92,7 @@ struct counted {
 	uint32_t class_of[FRAGMENTS], *mask;
 	kh_distinct distinct;
 	kh_classes left;
-	kh_census_part part[PARTS];
+	kh_census_bank bank[PARTS];
 	size_t n_left;
 };
 
@@ -152,8 +152,8 @@ static void compare_classes(const struct sample *s, const struct way *w, struct 
 	size_t at = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		part[i] = (kh_classes) { .at = c->part[i].at, .n = c->part[i].n };
-		memcpy(part[i].many, c->part[i].many, sizeof part[i].many);
+		part[i] = (kh_classes) { .at = c->bank[i].at, .n = c->bank[i].n };
+		memcpy(part[i].many, c->bank[i].many, sizeof part[i].many);
 	}
 	part[n] = c->left;
 	OK(kh_classes_init(&sum, err));
@@ -251,7 +251,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	OK(w->be->engine_open(&e, s->db, &eo, err));
 	OK(w->be->census.open(&census, e, &co, err));
 	assert_non_null(census);
-	assert_int_equal(census->parts, w->n_devices);
+	assert_int_equal(census->banks, w->n_devices);
 	OK(kh_distinct_init(&c->distinct, s->db->tax->n, err));
 	OK(w->be->counters.open(&counters, e, room ? FEW_TAXA : 0, err));
 	assert_non_null(counters);
@@ -261,11 +261,11 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	OK(w->be->counters.read(counters, &c->distinct, err));
 	compare_features(s, c);
 	w->be->counters.close(counters);
-	for (unsigned i = 0; i < census->parts; i++) {
-		OK(w->be->census.read(census, i, NULL, &c->part[i], err));
-		assert_true(room == 0 || c->part[i].n == room);
+	for (unsigned i = 0; i < census->banks; i++) {
+		OK(w->be->census.read(census, i, NULL, &c->bank[i], err));
+		assert_true(room == 0 || c->bank[i].n == room);
 		/* none stands twice */
-		assert_true(room > 0 || w->n_devices > 1 || c->part[i].n == s->classes.n);
+		assert_true(room > 0 || w->n_devices > 1 || c->bank[i].n == s->classes.n);
 	}
 	assert_int_equal(c->n_left > 0, room > 0);
 	compare_classes(s, w, c);

@@ -140,7 +140,7 @@ static bool is_under_way(struct batch *x, int *rc, kh_err *err)
 }
 
 /* Launches tasks that wait, as many as may be. */
-static void launch(kh_batches *b)
+static void launch_waiting(kh_batches *b)
 {
 	int rc;
 
@@ -174,7 +174,7 @@ void kh_batches_put(kh_batches *b, kh_batch_task *t)
 	else
 		b->first = t;
 	b->last = t;
-	launch(b);
+	launch_waiting(b);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -199,7 +199,7 @@ int kh_batches_wait(kh_batches *b, kh_batch_task *t, kh_err *err)
 	int rc = KH_OK;
 
 	pthread_mutex_lock(&b->lock);
-	for (launch(b); !t->launched && !rc; launch(b)) {
+	for (launch_waiting(b); !t->launched && !rc; launch_waiting(b)) {
 		const cudaEvent_t end = b->batch[b->next].done;
 
 		pthread_mutex_unlock(&b->lock);

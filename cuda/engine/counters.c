@@ -1,8 +1,8 @@
 /*
  * counters.c - counters of distinct features, on each device
  *
- * A part is the memory of one device; kernels of all queues there count in it (counters.cu).  At
- * the end its registers are brought to the host, some taxa at a time.
+ * A bank is the memory of one device, in which the kernels of all its queues count (counters.cu).
+ * At the end its registers are brought to the host, some taxa at a time.
  */
 #include <config.h>
 #include "cuda/engine/engine.h"
@@ -18,7 +18,7 @@ enum {
 };
 
 struct kh_counters {
-	kh_cuda_part *part;
+	kh_cuda_bank *bank;
 	size_t n;                       /* of them */
 	uint32_t n_taxa, cap;
 };
@@ -26,7 +26,7 @@ struct kh_counters {
 void kh_cuda_counters_close(kh_counters *c)
 {
 	if (c)
-		kh_cuda_parts_close(c->part, c->n);
+		kh_cuda_banks_close(c->bank, c->n);
 	free(c);
 }
 
@@ -62,15 +62,15 @@ int kh_cuda_counters_open(kh_counters **out, kh_engine *e, uint32_t taxa, kh_err
 	c->cap = taxa > 0 ? taxa : TAXA;
 	c->cap = c->cap < c->n_taxa ? c->cap : c->n_taxa;
 	lay_out(c, NULL, &bytes);
-	rc = kh_cuda_parts_open(&c->part, e, bytes, (size_t)TOGETHER * KH_HLL_SIZE, err);
-	if (rc || !c->part)
+	rc = kh_cuda_banks_open(&c->bank, e, bytes, (size_t)TOGETHER * KH_HLL_SIZE, err);
+	if (rc || !c->bank)
 		kh_cuda_counters_close(c);
 	else
 		*out = c;
 	return rc;
 }
 
-static kh_gpu_counters counters_at(const kh_counters *c, const kh_cuda_part *p)
+static kh_gpu_counters counters_at(const kh_counters *c, const kh_cuda_bank *p)
 {
 	size_t bytes;
 
@@ -79,11 +79,11 @@ static kh_gpu_counters counters_at(const kh_counters *c, const kh_cuda_part *p)
 
 kh_gpu_counters kh_cuda_counters_of(const kh_counters *c, unsigned worker)
 {
-	return counters_at(c, &c->part[worker % c->n]);
+	return counters_at(c, &c->bank[worker % c->n]);
 }
 
 /* --- reading ---------------------------------------------------------------------- */
-/* What a part has: numbers of the registers of all taxa, and the taxa by that number. */
+/* What a bank has: numbers of the registers of all taxa, and the taxa by that number. */
 struct found {
 	uint32_t *set, *taxon;
 	uint64_t *found;
@@ -97,10 +97,10 @@ static void clear(struct found *f)
 	free(f->found);
 }
 
-static int find_sets(const kh_counters *c, const kh_cuda_part *p, struct found *f, kh_err *err)
+static int find_sets(const kh_counters *c, const kh_cuda_bank *p, struct found *f, kh_err *err)
 {
 	const kh_gpu_counters g = counters_at(c, p);
-	int rc = kh_cuda_part_copy(p, &f->n, g.n, sizeof f->n, err);
+	int rc = kh_cuda_bank_copy(p, &f->n, g.n, sizeof f->n, err);
 
 	if (rc)
 		return rc;
@@ -110,8 +110,8 @@ static int find_sets(const kh_counters *c, const kh_cuda_part *p, struct found *
 	f->found = kh_array(f->n, sizeof *f->found, err);
 	if (!f->set || !f->taxon || !f->found)
 		return KH_ENOMEM;
-	if ((rc = kh_cuda_part_copy(p, f->set, g.set, c->n_taxa * sizeof *f->set, err)) ||
-	    (rc = kh_cuda_part_copy(p, f->found, g.found, f->n * sizeof *f->found, err)))
+	if ((rc = kh_cuda_bank_copy(p, f->set, g.set, c->n_taxa * sizeof *f->set, err)) ||
+	    (rc = kh_cuda_bank_copy(p, f->found, g.found, f->n * sizeof *f->found, err)))
 		return rc;
 	for (uint32_t t = 0; t < c->n_taxa; t++)
 		if (f->set[t] != KH_GPU_SET_FREE && f->set[t] != KH_GPU_NO_SET)
@@ -119,7 +119,7 @@ static int find_sets(const kh_counters *c, const kh_cuda_part *p, struct found *
 	return KH_OK;
 }
 
-static int read_part(kh_counters *c, const kh_cuda_part *p, kh_distinct *to, kh_err *err)
+static int read_bank(kh_counters *c, const kh_cuda_bank *p, kh_distinct *to, kh_err *err)
 {
 	const char *from = (const char *)counters_at(c, p).reg;
 	const uint8_t *reg = p->host.p;
@@ -131,7 +131,7 @@ static int read_part(kh_counters *c, const kh_cuda_part *p, kh_distinct *to, kh_
 	for (uint32_t at = 0; at < f.n && !rc; at += TOGETHER) {
 		const uint32_t n = f.n - at < TOGETHER ? f.n - at : TOGETHER;
 
-		rc = kh_cuda_part_copy(p, p->host.p, from + (size_t)at * KH_HLL_SIZE,
+		rc = kh_cuda_bank_copy(p, p->host.p, from + (size_t)at * KH_HLL_SIZE,
 				       (size_t)n * KH_HLL_SIZE, err);
 		for (uint32_t i = 0; i < n && !rc; i++)
 			rc = kh_distinct_take(to, f.taxon[at + i], f.found[at + i],
@@ -146,6 +146,6 @@ int kh_cuda_counters_read(kh_counters *c, kh_distinct *to, kh_err *err)
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < c->n && !rc; i++)
-		rc = read_part(c, &c->part[i], to, err);
+		rc = read_bank(c, &c->bank[i], to, err);
 	return rc;
 }

@@ -24,7 +24,7 @@ int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err);
 int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err);
 bool kh_cuda_takes_parsed(const kh_engine *e);
 int kh_cuda_census_open(kh_census **c, kh_engine *e, const kh_census_options *o, kh_err *err);
-int kh_cuda_census_read(kh_census *c, unsigned part, kh_team *team, kh_census_part *p, kh_err *err);
+int kh_cuda_census_read(kh_census *c, unsigned bank, kh_team *team, kh_census_bank *p, kh_err *err);
 int kh_cuda_census_search(kh_census *c, const kh_census_search *s, kh_err *err);
 void kh_cuda_census_close(kh_census *c);
 int kh_cuda_counters_open(kh_counters **c, kh_engine *e, uint32_t taxa, kh_err *err);

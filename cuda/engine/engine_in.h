@@ -111,23 +111,23 @@ int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err);
 /* What lies on the host is given back; no device may read it any more. */
 void kh_cuda_unpin(kh_engine *e);
 
-/* Memory of a device that the kernels of its queues count in: a part of a census, or of
+/* Memory of a device in which the kernels of its queues count: a bank of a census, or of
  * counters. */
-typedef struct kh_cuda_part {
+typedef struct kh_cuda_bank {
 	int device;
 	cudaStream_t stream;
 	kh_gpu_buf room;                /* zero at first */
 	kh_gpu_buf host;                /* pinned: for what is read of it */
-} kh_cuda_part;
+} kh_cuda_bank;
 
 /* One for each device, of so many bytes there and on the host.  *p becomes NULL where there is no
  * room for them, or no way. */
-int kh_cuda_parts_open(kh_cuda_part **p, const kh_engine *e, size_t bytes, size_t host,
+int kh_cuda_banks_open(kh_cuda_bank **p, const kh_engine *e, size_t bytes, size_t host,
 		       kh_err *err);
-void kh_cuda_parts_close(kh_cuda_part *p, size_t n);
-/* From the part to the host, or from the host to the part, whose device is the current one;
+void kh_cuda_banks_close(kh_cuda_bank *p, size_t n);
+/* From the bank to the host, or from the host to the bank, whose device is the current one;
  * waits. */
-int kh_cuda_part_copy(const kh_cuda_part *p, void *to, const void *from, size_t bytes, kh_err *err);
+int kh_cuda_bank_copy(const kh_cuda_bank *p, void *to, const void *from, size_t bytes, kh_err *err);
 
 /* What the kernels have of the census that a task of this worker counts in. */
 kh_gpu_census kh_cuda_census_of(const kh_census *c, unsigned worker);

@@ -1,7 +1,7 @@
 /*
  * kraken2.c - the table of a database of Kraken 2, from its file to the devices
  *
- * The same table on each device, or a part of the cells on each, which all read.  A table that is
+ * The same table on each device, or a shard of the cells on each, which all read.  A table that is
  * on the host is asked by the CPU: over the bus, a GPU is slower than that.
  */
 #include <config.h>
@@ -23,8 +23,8 @@ static uint64_t table_bytes(const kh_db *db)
 	return db->k2->rule.capacity * db->k2->rule.cell_bytes;
 }
 
-/* Cells of a part, so many that parts end at whole pages of memory. */
-static uint64_t part_cells(const kh_engine *e)
+/* Cells of a shard, so many that shards end at whole pages of memory. */
+static uint64_t shard_cells(const kh_engine *e)
 {
 	const uint64_t each = e->db->k2->rule.capacity / e->n + 1;
 
@@ -80,7 +80,7 @@ static int place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		rc = kh_gpu_peers(device, e->n, &peers, err);
 	if (rc)
 		return rc;
-	peers = peers && e->n <= KH_GPU_K2_PARTS;
+	peers = peers && e->n <= KH_GPU_K2_SHARDS;
 	switch (o->on.placement) {
 	case KH_PLACE_AUTO:
 		e->placement = bytes <= room ? KH_PLACE_REPLICATE
@@ -105,22 +105,22 @@ static int place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 /* --- loading ---------------------------------------------------------------------- */
 struct load {
 	kh_engine *e;
-	/* of each device the next byte of its part of the table that is to be loaded; the part */
+	/* of each device the next byte of its shard of the table that is to be loaded; the shard */
 	struct {
 		_Atomic uint64_t next;
 		uint64_t from, end;
 	} of[KH_DEVICES_MAX];
 };
 
-/* A worker's place for two pieces of the file, of which one is read while the other is copied. */
+/* A worker's place for two chunks of the file, of which one is read while the other is copied. */
 struct slots {
 	kh_gpu_buf buf;
 	cudaEvent_t done[2];
 	cudaStream_t stream;
 };
 
-/* Loads pieces until there are none; `i`: which device. */
-static int load_pieces(struct load *l, size_t i, struct slots *s, kh_err *err)
+/* Loads chunks until there are none; `i`: which device. */
+static int load_chunks(struct load *l, size_t i, struct slots *s, kh_err *err)
 {
 	const kh_engine *e = l->e;
 	uint64_t at;
@@ -159,7 +159,7 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 	for (int k = 0; k < 2 && !rc; k++)
 		rc = KH_GPU(cudaEventCreateWithFlags(&s.done[k], cudaEventDisableTiming), err);
 	if (!rc)
-		rc = load_pieces(l, i, &s, err);
+		rc = load_chunks(l, i, &s, err);
 	if (s.stream) {
 		const int last = KH_GPU(cudaStreamSynchronize(s.stream), rc ? NULL : err);
 
@@ -184,18 +184,18 @@ static unsigned load_threads(const kh_engine *e, const kh_engine_options *o)
 static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
 	const uint64_t bytes = table_bytes(e->db);
-	const uint64_t each = part_cells(e) * e->db->k2->rule.cell_bytes;
+	const uint64_t each = shard_cells(e) * e->db->k2->rule.cell_bytes;
 	const double began = kh_seconds();
 	struct load l = { .e = e };
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < e->n && !rc; i++) {
-		const bool part = e->placement == KH_PLACE_SHARD;
-		const uint64_t from = part ? i * each : 0;
+		const bool sharded = e->placement == KH_PLACE_SHARD;
+		const uint64_t from = sharded ? i * each : 0;
 
 		l.of[i].from = from < bytes ? from : bytes;
 		l.of[i].next = l.of[i].from;
-		l.of[i].end = part && from + each < bytes ? from + each : bytes;
+		l.of[i].end = sharded && from + each < bytes ? from + each : bytes;
 		rc = kh_gpu_use(e->copy[i].device, err);
 		if (!rc)
 			rc = kh_gpu_room_exact(&e->copy[i].cells, l.of[i].end - l.of[i].from + 256,
@@ -230,14 +230,14 @@ static int load_taxa(kh_engine *e, struct kh_cuda_k2_copy *c, kh_err *err)
 	if (!rc)
 		rc = copy_array(&c->end, t->end, t->n * sizeof *t->end, err);
 	c->q = (kh_gpu_kraken2) { .rule = k->rule,
-				  .per_part = part_cells(e),
-				  .n_parts = 1,
+				  .per_shard = shard_cells(e),
+				  .n_shards = 1,
 				  .taxon = c->taxon.p,
 				  .tree = { .n = t->n, .parent = c->parent.p, .end = c->end.p } };
 	if (e->placement == KH_PLACE_SHARD)
-		c->q.n_parts = (uint32_t)e->n;
-	for (uint32_t i = 0; i < c->q.n_parts; i++)
-		c->q.part[i] = e->placement == KH_PLACE_REPLICATE ? c->cells.p
+		c->q.n_shards = (uint32_t)e->n;
+	for (uint32_t i = 0; i < c->q.n_shards; i++)
+		c->q.shard[i] = e->placement == KH_PLACE_REPLICATE ? c->cells.p
 								  : e->copy[i].cells.p;
 	/* copies from pageable memory may be under way still, and queues' streams do not wait */
 	return rc ? rc : KH_GPU(cudaDeviceSynchronize(), err);

@@ -121,7 +121,7 @@ static size_t out_bytes(const kh_task *t)
 	return COUNTS + t->job->n * (sizeof(kh_call) + (t->runs ? sizeof(kh_k2_list) : 0));
 }
 
-/* Each k-mer and each border can be a run, and 64 of them or more are a piece; a fragment has one
+/* Each k-mer and each border can be a run, and 64 of them or more have a link; a fragment has one
  * at least.  What the kernel leaves as it is, is fetched as well: lists of fragments that are left
  * to the host, and runs that were expected. */
 static int make_room(const kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
@@ -181,7 +181,8 @@ static int copy_input(kh_task_queue *l, struct flight *f, const kh_cuda_layout *
 	return kh_cuda_copy_parsed(&f->parsed, lay, f->din.p, l->stream, err);
 }
 
-static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay, kh_err *err)
+static int launch_kraken2(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
+			  kh_err *err)
 {
 	int rc = copy_input(l, f, lay, err);
 	const kh_gpu_kraken2 q = query_of(l, f, lay);
@@ -219,7 +220,7 @@ static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s
 	if (!there && !kh_cuda_stage(f->in.p, lay, f->task->job, s))
 		return submit_host(l, f, err);
 	rc = make_room(l, f, lay, err);
-	return rc ? rc : launch(l, f, lay, err);
+	return rc ? rc : launch_kraken2(l, f, lay, err);
 }
 
 bool kh_cuda_k2_takes_parsed(const kh_engine *e)
@@ -298,8 +299,8 @@ static int redo(kh_task_queue *l, kh_task *t, struct fetched *x, size_t i, kh_er
 	return rc || !t->runs ? rc : kh_k2_runs_add(t->runs, l->redone.run, l->redone.n, err);
 }
 
-/* Puts the pieces of a fragment together, of which the first is at `at`. */
-static int join_pieces(kh_k2_runs *to, const kh_k2_run *run, uint32_t at, kh_err *err)
+/* Puts the runs of a fragment together, of which the first link is at `at`. */
+static int follow_links(kh_k2_runs *to, const kh_k2_run *run, uint32_t at, kh_err *err)
 {
 	int rc = kh_k2_runs_add(to, NULL, 0, err);
 
@@ -308,7 +309,7 @@ static int join_pieces(kh_k2_runs *to, const kh_k2_run *run, uint32_t at, kh_err
 	return rc;
 }
 
-/* Makes calls and runs whole, where some fragments are left or in pieces. */
+/* Makes calls and runs whole, where some fragments are left, or runs are linked. */
 static int gather(kh_task_queue *l, struct flight *f, const kh_k2_list *list, kh_err *err)
 {
 	kh_task *t = f->task;
@@ -321,8 +322,8 @@ static int gather(kh_task_queue *l, struct flight *f, const kh_k2_list *list, kh
 	for (size_t i = 0; i < t->job->n && !rc; i++)
 		if (t->call[i].taxon == KH_GPU_K2_LEFT)
 			rc = redo(l, t, &x, i, err);
-		else if (t->runs && list[i].n == KH_GPU_K2_PIECES)
-			rc = join_pieces(t->runs, run, list[i].from, err);
+		else if (t->runs && list[i].n == KH_GPU_K2_LINKED)
+			rc = follow_links(t->runs, run, list[i].from, err);
 		else if (t->runs)
 			rc = kh_k2_runs_add(t->runs, run + list[i].from, list[i].n, err);
 	return rc;

@@ -218,7 +218,8 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct kh_flight *f,
 
 /* Copies the input to the device, if it is not on it, and leaves the rest to a batch of several
  * queues' tasks. */
-static int launch(kh_task_queue *l, struct kh_flight *f, const kh_cuda_layout *lay, kh_err *err)
+static int launch_flight(kh_task_queue *l, struct kh_flight *f, const kh_cuda_layout *lay,
+			 kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -267,7 +268,7 @@ static int submit_device(kh_task_queue *l, struct kh_flight *f, const struct nee
 {
 	const int rc = flight_room(l, f, need, err);
 
-	return rc ? rc : launch(l, f, &need->lay, err);
+	return rc ? rc : launch_flight(l, f, &need->lay, err);
 }
 
 bool kh_cuda_takes_parsed(const kh_engine *e)

@@ -3,7 +3,7 @@
  *
  * Files have slots of their own; what kernels need beside them each device has once, so that
  * batches of several files go through it one after the other, while others are copied.  Copies go
- * through pinned pieces, which the thread that needs one takes, with a stream, from those that are
+ * through pinned chunks, which the thread that needs one takes, with a stream, from those that are
  * free.
  */
 #include <config.h>
@@ -264,7 +264,7 @@ static size_t slot_bytes(const kh_inflater_file *f)
 }
 
 /* --- copies ------------------------------------------------------------------------------- */
-static void piece_free(struct kh_inflate_piece *p)
+static void chunk_free(struct kh_inflate_chunk *p)
 {
 	if (p->stream)
 		cudaStreamDestroy(p->stream);
@@ -272,15 +272,15 @@ static void piece_free(struct kh_inflate_piece *p)
 	free(p);
 }
 
-static int piece_take(kh_inflater_file *f, struct kh_inflate_piece **out, kh_err *err)
+static int chunk_take(kh_inflater_file *f, struct kh_inflate_chunk **out, kh_err *err)
 {
-	struct kh_inflate_piece *p;
+	struct kh_inflate_chunk *p;
 	int rc = kh_gpu_use(f->d->number, err);
 
 	pthread_mutex_lock(&f->z->mu);
-	p = *out = f->d->piece;
+	p = *out = f->d->chunk;
 	if (p)
-		f->d->piece = p->next;
+		f->d->chunk = p->next;
 	pthread_mutex_unlock(&f->z->mu);
 	if (rc || p)
 		return rc;
@@ -289,25 +289,25 @@ static int piece_take(kh_inflater_file *f, struct kh_inflate_piece **out, kh_err
 		return KH_ENOMEM;
 	rc = kh_gpu_first_stream(&p->stream, err);
 	if (!rc)
-		rc = kh_gpu_host_pages(&p->host, PIECE, err);
+		rc = kh_gpu_host_pages(&p->host, CHUNK, err);
 	if (rc)
-		piece_free(p);
+		chunk_free(p);
 	else
 		*out = p;
 	return rc;
 }
 
-static void piece_give_back(kh_inflater_file *f, struct kh_inflate_piece *p)
+static void chunk_give_back(kh_inflater_file *f, struct kh_inflate_chunk *p)
 {
 	if (!p)
 		return;
 	pthread_mutex_lock(&f->z->mu);
-	p->next = f->d->piece;
-	f->d->piece = p;
+	p->next = f->d->chunk;
+	f->d->chunk = p;
 	pthread_mutex_unlock(&f->z->mu);
 }
 
-static int copy(struct kh_inflate_piece *p, void *to, const void *from, size_t n,
+static int copy(struct kh_inflate_chunk *p, void *to, const void *from, size_t n,
 		enum cudaMemcpyKind kind, kh_err *err)
 {
 	int rc = KH_GPU(cudaMemcpyAsync(to, from, n, kind, p->stream), err);
@@ -318,10 +318,10 @@ static int copy(struct kh_inflate_piece *p, void *to, const void *from, size_t n
 static int put(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n, kh_inflater_fill *fill,
 	       void *arg, uint64_t at, kh_err *err)
 {
-	struct kh_inflate_piece *p = NULL;
-	int rc = piece_take(f, &p, err);
+	struct kh_inflate_chunk *p = NULL;
+	int rc = chunk_take(f, &p, err);
 
-	assert(n <= PIECE && to + n <= f->d->slot + FRONT);
+	assert(n <= CHUNK && to + n <= f->d->slot + FRONT);
 	/* a part is read while the one in front goes to the device */
 	for (size_t i = 0, m; i < n && !rc; i += m) {
 		char *const part = (char *)p->host.p + i;
@@ -337,36 +337,36 @@ static int put(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n, kh_inf
 
 		rc = rc ? rc : end;
 	}
-	piece_give_back(f, p);
+	chunk_give_back(f, p);
 	return rc;
 }
 
 static int get(kh_inflater_file *f, unsigned text, size_t from, size_t n, char *to, kh_err *err)
 {
-	struct kh_inflate_piece *p = NULL;
-	int rc = piece_take(f, &p, err);
+	struct kh_inflate_chunk *p = NULL;
+	int rc = chunk_take(f, &p, err);
 
 	for (size_t i = 0, m; i < n && !rc; i += m) {
-		m = n - i < PIECE ? n - i : PIECE;
+		m = n - i < CHUNK ? n - i : CHUNK;
 		rc = copy(p, p->host.p, kh_inflate_text_of(f, text) + from + i, m,
 			  cudaMemcpyDeviceToHost, err);
 		if (!rc)
 			memcpy(to + i, p->host.p, m);
 	}
-	piece_give_back(f, p);
+	chunk_give_back(f, p);
 	return rc;
 }
 
 static int carry(kh_inflater_file *f, unsigned text, size_t from, size_t n, kh_err *err)
 {
-	struct kh_inflate_piece *p = NULL;
-	int rc = piece_take(f, &p, err);
+	struct kh_inflate_chunk *p = NULL;
+	int rc = chunk_take(f, &p, err);
 
 	assert(n <= CARRY);
 	if (!rc)
 		rc = copy(p, kh_inflate_text_of(f, !text) + CARRY - n,
 			  kh_inflate_text_of(f, text) + from, n, cudaMemcpyDeviceToDevice, err);
-	piece_give_back(f, p);
+	chunk_give_back(f, p);
 	return rc;
 }
 
@@ -374,7 +374,7 @@ const kh_inflater_functions kh_cuda_inflater = {
 	.file_open = file_open,
 	.file_close = file_close,
 	.slot_bytes = slot_bytes,
-	.piece_bytes = PIECE,
+	.chunk_bytes = CHUNK,
 	.put = put,
 	.run = kh_inflate_run,
 	.get = get,
@@ -428,9 +428,9 @@ void kh_cuda_inflater_close(kh_inflater *z)
 		struct kh_inflate_device *d = &z->device[i];
 
 		cudaSetDevice(d->number);
-		for (struct kh_inflate_piece *p; (p = d->piece);) {
-			d->piece = p->next;
-			piece_free(p);
+		for (struct kh_inflate_chunk *p; (p = d->chunk);) {
+			d->chunk = p->next;
+			chunk_free(p);
 		}
 		for (unsigned k = 0; k < ROOMS; k++) {
 			room_drop(&d->room[k]);

@@ -9,17 +9,17 @@
 
 enum {
 	SLOTS = KH_INFLATER_SLOTS, FRONT = KH_INFLATER_FRONT, CARRY = KH_INFLATER_CARRY,
-	PIECE = 4 << 20,
-	PART = 1 << 20,         /* of a piece: what is copied to a device at a time */
+	CHUNK = 4 << 20,
+	PART = 1 << 20,         /* of a chunk: what is copied to a device at a time */
 	ROOMS = KH_TUNE_ROOMS,
 	/* text of a compressed byte, in a slot: more than gzip -9 makes of FASTQ */
 	RATIO = 7
 };
 
-struct kh_inflate_piece {                  /* free ones are a list */
-	struct kh_inflate_piece *next;
+struct kh_inflate_chunk {                  /* free ones are a list */
+	struct kh_inflate_chunk *next;
 	cudaStream_t stream;
-	kh_gpu_buf host;        /* PIECE bytes, in large pages */
+	kh_gpu_buf host;        /* CHUNK bytes, in large pages */
 };
 
 /* What kernels need beside slots. */
@@ -39,7 +39,7 @@ struct kh_inflate_device {
 	uint32_t groups;
 	uint64_t scratch;
 	size_t slot;            /* bytes */
-	struct kh_inflate_piece *piece;
+	struct kh_inflate_chunk *chunk;
 	struct kh_inflate_room room[ROOMS];
 	unsigned rooms;         /* that there is memory for */
 };

@@ -47,7 +47,7 @@ typedef struct kh_gpu_long {
 	uint32_t first, n;              /* its parts */
 } kh_gpu_long;
 
-/* A part of a census (census.h).  All is zero at first, but for `interval` and `origin`. */
+/* A bank of a census (census.h).  All is zero at first, but for `interval` and `origin`. */
 typedef struct kh_gpu_census {
 	kh_class *at;                   /* cap of them */
 	uint32_t *n;                    /* places in `at` that were taken, or asked for */
@@ -64,7 +64,7 @@ typedef struct kh_gpu_census {
 	const uint64_t *origin;
 } kh_gpu_census;
 
-/* A part of the counters of distinct features (census.h).  All is zero at first. */
+/* A bank of the counters of distinct features (census.h).  All is zero at first. */
 typedef struct kh_gpu_counters {
 	uint32_t *set;                  /* of each taxon: 1 + the number of its registers, or: */
 	uint32_t *n;                    /* taxa that have asked for registers */

@@ -28,7 +28,7 @@ struct fragment {
 	uint32_t items;                 /* k-mers and borders so far */
 	uint32_t last;                  /* what the last one was called */
 	uint32_t n_runs;                /* that wait; their `n` is the number of the first item */
-	uint32_t piece;                 /* the last one written */
+	uint32_t link;                  /* the last one written */
 	bool left;
 	/* of the sequence: the last k-mer that asked */
 	uint64_t key;
@@ -73,21 +73,21 @@ __device__ uint64_t candidate_at(const kh_gpu_kraken2 &q, const kh_gpu_record &r
 	return kh_k2_candidate(&q.rule, x >> (64 - 2 * q.rule.l), rc);
 }
 
-/* Looks the key up, as kh_k2_find, in a table that may have parts. */
+/* Looks the key up, as kh_k2_find, in a table that may have shards. */
 __device__ uint32_t look_up(const kh_gpu_kraken2 &q, uint64_t key)
 {
-	const uint64_t hash = kh_fmix64(key), part = hash >> (64 - q.rule.key_bits);
+	const uint64_t hash = kh_fmix64(key), key_part = hash >> (64 - q.rule.key_bits);
 	uint64_t cell = kh_k2_cell(&q.rule, hash);
 
 	if (hash < q.rule.least_hash)
 		return KH_NO_TAXON;
 	for (uint64_t left = q.rule.capacity; left > 0; left--) {
-		const uint64_t n = q.n_parts > 1 ? cell / q.per_part : 0;
-		const kh_k2_content c = kh_k2_read(&q.rule, q.part[n], cell - n * q.per_part);
+		const uint64_t n = q.n_shards > 1 ? cell / q.per_shard : 0;
+		const kh_k2_content c = kh_k2_read(&q.rule, q.shard[n], cell - n * q.per_shard);
 
 		if (c.value == 0)
 			return KH_NO_TAXON;
-		if (c.key == part)
+		if (c.key == key_part)
 			return c.value < q.rule.n_nodes ? q.taxon[c.value] : KH_NO_TAXON;
 		cell = cell + 1 == q.rule.capacity ? 0 : cell + 1;
 	}
@@ -132,13 +132,13 @@ __device__ uint32_t take_places(const kh_gpu_kraken2 &q, uint32_t n)
 	return at < q.cap_runs && q.cap_runs - at >= n ? at : UINT32_MAX;
 }
 
-/* Writes the runs that wait, of which the last ends before item `end`.  What is not all of a
- * fragment's runs becomes a piece. */
+/* Writes the runs that wait, of which the last ends before item `end`: behind a link, unless these
+ * are all runs of the fragment. */
 __device__ void write_runs(const kh_gpu_kraken2 &q, room &m, fragment &f, uint32_t end, bool all)
 {
 	const unsigned lane = lane_id();
-	const bool piece = !all || f.piece != KH_GPU_K2_NONE;
-	const uint32_t at = take_places(q, f.n_runs + piece), n = f.n_runs;
+	const bool link = !all || f.link != KH_GPU_K2_NONE;
+	const uint32_t at = take_places(q, f.n_runs + link), n = f.n_runs;
 
 	f.n_runs = 0;
 	f.left |= at == UINT32_MAX;
@@ -149,19 +149,19 @@ __device__ void write_runs(const kh_gpu_kraken2 &q, room &m, fragment &f, uint32
 		kh_k2_run run = m.run[i];
 
 		run.n = (i + 1 < n ? m.run[i + 1].n : end) - run.n;
-		q.run[at + piece + i] = run;
+		q.run[at + link + i] = run;
 	}
-	if (lane == 0 && piece) {
+	if (lane == 0 && link) {
 		q.run[at].what = KH_GPU_K2_NONE;
 		q.run[at].n = n;
-		if (f.piece != KH_GPU_K2_NONE)
-			q.run[f.piece].what = at;
+		if (f.link != KH_GPU_K2_NONE)
+			q.run[f.link].what = at;
 	}
-	if (lane == 0 && f.piece == KH_GPU_K2_NONE) {
+	if (lane == 0 && f.link == KH_GPU_K2_NONE) {
 		q.list[f.number].from = at;
-		q.list[f.number].n = piece ? KH_GPU_K2_PIECES : n;
+		q.list[f.number].n = link ? KH_GPU_K2_LINKED : n;
 	}
-	f.piece = at;
+	f.link = at;
 	__syncwarp();
 }
 
@@ -345,13 +345,13 @@ __global__ void __launch_bounds__(32 * WARPS) kraken2_kernel(const kh_gpu_kraken
 
 	f.number = i;
 	f.last = KH_K2_FRAMES;          /* which there are none of */
-	f.piece = KH_GPU_K2_NONE;
+	f.link = KH_GPU_K2_NONE;
 	sequence(q, m, f, record[0]);
 	if (pair) {
 		add_items(q, m, f, 1, KH_K2_MATES);
 		sequence(q, m, f, record[q.order.mate]);
 	}
-	const bool pieces = f.piece != KH_GPU_K2_NONE;
+	const bool links = f.link != KH_GPU_K2_NONE;
 	if (q.run)
 		write_runs(q, m, f, f.items, true);
 	__syncwarp();
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(32 * WARPS) kraken2_kernel(const kh_gpu_kraken
 		c.taxon = KH_GPU_K2_LEFT;
 	if (lane_id() == 0) {
 		q.call[i] = c;
-		if (f.left || pieces)
+		if (f.left || links)
 			atomicAdd(&q.counts[KH_GPU_K2_ODD], 1);
 	}
 }

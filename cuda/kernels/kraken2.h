@@ -13,27 +13,27 @@ extern "C" {
 #endif
 
 enum {
-	KH_GPU_K2_PARTS = 16,           /* of a table, at most */
+	KH_GPU_K2_SHARDS = 16,          /* of a table, at most */
 	KH_GPU_K2_WINDOW = 64,          /* l-mers of a k-mer, at most */
 	/* counts */
 	KH_GPU_K2_RUNS = 0,             /* places of `run` that are used */
-	KH_GPU_K2_ODD = 1,              /* fragments that are left, or have their runs in pieces */
+	KH_GPU_K2_ODD = 1,              /* fragments that are left, or whose runs are linked */
 	KH_GPU_K2_N_COUNTS = 4
 };
 
 /* As a call's taxon: the fragment has more taxa than there is room for, or its runs need more
  * places. */
 #define KH_GPU_K2_LEFT (UINT32_MAX - 1)
-/* No piece; as the number of a fragment's runs: they are in pieces. */
+/* No link; as the number of a fragment's runs: they are linked. */
 #define KH_GPU_K2_NONE UINT32_MAX
-#define KH_GPU_K2_PIECES UINT32_MAX
+#define KH_GPU_K2_LINKED UINT32_MAX
 
 typedef struct kh_gpu_kraken2 {
 	kh_k2_rule rule;
-	/* the table: part i has the cells from i * per_part on */
-	const unsigned char *part[KH_GPU_K2_PARTS];
-	uint64_t per_part;
-	uint32_t n_parts;
+	/* the table: shard i has the cells from i * per_shard on */
+	const unsigned char *shard[KH_GPU_K2_SHARDS];
+	uint64_t per_shard;
+	uint32_t n_shards;
 	const uint32_t *taxon;          /* of values */
 	kh_tree tree;                   /* parent and end only */
 	/* a job: packed bases and masks, with one word more behind them, and its records */
@@ -45,9 +45,10 @@ typedef struct kh_gpu_kraken2 {
 	uint32_t *counts;               /* zero at first */
 	kh_call *call;
 	/*
-	 * NULL, or where runs go, and where among them those of each fragment are.  Many runs are
-	 * in pieces, of which the list says where the first is: a piece begins with a place that
-	 * has, as `what`, the next piece, and, as `n`, the number of its runs.
+	 * NULL, or where runs go, and where among them those of each fragment are.  A fragment
+	 * with many runs has them in several places.  In front of each is a link: a place that
+	 * has, as `what`, the next link, and, as `n`, how many runs follow here.  The list says
+	 * where the first link is.
 	 */
 	kh_k2_run *run;
 	uint32_t cap_runs;

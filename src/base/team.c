@@ -1,4 +1,4 @@
-/* team.c - threads that wait for the next piece of work */
+/* team.c - threads that wait for the next round */
 #include <config.h>
 #include "base/team.h"
 
@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-/* Pieces are short, and the next one mostly comes soon: so often a thread looks before it sleeps,
- * as being woken takes longer than many a piece. */
+/* Rounds are short, and the next one mostly comes soon: so often a thread looks before it sleeps,
+ * as being woken takes longer than many a round. */
 enum { LOOKS = 1000 };
 
 struct kh_team {
 	kh_monitor *m;
 	kh_threads *threads;            /* n - 1 */
 	unsigned n;
-	kh_worker_fn *fn;               /* the piece of work ... */
+	kh_worker_fn *fn;               /* what they do in this round, ... */
 	void *arg;
-	_Atomic uint64_t pieces;        /* ... and which one it is */
+	_Atomic uint64_t rounds;        /* ... and which round it is */
 	atomic_uint busy;               /* threads, without the caller's, that are at it */
 	atomic_bool over;
 	/* a thread takes the lock only to sleep, or to wake one that sleeps */
@@ -26,21 +26,21 @@ struct kh_team {
 	pthread_cond_t begin, done;
 };
 
-/* Waits for the piece behind number `last`; false: there is none. */
-static bool next_piece(kh_team *t, uint64_t last)
+/* Waits for the round behind number `last`; false: there is none. */
+static bool next_round(kh_team *t, uint64_t last)
 {
-	for (int i = 0; i < LOOKS && t->pieces == last && !t->over; i++)
+	for (int i = 0; i < LOOKS && t->rounds == last && !t->over; i++)
 		sched_yield();
-	if (t->pieces == last && !t->over) {
+	if (t->rounds == last && !t->over) {
 		pthread_mutex_lock(&t->mu);
-		while (t->pieces == last && !t->over)
+		while (t->rounds == last && !t->over)
 			pthread_cond_wait(&t->begin, &t->mu);
 		pthread_mutex_unlock(&t->mu);
 	}
-	return t->pieces != last;
+	return t->rounds != last;
 }
 
-static void do_piece(kh_team *t, unsigned id)
+static void do_round(kh_team *t, unsigned id)
 {
 	kh_err err = { 0, "" };
 
@@ -56,8 +56,8 @@ static int member_main(void *arg, unsigned id, kh_err *err)
 	kh_team *t = arg;
 
 	(void)err;
-	for (uint64_t last = 0; next_piece(t, last); last++) {
-		do_piece(t, id + 1);
+	for (uint64_t last = 0; next_round(t, last); last++) {
+		do_round(t, id + 1);
 		if (--t->busy > 0)
 			continue;
 		pthread_mutex_lock(&t->mu);
@@ -121,10 +121,10 @@ int kh_team_run(kh_team *t, kh_worker_fn *fn, void *arg, kh_err *err)
 	t->fn = fn;
 	t->arg = arg;
 	t->busy = t->n - 1;
-	t->pieces++;
+	t->rounds++;
 	pthread_cond_broadcast(&t->begin);
 	pthread_mutex_unlock(&t->mu);
-	do_piece(t, 0);
+	do_round(t, 0);
 	for (int i = 0; i < LOOKS && t->busy > 0; i++)
 		sched_yield();
 	if (t->busy > 0) {

@@ -1,7 +1,7 @@
 /*
- * team.h - threads for one piece of work after the other
+ * team.h - threads that run one function after the other: a round each
  *
- * Where pieces are short, starting threads for each would take longer than they do.
+ * Where rounds are short, starting threads anew for each would take longer than the work.
  */
 #ifndef KH_BASE_TEAM_H
 #define KH_BASE_TEAM_H

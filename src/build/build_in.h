@@ -163,7 +163,7 @@ int kh_build_base_check(const struct build *b, kh_err *err);
 int kh_build_text_start(struct build *b, kh_err *err);
 /* Called by any worker. */
 int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
-/* When all have been read: all of it in one piece. */
+/* When all have been read: all of it in one array. */
 int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
 /* Finds the stretches that the database keeps: b->taxa.kept, but for the numbers of bins. */
 int kh_build_keep(struct build *b, kh_err *err);

@@ -2,9 +2,9 @@
  * text.c - the text of the references while they are read, and as a section of the database
  *
  * Words of 16 bases, some for each bin.  Bins are numbered when blocks are committed, so nobody
- * knows before how many there will be: where the sizes of the files tell about how many, all words
- * are in one piece from the start, of large pages that no one has touched yet; what lies behind its
- * end is in chunks that are made when the first worker needs them.
+ * knows before how many there will be.  Where the sizes of the files tell about how many, words lie
+ * in one array from the start, of large pages that no one has touched yet.  Words behind its end
+ * are in chunks, each of which is made when the first worker needs it.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -24,7 +24,7 @@ struct text {
 	size_t n;                       /* chunks of all bins that have numbers */
 	chunk_pointer *chunk;
 	_Atomic(uint16_t *) *unknown;   /* where bases are not ACGTU: translated/make.h */
-	/* a piece of so many words, a multiple of CHUNK; when all have been read, of all of them */
+	/* the array: so many words, a multiple of CHUNK; when all have been read, all words */
 	uint64_t *all, words;
 };
 
@@ -92,9 +92,10 @@ static int add_base(struct build *b, const kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
-/* The piece, with room for half as many bins again as the files seem to have, as gaps are not
- * counted and what is never touched takes no memory; none, if the system does not give so much. */
-static void open_piece(struct build *b)
+/* Makes the array, with room for half as many bins again as the files seem to have: gaps are not
+ * counted, and pages that are never touched take no memory.  Without it if the system does not give
+ * so much. */
+static void open_all(struct build *b)
 {
 	const kh_db *base = b->o->base;
 	const uint64_t old = base ? b->refs.next_bin : 0;
@@ -121,7 +122,7 @@ int kh_build_text_start(struct build *b, kh_err *err)
 	b->text->unknown = kh_array(b->text->n, sizeof *b->text->unknown, err);
 	if (!b->text->chunk || !b->text->unknown)
 		return KH_ENOMEM;
-	open_piece(b);
+	open_all(b);
 	return base && !kh_db_is_thin(base->h) ? add_base(b, base, err) : KH_OK;
 }
 

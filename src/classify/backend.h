@@ -59,7 +59,7 @@ typedef struct kh_task {
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host, as those are with a class that translated seeds may call (like) */
 	kh_census *census;
-	/* with a census, job->n of them: the class of each, as its number in the part, or
+	/* with a census, job->n of them: the class of each, as its number in the bank, or
 	 * KH_NO_CLASS, or KH_UNCOUNTED; filled if wanted, and if some are left */
 	uint32_t *class_of;
 	bool classes_wanted;

@@ -14,31 +14,31 @@
 typedef struct kh_engine kh_engine;
 
 /*
- * The census of a sample: its fragments counted by class (classify/class.h) where they are
- * classified, so that nothing of them but their calls has to come to the host.  It has parts, which
- * know different classes; tasks of worker w are counted in part w % parts.  Its memory does not
- * grow: when a part has as many classes as it can hold, fragments of other classes are left
- * to the host.  So are fragments without a call of which translated seeds say something: the host
- * finds what they are like, and a call that they get takes them from their class.
+ * The census of a sample: its fragments are counted by class (classify/class.h) where they are
+ * classified, so only their calls have to come to the host.  A census has banks, which know
+ * different classes: tasks of worker w are counted in bank w % banks.  Its memory does not grow.
+ * When a bank has as many classes as it can hold, fragments of other classes are left to the host.
+ * So are fragments without a call of which translated seeds say something: the host finds what they
+ * are like, and if they get a call, it takes them out of their class.
  */
 typedef struct kh_census {
-	unsigned parts;
+	unsigned banks;
 } kh_census;
 
 typedef struct kh_census_options {
 	/* first interval of each target, and the number of them all: n_targets + 1 */
 	const uint64_t *interval;
 	uint32_t n_targets;
-	uint32_t classes;               /* that each part can hold; 0: as many as suit */
+	uint32_t classes;               /* that each bank can hold; 0: as many as suit */
 } kh_census_options;
 
-/* What a part has counted. */
-typedef struct kh_census_part {
+/* What a bank has counted. */
+typedef struct kh_census_bank {
 	/* n different ones; they live as long as the census */
 	kh_class *at;
 	uint32_t n;
 	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
-} kh_census_part;
+} kh_census_bank;
 
 /* Counts the tracts of each target that have an interval whose mask has a bit in common with
  * own[target].  A tract is 2^shift[target] intervals in a row, the first from that target's first
@@ -56,7 +56,7 @@ typedef struct kh_census_functions {
 	 * there is not enough memory for one, or no way. */
 	int (*open)(kh_census **c, kh_engine *e, const kh_census_options *o, kh_err *err);
 	/* When all tasks that it was given to have been collected: */
-	int (*read)(kh_census *c, unsigned part, kh_team *team, kh_census_part *p, kh_err *err);
+	int (*read)(kh_census *c, unsigned bank, kh_team *team, kh_census_bank *p, kh_err *err);
 	int (*search)(kh_census *c, const kh_census_search *s, kh_err *err);
 	void (*close)(kh_census *c);
 } kh_census_functions;

@@ -350,7 +350,7 @@ static int check_files(struct build_cmd *j, kh_err *err)
 	return rc;
 }
 
-/* Large pieces of memory go back to the system at once: of limited size, a database is made in
+/* Large blocks of memory go back to the system at once: of limited size, a database is made in
  * several readings, and what one frees is not of the sizes that the next one takes. */
 static void give_back_memory(const struct build_cmd *j)
 {

@@ -150,14 +150,14 @@ void kh_db_close_kraken(kh_db *db)
 }
 
 /* --- cells ------------------------------------------------------------------------ */
-enum { PIECE = 1 << 20 };
+enum { CHUNK = 1 << 20 };
 
-static int check_piece(void *arg, size_t i, kh_err *err)
+static int check_chunk(void *arg, size_t i, kh_err *err)
 {
 	const kh_db *db = *(const kh_db **)arg;
 	const kh_k2_rule *r = &db->k2->rule;
-	const uint64_t at = (uint64_t)i * PIECE;
-	const uint64_t end = r->capacity - at < PIECE ? r->capacity : at + PIECE;
+	const uint64_t at = (uint64_t)i * CHUNK;
+	const uint64_t end = r->capacity - at < CHUNK ? r->capacity : at + CHUNK;
 	const uint64_t bad = kh_k2_bad_cell(r, db->image, at, end);
 
 	if (bad < end)
@@ -169,7 +169,7 @@ static int check_piece(void *arg, size_t i, kh_err *err)
 
 int kh_db_check_kraken(const kh_db *db, unsigned threads, kh_err *err)
 {
-	const uint64_t pieces = (db->k2->rule.capacity + PIECE - 1) / PIECE;
+	const uint64_t chunks = (db->k2->rule.capacity + CHUNK - 1) / CHUNK;
 
-	return kh_each(threads, (size_t)pieces, check_piece, &db, err);
+	return kh_each(threads, (size_t)chunks, check_chunk, &db, err);
 }

@@ -86,7 +86,7 @@ bool kh_db_make_large_pages(const kh_db *db)
 }
 
 /* --- a copy ----------------------------------------------------------------------- */
-enum { PIECE = 8 << 20 };
+enum { CHUNK = 8 << 20 };
 
 struct copying {
 	const kh_db *db;
@@ -116,12 +116,12 @@ int kh_db_read(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
 	return KH_OK;
 }
 
-static int copy_piece(void *arg, size_t i, kh_err *err)
+static int copy_chunk(void *arg, size_t i, kh_err *err)
 {
 	const struct copying *c = arg;
-	const uint64_t at = (uint64_t)i * PIECE, left = c->section->bytes - at;
+	const uint64_t at = (uint64_t)i * CHUNK, left = c->section->bytes - at;
 
-	return kh_db_read(c->db, c->to + at, (size_t)(left < PIECE ? left : PIECE),
+	return kh_db_read(c->db, c->to + at, (size_t)(left < CHUNK ? left : CHUNK),
 			  c->section->at + at, err);
 }
 
@@ -130,8 +130,8 @@ int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads
 	const kh_db_extent *e = &db->h->section[s];
 	const size_t bytes = (size_t)e->bytes;
 	struct copying c = { .db = db, .section = e, .to = kh_pages(bytes, err) };
-	const size_t pieces = (bytes + PIECE - 1) / PIECE;
-	int rc = c.to ? kh_each(threads, pieces, copy_piece, &c, err) : KH_ENOMEM;
+	const size_t chunks = (bytes + CHUNK - 1) / CHUNK;
+	int rc = c.to ? kh_each(threads, chunks, copy_chunk, &c, err) : KH_ENOMEM;
 
 	if (rc) {
 		kh_pages_free(c.to, bytes);

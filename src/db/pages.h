@@ -5,7 +5,7 @@
  * the processor does not know their addresses either, and finding those takes as long as reading.
  * A mapped file has large pages where the page cache has its blocks in such, and its map begins at
  * a multiple of their size: on new kernels ext4, XFS and Btrfs have a file so that was written, or
- * is first read, in large pieces; on tmpfs large pages can be made of the small ones.  Where
+ * is first read, in large chunks; on tmpfs large pages can be made of the small ones.  Where
  * neither is so, the index can be copied.
  */
 #ifndef KH_DB_PAGES_H

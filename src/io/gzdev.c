@@ -21,8 +21,8 @@ enum {
 struct slot {                   /* of compressed bytes */
 	bool used;
 	uint64_t at;            /* in the file, of the byte behind the front */
-	size_t n, pieces;
-	size_t asked, read;     /* pieces */
+	size_t n, chunks;
+	size_t asked, read;     /* chunks */
 };
 
 struct text {
@@ -126,19 +126,19 @@ static bool may_run(const kh_gzdev *g)
 	const struct slot *in = &g->in[g->batch % SLOTS];
 	const struct text *to = &g->text[g->n_runs % SLOTS];
 
-	return !g->running && in->used && in->read == in->pieces && !to->ready && to->refs == 0;
+	return !g->running && in->used && in->read == in->chunks && !to->ready && to->refs == 0;
 }
 
-/* Has the batch that is read now, or can be, a piece that nobody reads? */
+/* Has the batch that is read now, or can be, a chunk that nobody reads? */
 static bool may_read(kh_gzdev *g)
 {
-	const size_t piece = g->o.by.f->piece_bytes, slot = g->o.by.f->slot_bytes(g->f);
+	const size_t chunk = g->o.by.f->chunk_bytes, slot = g->o.by.f->slot_bytes(g->f);
 	/* nothing else can be done before there is text of the first batch */
 	const size_t most = g->n_batches == 0 ? slot / FIRST : slot;
 	const struct slot *now = g->n_batches ? &g->in[(g->n_batches - 1) % SLOTS] : NULL;
 	struct slot *next = &g->in[g->n_batches % SLOTS];
 
-	if (now && now->used && now->asked < now->pieces)
+	if (now && now->used && now->asked < now->chunks)
 		return true;
 	if (next->used || g->next_at >= g->o.size)
 		return false;
@@ -146,7 +146,7 @@ static bool may_read(kh_gzdev *g)
 	const size_t n = left < most ? (size_t)left : most;
 
 	*next = (struct slot) { .used = true, .at = g->next_at, .n = n,
-				.pieces = (n + piece - 1) / piece };
+				.chunks = (n + chunk - 1) / chunk };
 	g->next_at += n;
 	g->n_batches++;
 	return true;
@@ -158,7 +158,7 @@ static void ask_read(kh_gzdev *g, kh_gzdev_step *step)
 
 	step->what = KH_GZDEV_READ;
 	step->slot = (unsigned)((g->n_batches - 1) % SLOTS);
-	step->piece = in->asked++;
+	step->chunk = in->asked++;
 	g->readers++;
 }
 
@@ -195,10 +195,10 @@ static void do_read(const kh_gzdev_step *step)
 	kh_gzdev *g = step->g;
 	struct slot *in = &g->in[step->slot];
 	const kh_inflater_functions *f = g->o.by.f;
-	const size_t from = step->piece * f->piece_bytes, left = in->n - from;
+	const size_t from = step->chunk * f->chunk_bytes, left = in->n - from;
 	kh_err err = { 0, "" };
 	const int rc = f->put(g->f, step->slot, FRONT + (uint32_t)from,
-			      left < f->piece_bytes ? left : f->piece_bytes, fill, g,
+			      left < f->chunk_bytes ? left : f->chunk_bytes, fill, g,
 			      in->at + from, &err);
 
 	pthread_mutex_lock(&g->mu);

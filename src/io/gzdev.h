@@ -2,13 +2,13 @@
  * gzdev.h - one gzip file, inflated by a device, as pgzip.h has it inflated by threads; or a plain
  * file, whose text is only brought there
  *
- *	kh_gzdev_next	 in order	names the next step: to read a piece of a batch, or to run
+ *	kh_gzdev_next	 in order	names the next step: to read a chunk of a batch, or to run
  *					(inflate) a batch
  *	kh_gzdev_do	 any thread	does the step
  *	kh_gzdev_take	 in order	gives out the next part of the text
  *	kh_gzdev_finish	 any thread	copies that part
  *
- * Batches are read ahead of the text, by all threads that have nothing else to do, a piece each.
+ * Batches are read ahead of the text, by all threads that have nothing else to do, a chunk each.
  * The text of a run is proven before any of it is given out.  If a run stops where only the host
  * can judge (data that cannot be decoded, a member that is not right, the end of the file), or if
  * the device fails, the sequential reader goes on from the last proven place; so it reports all
@@ -45,7 +45,7 @@ typedef struct kh_gzdev_step {
 	kh_gzdev *g;            /* NULL: none */
 	enum { KH_GZDEV_WAIT, KH_GZDEV_READ, KH_GZDEV_RUN } what;
 	unsigned slot;
-	size_t piece;
+	size_t chunk;
 	uint64_t seen;
 } kh_gzdev_step;
 

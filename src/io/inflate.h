@@ -33,7 +33,7 @@ typedef struct kh_inflate_io {
 	size_t n_out;
 } kh_inflate_io;
 
-/* A stream in pieces: reset, then feed until END.  Moves the pointers of *io on. */
+/* A stream in chunks: reset, then feed until END.  Moves the pointers of *io on. */
 void kh_inflate_reset(kh_inflate *z);
 enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_inflate_io *io);
 

@@ -123,10 +123,10 @@ typedef struct kh_inflater_functions {
 	/* *f becomes NULL if there is no room; then the host inflates. */
 	int (*file_open)(kh_inflater *z, kh_inflater_file **f, kh_err *err);
 	void (*file_close)(kh_inflater_file *f);
-	/* Bytes that a slot takes behind its front, and bytes of a piece of them. */
+	/* Bytes that a slot takes behind its front, and bytes of a chunk of them. */
 	size_t (*slot_bytes)(const kh_inflater_file *f);
-	size_t piece_bytes;
-	/* Any thread: n <= piece_bytes bytes, which `fill` gives, to byte `to` of a slot. */
+	size_t chunk_bytes;
+	/* Any thread: n <= chunk_bytes bytes, which `fill` gives, to byte `to` of a slot. */
 	int (*put)(kh_inflater_file *f, unsigned slot, uint32_t to, size_t n,
 		   kh_inflater_fill *fill, void *arg, uint64_t at, kh_err *err);
 	/* One thread at a time for a file.  The first run of a file begins at a member. */

@@ -9,12 +9,12 @@
 enum {
 	SURE = 16,              /* so many matches in a row stay as they are, but for */
 	KEEP = 4,               /* so many at both ends */
-	LONG = 4096             /* a piece of so many columns ends at the next match */
+	LONG = 4096             /* a patch of so many columns ends at the next match */
 };
 
-/* A piece of the alignment, between matches that stay: columns of the record from .. on, the first
- * one in this HSP; the outermost diagonals; mismatches and bases of gaps. */
-struct piece {
+/* A patch is what is aligned anew, between matches that stay: columns of the record from .. on, the
+ * first one in this HSP; the outermost diagonals; mismatches and bases of gaps. */
+struct patch {
 	size_t in;
 	int64_t from, low, high;
 	uint32_t edits;
@@ -25,9 +25,9 @@ struct walk {
 	const kh_along *l;
 	const kh_ungapped *old;
 	kh_refiner *to;
-	struct piece piece;
+	struct patch patch;
 	int64_t run;                    /* the column from which on all match */
-	uint64_t edits;                 /* of all that is behind the piece */
+	uint64_t edits;                 /* of all that is behind the patch */
 	size_t in;                      /* to->fine has all in front of this HSP, */
 	int64_t done;                   /* and column */
 };
@@ -96,7 +96,7 @@ static uint64_t wrong_of(const kh_along *l, int64_t i, uint32_t n, int64_t at)
 		read[l->back].unknown[0]) & kh_text_first(n);
 }
 
-/* --- pieces ------------------------------------------------------------------------------ */
+/* --- patches ------------------------------------------------------------------------------ */
 /* Copies what is in front of this column of an HSP. */
 static int copy_old(struct walk *w, size_t in, int64_t end, kh_err *err)
 {
@@ -112,11 +112,11 @@ static int copy_old(struct walk *w, size_t in, int64_t end, kh_err *err)
 	return rc;
 }
 
-/* Puts the new alignment of the piece, which ends at this column of an HSP, behind what is in
+/* Puts the new alignment of the patch, which ends at this column of an HSP, behind what is in
  * front of it. */
-static int put_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
+static int put_patch(struct walk *w, size_t in, int64_t end, kh_err *err)
 {
-	const struct piece *p = &w->piece;
+	const struct patch *p = &w->patch;
 	kh_ungapped x = { .from = p->from, .at = w->old[p->in].at };
 	size_t columns;
 	int64_t gap;
@@ -133,11 +133,11 @@ static int put_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
 	return rc;
 }
 
-/* Ends the piece at this column of an HSP, and aligns it anew if it may have fewer edits: not if
+/* Ends the patch at this column of an HSP, and aligns it anew if it may have fewer edits: not if
  * it has two mismatches at most and no gap, or a gap and no mismatch. */
-static int end_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
+static int end_patch(struct walk *w, size_t in, int64_t end, kh_err *err)
 {
-	const struct piece *p = &w->piece;
+	const struct patch *p = &w->patch;
 	kh_edits *e = &w->to->edits;
 	const int64_t at = w->old[p->in].at, drift = w->old[in].at - at, n = end - p->from;
 	uint32_t edits;
@@ -157,21 +157,21 @@ static int end_piece(struct walk *w, size_t in, int64_t end, kh_err *err)
 	if (rc || edits >= p->edits)
 		return rc;
 	w->edits -= p->edits - edits;
-	return put_piece(w, in, end, err);
+	return put_patch(w, in, end, err);
 }
 
-/* This column of an HSP, or the gap in front of it, is so many edits.  They begin a piece if
+/* This column of an HSP, or the gap in front of it, is so many edits.  They begin a patch if
  * enough columns in front of them match, or the last one is long. */
 static int note_edits(struct walk *w, size_t in, int64_t column, uint32_t edits, kh_err *err)
 {
 	const int64_t run = column - w->run, at = w->old[in].at, keep = run >= SURE ? KEEP : 0;
 	int rc = KH_OK;
 
-	if (run >= SURE || (run > 0 && column - w->piece.from >= LONG)) {
-		rc = end_piece(w, in, w->run + keep, err);
-		w->piece = (struct piece) { in, column - keep, at, at, 0 };
+	if (run >= SURE || (run > 0 && column - w->patch.from >= LONG)) {
+		rc = end_patch(w, in, w->run + keep, err);
+		w->patch = (struct patch) { in, column - keep, at, at, 0 };
 	}
-	w->piece.edits += edits;
+	w->patch.edits += edits;
 	return rc;
 }
 
@@ -203,7 +203,7 @@ static int walk_gap(struct walk *w, size_t in, kh_err *err)
 {
 	const kh_ungapped *s = &w->old[in];
 	const int64_t next = s[1].at, gap = next - s->at;
-	struct piece *p = &w->piece;
+	struct patch *p = &w->patch;
 	const int rc = note_edits(w, in, s->to, (uint32_t)(gap < 0 ? -gap : gap), err);
 
 	w->run = s[1].from;
@@ -216,7 +216,7 @@ int kh_refine(kh_refiner *r, const kh_along *l, kh_ungapped_list *s, uint64_t *e
 {
 	const kh_ungapped first = s->v[0], last = s->v[s->n - 1];
 	struct walk w = { .l = l, .old = s->v, .to = r, .run = first.from + 1,
-			  .piece = { 0, first.from + 1, first.at, first.at, 0 } };
+			  .patch = { 0, first.from + 1, first.at, first.at, 0 } };
 	int rc = KH_OK;
 
 	r->fine.n = 0;
@@ -226,7 +226,7 @@ int kh_refine(kh_refiner *r, const kh_along *l, kh_ungapped_list *s, uint64_t *e
 			rc = walk_gap(&w, i, err);
 	}
 	if (!rc)
-		rc = end_piece(&w, s->n - 1, last.to - 1, err);
+		rc = end_patch(&w, s->n - 1, last.to - 1, err);
 	*edits = w.edits;
 	if (rc || r->fine.n == 0)
 		return rc;

@@ -10,7 +10,7 @@
 #include "run/open.h"
 #include "seqio/scan.h"
 
-enum { PIECE = 1 << 20 };               /* bytes that are read at a time */
+enum { CHUNK = 1 << 20 };               /* bytes that are read at a time */
 
 /* One of the files: text that has been read, and its records. */
 struct half {
@@ -66,10 +66,10 @@ static int read_more(struct half *h, kh_err *err)
 		memmove(h->text, h->text + h->stop, h->n - h->stop);
 	h->n -= h->stop;
 	h->stop = 0;
-	rc = KH_GROW(h->text, h->cap, h->n + PIECE + KH_SCAN_PAD, err);
+	rc = KH_GROW(h->text, h->cap, h->n + CHUNK + KH_SCAN_PAD, err);
 	if (rc)
 		return rc;
-	got = kh_source_read(h->source, h->text + h->n, PIECE, err);
+	got = kh_source_read(h->source, h->text + h->n, CHUNK, err);
 	if (got < 0)
 		return (int)got;
 	h->n += (size_t)got;

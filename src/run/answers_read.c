@@ -216,24 +216,24 @@ static int read_ends(kh_answers_in *f, uint64_t size, kh_err *err)
 
 static int check_sum(const kh_answers_in *f, uint64_t size, kh_err *err)
 {
-	enum { PIECE = 1 << 18 };
+	enum { CHUNK = 1 << 18 };
 	XXH3_state_t *x = XXH3_createState();
-	char *piece = kh_array(PIECE, 1, err);
+	char *chunk = kh_array(CHUNK, 1, err);
 	const uint64_t end = size - sizeof f->tail + offsetof(kh_answers_tail, sum);
-	int rc = x && piece ? KH_OK : kh_fail_nomem(err);
+	int rc = x && chunk ? KH_OK : kh_fail_nomem(err);
 
 	if (!rc)
 		XXH3_64bits_reset(x);
 	for (uint64_t at = 0, n; at < end && !rc; at += n) {
-		n = end - at < PIECE ? end - at : PIECE;
-		rc = kh_source_pread(f->source, piece, (size_t)n, at, err);
+		n = end - at < CHUNK ? end - at : CHUNK;
+		rc = kh_source_pread(f->source, chunk, (size_t)n, at, err);
 		if (!rc)
-			XXH3_64bits_update(x, piece, (size_t)n);
+			XXH3_64bits_update(x, chunk, (size_t)n);
 	}
 	if (!rc && XXH3_64bits_digest(x) != f->tail.sum)
 		rc = kh_fail(err, KH_EFORMAT, "%s: damaged: its checksum is wrong", f->path);
 	XXH3_freeState(x);
-	free(piece);
+	free(chunk);
 	return rc;
 }
 

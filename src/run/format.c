@@ -10,7 +10,7 @@ enum {
 	KMER_RUN = 24           /* of these, a run */
 };
 
-/* Ids are mostly so short that a call costs more than copying them, by two pieces that overlap. */
+/* Ids are mostly so short that a call costs more than copying them, by two copies that overlap. */
 static char *put_id(char *at, const char *p, size_t n)
 {
 	if (n < 8 || n > 32)

@@ -34,7 +34,7 @@ struct kh_pass {
 	atomic_bool marked;
 	unsigned n_to;
 	uint32_t **to;                  /* places among all of the classes of each worker, and then
-					 * of each part of the census; NULL: as they are */
+					 * of each bank of the census; NULL: as they are */
 	uint64_t base;                  /* of tickets */
 	kh_frames *kept;                /* NULL: no outputs are written again */
 	kh_marks marks;                 /* where fragments lie */
@@ -255,14 +255,14 @@ int kh_pass_count(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 
 /* --- the model -------------------------------------------------------------------- */
 /* Of so many, the one that has all classes; or n: none or several have some. */
-static unsigned only_one(const kh_classes *part, unsigned n)
+static unsigned only_one(const kh_classes *counted, unsigned n)
 {
 	unsigned only = n;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (part[i].n > 0 && only < n)
+		if (counted[i].n > 0 && only < n)
 			return n;
-		only = part[i].n > 0 ? i : only;
+		only = counted[i].n > 0 ? i : only;
 	}
 	return only;
 }
@@ -276,31 +276,31 @@ static void lend(kh_pass *s, const kh_classes *from)
 	memcpy(s->classes.many, from->many, sizeof from->many);
 }
 
-/* Joins what the workers have counted, and the parts of the census. */
+/* Joins what the workers have counted, and the banks of the census. */
 static int join(kh_pass *s, kh_team *team, kh_err *err)
 {
-	const unsigned workers = s->o.threads, n = workers + (s->census ? s->census->parts : 0);
-	kh_classes *part = kh_array(n, sizeof *part, err);
-	kh_census_part p;
-	int rc = part && (s->to = kh_array(n, sizeof *s->to, err)) ? KH_OK : KH_ENOMEM;
+	const unsigned workers = s->o.threads, n = workers + (s->census ? s->census->banks : 0);
+	kh_classes *counted = kh_array(n, sizeof *counted, err);
+	kh_census_bank p;
+	int rc = counted && (s->to = kh_array(n, sizeof *s->to, err)) ? KH_OK : KH_ENOMEM;
 
 	s->n_to = rc ? 0 : n;
 	for (unsigned i = 0; i < workers && !rc; i++)
-		part[i] = s->worker[i].classes;
+		counted[i] = s->worker[i].classes;
 	for (unsigned i = workers; i < n && !rc; i++) {
 		rc = s->be->census.read(s->census, i - workers, team, &p, err);
 		if (rc)
 			break;
-		part[i] = (kh_classes) { .at = p.at, .n = p.n };
-		memcpy(part[i].many, p.many, sizeof p.many);
+		counted[i] = (kh_classes) { .at = p.at, .n = p.n };
+		memcpy(counted[i].many, p.many, sizeof p.many);
 	}
-	const unsigned only = rc ? n : only_one(part, n);
+	const unsigned only = rc ? n : only_one(counted, n);
 
 	if (!rc && only < n)
-		lend(s, &part[only]);
+		lend(s, &counted[only]);
 	else if (!rc)
-		rc = kh_classes_join(&s->classes, part, n, s->to, team, err);
-	free(part);
+		rc = kh_classes_join(&s->classes, counted, n, s->to, team, err);
+	free(counted);
 	return rc;
 }
 
@@ -420,7 +420,7 @@ uint64_t kh_pass_jobs(const kh_pass *s)
 /* Makes the call of a fragment that this worker kept the final one. */
 static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 {
-	/* parts of the census stand behind the workers */
+	/* banks of the census stand behind the workers */
 	const unsigned counter =
 		k->class % 2 ? s->o.threads + worker % (s->n_to - s->o.threads) : worker;
 

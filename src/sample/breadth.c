@@ -1,8 +1,8 @@
 /*
  * breadth.c - over how much of a genome the fragments of a species are spread
  *
- * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
- * from another species, or a contaminated piece of a reference, collects reads in a few places.
+ * The reads of a species that is in the sample fall everywhere on its genome. Genes acquired
+ * from another species, or contamination of a reference, collect reads in a few places.
  * An interval is 8 bins.  Its mask notes, as bits, the shares of k-mers found of the fragments that
  * are located in it.
  *

@@ -312,7 +312,7 @@ static int serve_sources(kh_feed *f)
 			return rc;
 		if (rc > 0 && step.by_device.what != KH_GZDEV_WAIT) {
 			feed_do(f, f->st[s].read.in, &step, &p->mu);
-			/* there is a text, or a run, or a slot, whose pieces all may read */
+			/* there is a text, or a run, or a slot, whose chunks all may read */
 			wake_all(f);
 			return 1;
 		}

@@ -1,5 +1,5 @@
 /*
- * parts.c - memory of each device that the kernels of all its queues count in: the parts of a
+ * banks.c - memory of each device in which the kernels of all its queues count: the banks of a
  * census, or of counters of distinct features
  */
 #include <config.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-void kh_cuda_parts_close(kh_cuda_part *p, size_t n)
+void kh_cuda_banks_close(kh_cuda_bank *p, size_t n)
 {
 	for (size_t i = 0; p && i < n; i++) {
 		cudaSetDevice(p[i].device);
@@ -20,7 +20,7 @@ void kh_cuda_parts_close(kh_cuda_part *p, size_t n)
 	free(p);
 }
 
-static int part_open(kh_cuda_part *p, int device, size_t bytes, size_t host, kh_err *err)
+static int bank_open(kh_cuda_bank *p, int device, size_t bytes, size_t host, kh_err *err)
 {
 	int rc = kh_gpu_use(device, err);
 
@@ -34,10 +34,10 @@ static int part_open(kh_cuda_part *p, int device, size_t bytes, size_t host, kh_
 	return KH_GPU(cudaStreamSynchronize(p->stream), err);
 }
 
-int kh_cuda_parts_open(kh_cuda_part **out, const kh_engine *e, size_t bytes, size_t host,
+int kh_cuda_banks_open(kh_cuda_bank **out, const kh_engine *e, size_t bytes, size_t host,
 		       kh_err *err)
 {
-	kh_cuda_part *p;
+	kh_cuda_bank *p;
 	int rc = KH_OK;
 
 	*out = NULL;
@@ -47,15 +47,15 @@ int kh_cuda_parts_open(kh_cuda_part **out, const kh_engine *e, size_t bytes, siz
 	if (!p)
 		return KH_OK;
 	for (size_t i = 0; i < e->n && !rc; i++)
-		rc = part_open(&p[i], e->copy[i].device, bytes, host, err);
+		rc = bank_open(&p[i], e->copy[i].device, bytes, host, err);
 	if (rc)
-		kh_cuda_parts_close(p, e->n);
+		kh_cuda_banks_close(p, e->n);
 	else
 		*out = p;
 	return rc == KH_ENOMEM ? KH_OK : rc;
 }
 
-int kh_cuda_part_copy(const kh_cuda_part *p, void *to, const void *from, size_t bytes, kh_err *err)
+int kh_cuda_bank_copy(const kh_cuda_bank *p, void *to, const void *from, size_t bytes, kh_err *err)
 {
 	int rc = KH_GPU(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, p->stream), err);
 
