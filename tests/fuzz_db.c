@@ -91,7 +91,7 @@ static void repair(unsigned char *p, size_t n)
 	kh_db_extent s = h->section[KH_SEC_SUMS];
 
 	if (s.at >= KH_DB_PAGE && s.at <= n && s.bytes <= n - s.at &&
-	    s.at - KH_DB_PAGE < KH_DB_BLOCK) {
+	    s.at - KH_DB_PAGE < KH_DB_CHUNK) {
 		uint64_t sum = XXH3_64bits(p + KH_DB_PAGE, s.at - KH_DB_PAGE);
 
 		memcpy(p + s.at, &sum, s.bytes < 8 ? s.bytes : 8);

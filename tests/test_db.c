@@ -119,7 +119,7 @@ TEST(test_blocks)
 	assert_int_equal(db->h->section[KH_SEC_SUMS].bytes, 3 * 8);
 	kh_db_close(db);
 	int fd = open("big.khdb", O_RDWR);
-	uint64_t at = KH_DB_PAGE + 2 * KH_DB_BLOCK;
+	uint64_t at = KH_DB_PAGE + 2 * KH_DB_CHUNK;
 	assert_int_equal(pwrite(fd, "y", 1, (off_t)at + 5), 1);
 	close(fd);
 	snprintf(want, sizeof want, "damaged: the checksum of bytes %llu to ",

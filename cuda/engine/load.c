@@ -20,7 +20,7 @@ enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12 }; /* threads of a device */
 
 struct load {
 	kh_engine *e;
-	/* of each device: the next block of all files, which is loaded if some of it is in its
+	/* of each device: the next chunk of all files, which is loaded if some of it is in its
 	 * share */
 	_Atomic uint64_t next[KH_DEVICES_MAX];
 };
@@ -123,17 +123,17 @@ static int send(const struct loader *w, const kh_cuda_file *f, const char *p, ui
 	return rc ? rc : KH_GPU(cudaEventRecord(taken, w->stream), err);
 }
 
-static uint64_t blocks_of(const kh_db *db)
+static uint64_t chunks_of(const kh_db *db)
 {
-	return (db->h->section[KH_SEC_SUMS].at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
+	return (db->h->section[KH_SEC_SUMS].at - KH_DB_PAGE + KH_DB_CHUNK - 1) / KH_DB_CHUNK;
 }
 
-static int load_block(struct loader *w, const kh_cuda_file *f, uint64_t i, kh_err *err)
+static int load_chunk(struct loader *w, const kh_cuda_file *f, uint64_t i, kh_err *err)
 {
 	const kh_db *db = f->db;
 	const uint64_t stop = db->h->section[KH_SEC_SUMS].at,
-		       first = KH_DB_PAGE + i * KH_DB_BLOCK;
-	const uint64_t end = stop - first < KH_DB_BLOCK ? stop : first + KH_DB_BLOCK;
+		       first = KH_DB_PAGE + i * KH_DB_CHUNK;
+	const uint64_t end = stop - first < KH_DB_CHUNK ? stop : first + KH_DB_CHUNK;
 	uint64_t from, skip;
 	int rc = KH_OK, k = 0;
 
@@ -205,11 +205,11 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 		const kh_cuda_file *f = l->e->file, *end = f + l->e->n_files;
 		uint64_t i = l->next[w.device]++;
 
-		for (; f < end && i >= blocks_of(f->db); f++)
-			i -= blocks_of(f->db);
+		for (; f < end && i >= chunks_of(f->db); f++)
+			i -= chunks_of(f->db);
 		if (f == end)
 			break;
-		rc = load_block(&w, f, i, err);
+		rc = load_chunk(&w, f, i, err);
 	}
 	for (size_t d = 0; rc && d < l->e->n; d++)
 		l->next[d] = UINT64_MAX / 2;

@@ -14,10 +14,10 @@
 struct verify {
 	const kh_db *db;
 	bool index, text, others;       /* sections */
-	uint64_t blocks;
+	uint64_t chunks;
 	double started;
 	uint64_t bytes;                 /* to be read */
-	_Atomic uint64_t next, done;    /* blocks or ranges that are taken; bytes read */
+	_Atomic uint64_t next, done;    /* chunks or ranges that are taken; bytes read */
 };
 
 static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
@@ -27,7 +27,7 @@ static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
 	return at >= e->at && at + n <= e->at + e->bytes;
 }
 
-/* Is a block to be checked?  One that is only partly of a section belongs to the others. */
+/* Is a chunk to be checked?  One that is only partly of a section belongs to the others. */
 static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 {
 	if (inside(v->db, KH_SEC_INDEX, at, n))
@@ -53,14 +53,14 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 	const uint64_t end = db->h->section[KH_SEC_SUMS].at;
 
 	(void)worker;
-	for (uint64_t i; (i = v->next++) < v->blocks;) {
-		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
-		uint64_t n = end - at < KH_DB_BLOCK ? end - at : KH_DB_BLOCK;
+	for (uint64_t i; (i = v->next++) < v->chunks;) {
+		uint64_t at = KH_DB_PAGE + i * KH_DB_CHUNK;
+		uint64_t n = end - at < KH_DB_CHUNK ? end - at : KH_DB_CHUNK;
 
 		if (!concerns(v, at, n))
 			continue;
 		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i]) {
-			v->next = v->blocks;
+			v->next = v->chunks;
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
 				       " is wrong",
@@ -106,7 +106,7 @@ static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_
 int kh_db_check_rest(const kh_db *db, unsigned threads, kh_err *err)
 {
 	struct verify v = { .db = db, .others = true,
-			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
+			    .chunks = db->h->section[KH_SEC_SUMS].bytes / 8,
 			    .bytes = db->h->section[KH_SEC_SUMS].at -
 				     db->h->section[KH_SEC_TEXT].bytes -
 				     db->h->section[KH_SEC_INDEX].bytes };
@@ -117,7 +117,7 @@ int kh_db_check_rest(const kh_db *db, unsigned threads, kh_err *err)
 int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err)
 {
 	struct verify v = { .db = db, .text = true, .bytes = db->h->section[KH_SEC_TEXT].bytes,
-			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
+			    .chunks = db->h->section[KH_SEC_SUMS].bytes / 8 };
 
 	return in_parallel(&v, threads, verify_worker, err);
 }
@@ -125,7 +125,7 @@ int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err)
 int kh_db_check_sums(const kh_db *db, unsigned threads, kh_err *err)
 {
 	struct verify v = { .db = db, .index = true, .bytes = db->h->section[KH_SEC_INDEX].bytes,
-			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
+			    .chunks = db->h->section[KH_SEC_SUMS].bytes / 8 };
 
 	return in_parallel(&v, threads, verify_worker, err);
 }

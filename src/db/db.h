@@ -28,7 +28,7 @@
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
 #define KH_DB_VERSION 4
 #define KH_DB_PAGE 4096
-#define KH_DB_BLOCK (UINT64_C(1) << 24)
+#define KH_DB_CHUNK (UINT64_C(1) << 24)
 
 enum kh_section {
 	KH_SEC_INDEX,           /* lines and lists of 256 ranges: index/seeds.h */
@@ -167,7 +167,7 @@ typedef struct kh_db {
 	const kh_text_strains *strains; /* in the order of bins */
 	uint32_t n_strains;
 	kh_translated translated;       /* its head is NULL where there is none */
-	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
+	const uint64_t *sums;           /* XXH3 of each KH_DB_CHUNK behind the header */
 	/* the index still has to be checked, by its checksums and kh_seeds_check; */
 	bool unchecked;
 	bool stamps;    /* when that is done, a stamp remembers it */

@@ -82,9 +82,9 @@ static int check_extents(const kh_db *db, kh_err *err)
 			 sizeof h->section - KH_N_SECTIONS * sizeof *h->section))
 		return kh_db_bad(db, "it has sections that this program does not know", err);
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
-	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
+	uint64_t chunks = (sums->at - KH_DB_PAGE + KH_DB_CHUNK - 1) / KH_DB_CHUNK;
 
-	if (sums->bytes != blocks * 8 || sums->at + sums->bytes != db->bytes ||
+	if (sums->bytes != chunks * 8 || sums->at + sums->bytes != db->bytes ||
 	    h->sums != XXH3_64bits(kh_db_section(db, KH_SEC_SUMS), (size_t)sums->bytes))
 		return kh_db_bad(db, "its table of checksums is damaged", err);
 	if (h->section[KH_SEC_DIR].bytes != KH_RANGES * sizeof(kh_seed_range) ||

@@ -10,7 +10,7 @@
 struct kh_db_writer {
 	kh_out *out;
 	uint64_t at;                    /* bytes in the file */
-	XXH3_state_t *sum;              /* of the block being filled */
+	XXH3_state_t *sum;              /* of the chunk being filled */
 	uint64_t *sums;
 	size_t n_sums, cap_sums;
 	uint64_t summed;                /* bytes that the checksums cover so far */
@@ -33,14 +33,14 @@ static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 	int rc = KH_OK;
 
 	while (!rc && n > 0) {
-		uint64_t in_block = w->summed % KH_DB_BLOCK;
-		size_t m = n < KH_DB_BLOCK - in_block ? n : (size_t)(KH_DB_BLOCK - in_block);
+		uint64_t in_chunk = w->summed % KH_DB_CHUNK;
+		size_t m = n < KH_DB_CHUNK - in_chunk ? n : (size_t)(KH_DB_CHUNK - in_chunk);
 
 		XXH3_64bits_update(w->sum, from, m);
 		from += m;
 		n -= m;
 		w->summed += m;
-		if (in_block + m < KH_DB_BLOCK)
+		if (in_chunk + m < KH_DB_CHUNK)
 			continue;
 		rc = KH_GROW(w->sums, w->cap_sums, w->n_sums + 1, err);
 		if (!rc)
@@ -180,7 +180,7 @@ static int put_sums(kh_db_writer *w, kh_db_header *h, kh_err *err)
 {
 	int rc = put_padding(w, err);
 
-	if (!rc && (w->at - KH_DB_PAGE) % KH_DB_BLOCK != 0) {
+	if (!rc && (w->at - KH_DB_PAGE) % KH_DB_CHUNK != 0) {
 		rc = KH_GROW(w->sums, w->cap_sums, w->n_sums + 1, err);
 		if (!rc)
 			w->sums[w->n_sums++] = XXH3_64bits_digest(w->sum);
@@ -197,7 +197,7 @@ uint64_t kh_db_length(const kh_db_writer *w)
 {
 	const uint64_t sums = (w->at + KH_DB_PAGE - 1) / KH_DB_PAGE * KH_DB_PAGE;
 
-	return sums + (sums - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK * sizeof *w->sums;
+	return sums + (sums - KH_DB_PAGE + KH_DB_CHUNK - 1) / KH_DB_CHUNK * sizeof *w->sums;
 }
 
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 
 enum {
-	BLOCK = 64,             /* seeds whose lines are prefetched at a time */
+	GROUP = 64,             /* seeds whose lines are prefetched at a time */
 	TOGETHER = 8,           /* bins of a list that are written at a time */
 	/* bins that one seed may give, and what is written behind them */
 	ROOM = KH_SEED_LEVELS * 16 * KH_LIST_MAX + TOGETHER
@@ -42,7 +42,7 @@ struct lookups {
 	struct {
 		const uint8_t *line;    /* the first one; NULL: its range has none */
 		uint32_t tag;
-	} a[BLOCK];
+	} a[GROUP];
 	/* those that may be in the index: the value of the first slot of the line with the tag, the
 	 * other slots with it, and whether the line sends the seed on to the next level */
 	struct {
@@ -50,7 +50,7 @@ struct lookups {
 		uint16_t others;
 		uint8_t number;
 		bool on;
-	} may[BLOCK];
+	} may[GROUP];
 	size_t n_may;
 };
 
@@ -245,10 +245,10 @@ static int finish(const kh_seed_index *x, const uint64_t *key, size_t first,
 	return KH_OK;
 }
 
-/* How many of n seeds are in block b, which may be one behind the last. */
-static size_t in_block(size_t n, size_t b)
+/* How many of n seeds are in group b, which may be one behind the last. */
+static size_t in_group(size_t n, size_t b)
 {
-	return b * BLOCK >= n ? 0 : n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK;
+	return b * GROUP >= n ? 0 : n - b * GROUP < GROUP ? n - b * GROUP : GROUP;
 }
 
 int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seeds_found *to,
@@ -258,13 +258,13 @@ int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seed
 	int rc = KH_GROW(to->bin, to->cap, 1, err);     /* where bins are, even if there are none */
 
 	to->n = 0;
-	for (size_t b = 0; n > 0 && (b < 2 || in_block(n, b - 2) > 0) && !rc; b++) {
-		if (in_block(n, b) > 0)
-			prefetch_lines(x, key + b * BLOCK, in_block(n, b), &q[b % 3]);
+	for (size_t b = 0; n > 0 && (b < 2 || in_group(n, b - 2) > 0) && !rc; b++) {
+		if (in_group(n, b) > 0)
+			prefetch_lines(x, key + b * GROUP, in_group(n, b), &q[b % 3]);
 		if (b >= 1)
-			match_tags(x, key + (b - 1) * BLOCK, in_block(n, b - 1), &q[(b - 1) % 3]);
+			match_tags(x, key + (b - 1) * GROUP, in_group(n, b - 1), &q[(b - 1) % 3]);
 		if (b >= 2)
-			rc = finish(x, key, (b - 2) * BLOCK, &q[(b - 2) % 3], to, err);
+			rc = finish(x, key, (b - 2) * GROUP, &q[(b - 2) % 3], to, err);
 	}
 	return rc;
 }

@@ -326,20 +326,20 @@ static size_t find_ranges(kh_translated_made *m)
 	return at;
 }
 
-/* Fills the blocks of codons that begin in a genus. */
-static void find_blocks(kh_translated_made *m, uint32_t genus)
+/* Fills the steps of codons that begin in a genus. */
+static void find_steps(kh_translated_made *m, uint32_t genus)
 {
 	const kh_genus_made *g = &m->made[genus];
 	const kh_laid_orf *s = m->orf + g->first_orf, *last = s + g->n_orfs - 1;
 	const uint64_t first = m->genus[genus].first;
 	const uint64_t end = first + up_to_next_genus(g->codons);
 
-	for (uint64_t i = (first + KH_CODON_BLOCK - 1) / KH_CODON_BLOCK; i * KH_CODON_BLOCK < end;
+	for (uint64_t i = (first + KH_CODON_STEP - 1) / KH_CODON_STEP; i * KH_CODON_STEP < end;
 	     i++) {
-		while (s < last && s[1].codon <= i * KH_CODON_BLOCK)
+		while (s < last && s[1].codon <= i * KH_CODON_STEP)
 			s++;
-		m->block[i].genus = genus;
-		m->block[i].orf = (uint32_t)(s - m->orf);
+		m->step[i].genus = genus;
+		m->step[i].orf = (uint32_t)(s - m->orf);
 	}
 }
 
@@ -356,7 +356,7 @@ static int join_genus(void *arg, size_t i, kh_err *err)
 		m->orf[g->first_orf + j] = g->orf[j];
 		m->orf[g->first_orf + j].codon += first;
 	}
-	find_blocks(m, (uint32_t)i);
+	find_steps(m, (uint32_t)i);
 	genus_clear(g);
 	return KH_OK;
 }
@@ -366,8 +366,8 @@ static int join(kh_translated_made *m, kh_err *err)
 {
 	m->key = kh_array_large(find_ranges(m), sizeof *m->key, err);
 	m->orf = kh_array_large(m->n_orfs, sizeof *m->orf, err);
-	m->block = kh_array_large((size_t)(m->codons / KH_CODON_BLOCK) + 1, sizeof *m->block, err);
-	if (!m->key || !m->orf || !m->block)
+	m->step = kh_array_large((size_t)(m->codons / KH_CODON_STEP) + 1, sizeof *m->step, err);
+	if (!m->key || !m->orf || !m->step)
 		return KH_ENOMEM;
 	return kh_each(m->in->threads, m->head.genera, join_genus, m, err);
 }
@@ -421,6 +421,6 @@ void kh_translated_made_free(kh_translated_made *m)
 	free(m->place);
 	free(m->key);
 	free(m->orf);
-	free(m->block);
+	free(m->step);
 	free(m);
 }

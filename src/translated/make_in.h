@@ -75,7 +75,7 @@ typedef struct kh_range_made {
 	size_t n_shared, cap_shared;
 } kh_range_made;
 
-#define KH_CODON_BLOCK 64
+#define KH_CODON_STEP 64
 
 struct kh_translated_made {
 	kh_translated_head head;
@@ -89,15 +89,15 @@ struct kh_translated_made {
 	uint64_t codons;                /* of all genera */
 	kh_laid_orf *orf;               /* of all genera, by codon */
 	size_t n_orfs;
-	/* by KH_CODON_BLOCK codons: the last genus, and ORF, that begins at the first of these
+	/* by KH_CODON_STEP codons: the last genus, and ORF, that begins at the first of these
 	 * or before */
-	struct { uint32_t genus, orf; } *block;
+	struct { uint32_t genus, orf; } *step;
 };
 
 /* The genus of a codon. */
 static inline uint32_t kh_genus_at(const kh_translated_made *m, uint32_t codon)
 {
-	uint32_t i = m->block[codon / KH_CODON_BLOCK].genus;
+	uint32_t i = m->step[codon / KH_CODON_STEP].genus;
 
 	while (i + 1 < m->head.genera && m->genus[i + 1].first <= codon)
 		i++;
@@ -107,7 +107,7 @@ static inline uint32_t kh_genus_at(const kh_translated_made *m, uint32_t codon)
 /* The ORF of a codon. */
 static inline const kh_laid_orf *kh_orf_at(const kh_translated_made *m, uint32_t codon)
 {
-	const kh_laid_orf *s = &m->orf[m->block[codon / KH_CODON_BLOCK].orf];
+	const kh_laid_orf *s = &m->orf[m->step[codon / KH_CODON_STEP].orf];
 	const kh_laid_orf *last = m->orf + m->n_orfs - 1;
 
 	while (s < last && s[1].codon <= codon)

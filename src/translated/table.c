@@ -186,10 +186,10 @@ static uint64_t place_of(const kh_translated_made *m, uint32_t codon)
 static void put_some(const kh_translated_made *m, const kh_key_at *key, size_t n, struct bits *to)
 {
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(&m->block[(uint32_t)key[i] / KH_CODON_BLOCK]);
+		__builtin_prefetch(&m->step[(uint32_t)key[i] / KH_CODON_STEP]);
 	for (size_t i = 0; i < n; i++)
 		__builtin_prefetch(
-			&m->orf[m->block[(uint32_t)key[i] / KH_CODON_BLOCK].orf]);
+			&m->orf[m->step[(uint32_t)key[i] / KH_CODON_STEP].orf]);
 	for (size_t i = 0; i < n; i++)
 		put_bits(to, place_of(m, (uint32_t)key[i]), m->head.bits);
 }
