@@ -185,7 +185,7 @@ TEST(test_order_wait)
 	w.seen[0] = 1;
 	OK(kh_threads_run(w.m, 6, order_worker, NULL, err));
 	check_seen(TICKETS);
-	kh_monitor_stop(w.m, NULL);
+	kh_monitor_stop(w.m);
 	assert_int_equal(kh_order_wait(w.order, TICKETS - 1), 0);
 	assert_int_equal(kh_order_wait(w.order, TICKETS), KH_ECANCEL);
 }
@@ -231,7 +231,7 @@ TEST(test_order_room)
 		kh_queue_push(w.queue, &token[i]);
 	OK(kh_threads_run(w.m, 5, room_worker, NULL, err));
 	check_seen(TICKETS);
-	kh_monitor_stop(w.m, NULL);
+	kh_monitor_stop(w.m);
 	assert_int_equal(kh_order_may_put(w.order, 0, false), KH_ECANCEL);
 	assert_int_equal(kh_order_may_put(w.order, UINT64_MAX, true), KH_ECANCEL);
 }

@@ -54,7 +54,7 @@ TEST(test_queue)
 		assert_ptr_equal(kh_queue_pop(w.queue), &w.item[3]);
 	}
 	kh_queue_push(w.queue, &w.item[0]);
-	kh_monitor_stop(w.m, NULL);
+	kh_monitor_stop(w.m);
 	assert_null(kh_queue_pop(w.queue));             /* stopped: nothing more is given */
 	assert_null(kh_queue_try(w.queue));
 }
@@ -117,11 +117,11 @@ TEST(test_first_error)
 	kh_fail(&c, KH_ECANCEL, "stopped");
 	assert_int_equal(kh_monitor_error(w.m, &got), 0);
 	assert_false(kh_monitor_stopped(w.m));
-	assert_int_equal(kh_monitor_stop(w.m, &c), KH_ECANCEL);         /* no error by itself */
+	assert_int_equal(kh_monitor_fail(w.m, &c), KH_ECANCEL);         /* no error by itself */
 	assert_true(kh_monitor_stopped(w.m));
 	assert_int_equal(kh_monitor_error(w.m, &got), KH_ECANCEL);
-	assert_int_equal(kh_monitor_stop(w.m, &a), KH_EIO);
-	assert_int_equal(kh_monitor_stop(w.m, &b), KH_EFORMAT);
+	assert_int_equal(kh_monitor_fail(w.m, &a), KH_EIO);
+	assert_int_equal(kh_monitor_fail(w.m, &b), KH_EFORMAT);
 	assert_int_equal(kh_monitor_error(w.m, &got), KH_EIO);
 	assert_string_equal(got.msg, "first");
 }
@@ -153,7 +153,7 @@ static int ring_worker(void *arg, unsigned id, kh_err *err)
 		while (!(atomic_load(&r->woken) >> 4 * i & 1))
 			sched_yield();
 	}
-	kh_monitor_stop(w.m, NULL);
+	kh_monitor_stop(w.m);
 	return KH_OK;
 }
 
@@ -238,7 +238,7 @@ TEST(test_threads_beside)
 		kh_queue_push(q, q);
 	assert_int_equal(kh_threads_join(c, &err), 0);
 	assert_int_equal(kh_threads_start(&c, w.m, 3, take_one, q, &err), 0);
-	kh_monitor_stop(w.m, NULL);
+	kh_monitor_stop(w.m);
 	assert_int_equal(kh_threads_join(c, &err), KH_EIO);
 	assert_string_equal(err.msg, "nothing came");
 	kh_queue_free(q);
@@ -252,7 +252,7 @@ TEST(test_many_queues)
 
 	for (; n < 100; n++)
 		OK(kh_queue_new(&q[n], w.m, 1, err));
-	kh_monitor_stop(w.m, NULL);
+	kh_monitor_stop(w.m);
 	while (n > 0) {
 		assert_null(kh_queue_pop(q[--n]));
 		kh_queue_free(q[n]);

@@ -70,7 +70,7 @@ static int deliver_next(kh_order *o, kh_order_fn *fn, void *arg)
 	pthread_mutex_unlock(&o->m->mu);
 	rc = fn(arg, item, &err);
 	if (rc)
-		kh_monitor_stop(o->m, &err);
+		kh_monitor_fail(o->m, &err);
 	pthread_mutex_lock(&o->m->mu);
 	o->delivering = false;
 	pthread_cond_broadcast(&o->cv[o->next++ % CONDITIONS]);

@@ -47,7 +47,7 @@ static void do_round(kh_team *t, unsigned id)
 	if (t->fn(t->arg, id, &err)) {
 		if (!err.code)
 			err.code = KH_ECANCEL;
-		kh_monitor_stop(t->m, &err);
+		kh_monitor_fail(t->m, &err);
 	}
 }
 

@@ -68,19 +68,32 @@ void kh_monitor_unwatch(kh_monitor *m, pthread_cond_t *cv, size_t n)
 		pthread_cond_destroy(&cv[i]);
 }
 
-int kh_monitor_stop(kh_monitor *m, const kh_err *e)
+/* The caller holds the lock. */
+static void stop(kh_monitor *m)
+{
+	if (m->stopped)
+		return;
+	m->stopped = true;
+	for (size_t i = 0; i < m->n_watched; i++)
+		for (size_t j = 0; j < m->watched[i].n; j++)
+			pthread_cond_broadcast(&m->watched[i].cv[j]);
+}
+
+void kh_monitor_stop(kh_monitor *m)
 {
 	pthread_mutex_lock(&m->mu);
-	if (!m->stopped || (m->err.code == 0 && e && e->code != KH_ECANCEL)) {
-		if (e && e->code != KH_ECANCEL)
-			m->err = *e;
-		m->stopped = true;
-		for (size_t i = 0; i < m->n_watched; i++)
-			for (size_t j = 0; j < m->watched[i].n; j++)
-				pthread_cond_broadcast(&m->watched[i].cv[j]);
-	}
+	stop(m);
 	pthread_mutex_unlock(&m->mu);
-	return e ? e->code : KH_ECANCEL;
+}
+
+int kh_monitor_fail(kh_monitor *m, const kh_err *e)
+{
+	pthread_mutex_lock(&m->mu);
+	if (m->err.code == 0 && e->code != KH_ECANCEL)
+		m->err = *e;
+	stop(m);
+	pthread_mutex_unlock(&m->mu);
+	return e->code;
 }
 
 bool kh_monitor_stopped(kh_monitor *m)
@@ -251,7 +264,7 @@ static void *worker_main(void *p)
 	if (w->fn(w->arg, w->id, &err)) {
 		if (!err.code)
 			err.code = KH_ECANCEL;
-		kh_monitor_stop(w->m, &err);
+		kh_monitor_fail(w->m, &err);
 	}
 	return NULL;
 }
@@ -299,7 +312,7 @@ static int threads_new(kh_threads **out, const struct worker *model, unsigned fr
 
 			kh_fail(&e, KH_EIO, "cannot start thread %u of %u: %s", i + 1, n,
 				strerror(failed));
-			kh_monitor_stop(c->m, &e);
+			kh_monitor_fail(c->m, &e);
 		}
 	}
 	pthread_attr_destroy(&attr);

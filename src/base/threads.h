@@ -30,8 +30,10 @@ typedef struct kh_monitor kh_monitor;
 
 int kh_monitor_new(kh_monitor **m, kh_err *err);
 void kh_monitor_free(kh_monitor *m);
-/* Keeps the first error and wakes all waiting threads. `e` may be NULL: just stop. Returns code. */
-int kh_monitor_stop(kh_monitor *m, const kh_err *e);
+/* Stops, and wakes all waiting threads. */
+void kh_monitor_stop(kh_monitor *m);
+/* Stops for an error, of which the first one is kept; KH_ECANCEL is none.  Returns its code. */
+int kh_monitor_fail(kh_monitor *m, const kh_err *e);
 bool kh_monitor_stopped(kh_monitor *m);
 /* The first error, to *err; KH_ECANCEL if it stopped without one, 0 if it did not stop. */
 int kh_monitor_error(kh_monitor *m, kh_err *err);

@@ -155,7 +155,7 @@ static int check_join(const struct classify_values *v, kh_err *err)
 
 static int check_unknown(const struct classify_values *v, kh_err *err)
 {
-	if (kh_translated_level_of(v->unknown))
+	if (!v->unknown || kh_translated_level_of(v->unknown))
 		return KH_OK;
 	return kh_fail(err, KH_EUSAGE, "--set unknown: '%s' is none of strict, balanced and "
 		       "sensitive", v->unknown);

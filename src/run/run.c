@@ -116,7 +116,7 @@ static int open_files(kh_run *r, kh_slot *t, kh_err *err)
 	kh_monitor_lock(r->m);
 	t->m = m;
 	if (m && r->stop)
-		kh_monitor_stop(m, NULL);
+		kh_monitor_stop(m);
 	kh_monitor_unlock(r->m);
 	if (!rc)
 		rc = open_feed(r, t, err);
@@ -269,7 +269,7 @@ static void count(kh_run *r, const kh_slot *t, int rc, const kh_err *err)
 		r->stop = true;
 		for (unsigned i = 0; i < r->n_slots; i++)
 			if (r->slot[i].m)
-				kh_monitor_stop(r->slot[i].m, NULL);
+				kh_monitor_stop(r->slot[i].m);
 		wake_all(r);
 	}
 }
@@ -301,12 +301,12 @@ static void end(kh_run *r, kh_slot *t, int rc, kh_err *err)
  * left, and this worker goes on with it. */
 static int work(kh_run *r, kh_slot *t, unsigned worker)
 {
-	kh_err err = { 0, "" };
+	kh_err err = { KH_ECANCEL, "" };        /* if others have failed */
 	const int rc = t->work(&t->flow, worker, &err);
 	bool last;
 
 	if (rc)
-		kh_monitor_stop(t->m, rc == KH_ECANCEL ? NULL : &err);
+		kh_monitor_fail(t->m, &err);
 	kh_monitor_lock(r->m);
 	t->joinable = false;
 	t->opening = !rc && t->reads + 1 < sample_of(r, t)->n_reads;

@@ -188,7 +188,7 @@ static uint32_t any_of_eight(const uint32_t x[8])
 }
 
 /* The tracts of 2^shift of n masks that have any of `own`; most masks of a small sample are 0. */
-static uint32_t count_blocks(const uint32_t *mask, uint64_t n, uint32_t own, uint8_t shift)
+static uint32_t count_tracts(const uint32_t *mask, uint64_t n, uint32_t own, uint8_t shift)
 {
 	uint32_t found = 0;
 
@@ -217,7 +217,7 @@ static int search_some(void *arg, unsigned id, kh_err *err)
 
 	(void)err;
 	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++)
-		s->found[t] = count_blocks(s->w->in->mask + s->first[t],
+		s->found[t] = count_tracts(s->w->in->mask + s->first[t],
 					   s->first[t + 1] - s->first[t], s->own[t], s->shift[t]);
 	return KH_OK;
 }

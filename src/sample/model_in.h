@@ -228,8 +228,8 @@ bool kh_cover_is_steady(const kh_presence *p);
 int kh_told_make(kh_modelling *w, kh_err *err);
 /* Finds the identity of species whose fragments are nearly all long. */
 void kh_judge_long(kh_modelling *w);
-/* found[i] += in the targets of species i, the tracts of 2^shift[i] intervals (single intervals if
- * shift is NULL) that have a mask with a bit of own[i]. */
+/* Adds to found[i] how many tracts of 2^shift[i] intervals, in the targets of species i, have a
+ * mask with a bit of own[i]. */
 int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64_t *found,
 	      kh_err *err);
 /* Counts, for each species, its own located fragments, and the intervals that they lie in. */

@@ -21,7 +21,12 @@ static const struct {
 const kh_translated_level *kh_translated_level_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-		if (!name || strcmp(levels[i].name, name) == 0)
+		if (strcmp(levels[i].name, name) == 0)
 			return &levels[i].level;
 	return NULL;
+}
+
+const kh_translated_level *kh_translated_level_usual(void)
+{
+	return &levels[0].level;
 }

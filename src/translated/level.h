@@ -6,8 +6,9 @@
 
 #include "translated/look_up.h"
 
-/* The level of that name, of NULL the one that is taken if nobody asks for another; or NULL: there
- * is none. */
+/* The level of that name; NULL: there is none. */
 const kh_translated_level *kh_translated_level_of(const char *name);
+/* The level that is taken if nobody asks for another. */
+const kh_translated_level *kh_translated_level_usual(void);
 
 #endif

@@ -105,7 +105,7 @@ int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, ui
 	const uint64_t end = 2 * of->bases;
 	uint64_t genera, lines, places;
 
-	*t = (kh_translated) { .head = h, .level = *kh_translated_level_of(NULL) };
+	*t = (kh_translated) { .head = h, .level = *kh_translated_level_usual() };
 	if (bytes < sizeof *h || !head_is_sound(h, end))
 		return kh_fail(err, KH_EFORMAT, "the head of its translated seeds is damaged");
 	genera = up_to_64((uint64_t)h->genera * sizeof *t->genus);
