@@ -7,8 +7,8 @@
  * local memory out of the caches.  So a device has few launches under way; tasks that come
  * meanwhile wait, and are launched together.
  *
- * There is no thread for it: a queue that puts a task, or waits for one, launches those that wait,
- * as soon as that is allowed.
+ * No thread of its own does that: a queue that puts a task, or waits for one, launches the tasks
+ * that wait, if fewer than KH_BATCHES launches are under way.
  */
 #ifndef KH_CUDA_ENGINE_BATCH_H
 #define KH_CUDA_ENGINE_BATCH_H
@@ -32,11 +32,11 @@ typedef struct kh_batch_task {
 	struct kh_batch_task *next;
 } kh_batch_task;
 
-/* Those of a device, which is the current one in all calls. */
+/* The batches of a device, which is the current one in all calls. */
 typedef struct kh_batches kh_batches;
 
-/* fetched: 0, or how many chunks of a database of so many bytes, some of which lie on the host, a
- * launch has room for; kh_batches_bytes: of all launches, on the device. */
+/* fetched: how many chunks a launch may fetch of a database of so many bytes, some of which lie on
+ * the host; 0: none lie there.  kh_batches_bytes: what all launches take for that on the device. */
 int kh_batches_open(kh_batches **b, uint32_t fetched, uint64_t bytes, kh_err *err);
 uint64_t kh_batches_bytes(uint32_t fetched);
 /* b may be NULL.  No task may be left. */

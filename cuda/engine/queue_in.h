@@ -7,9 +7,9 @@
 /* A task under way. */
 struct kh_flight {
 	kh_task *task;
-	/* in, din: words, masks, records; out, dout: counts, calls, and what else is wanted of
-	 * fragments; hfound: with where those of each fragment are; fragments: lists of them, for
-	 * kernels that go on with what others leave */
+	/* in, din: words, masks, records; out, dout: counts, calls, and what is wanted beside
+	 * calls; hfound: features found, and where those of each fragment are; fragments: lists of
+	 * fragments that one kernel leaves to the next */
 	KH_GPU_BUFS(all, in, din, out, dout, had, found, hfound, mark, fragments, asked, part);
 	kh_parsed_there parsed;         /* what a device has parsed, where this one reads it */
 	kh_batch_task batch;

@@ -19,7 +19,7 @@ typedef struct kh_cuda_layout {
 	size_t amb, rec, longs, slice, bytes;   /* offsets in bytes; the end */
 } kh_cuda_layout;
 
-/* There is room for as many parts as so many words can have, if there are parts. */
+/* parts: with room for as many parts as so many words can have. */
 kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts);
 /* Fills in the input of j, whose parts s are (kh_job_part_of), and the numbers of l: `bytes` is
  * then what has been used.  False: a record is too long for the kernels. */

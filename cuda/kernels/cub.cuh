@@ -1,4 +1,4 @@
-/* cub.cuh - CUB as the launchers call it: nothing of it throws, and nothing of it hangs */
+/* cub.cuh - calls of CUB that neither throw nor wait for ever */
 #ifndef KH_CUDA_KERNELS_CUB_CUH
 #define KH_CUDA_KERNELS_CUB_CUH
 

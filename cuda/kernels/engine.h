@@ -28,9 +28,9 @@ typedef struct kh_gpu_record {
 	uint32_t word, len;
 } kh_gpu_record;
 
-/* Where those of fragment i are: record[step * i], and of its mate record[mate + step * i].  Of n
- * pairs from two files: step 1, mate n; of interleaved pairs: 2 and 1; of single reads: 1 and 0,
- * as they have no mates. */
+/* Where the records of fragment i are: record[step * i], and of its mate record[mate + step * i].
+ * Of n pairs from two files: step 1, mate n; of interleaved pairs: 2 and 1; of single reads: 1 and
+ * 0, as they have no mates. */
 typedef struct kh_gpu_order {
 	uint32_t step, mate;
 } kh_gpu_order;
@@ -109,15 +109,15 @@ typedef struct kh_gpu_asked {
 
 /* As a call's taxon: the fragment is left to the host. */
 #define KH_GPU_CALL_LEFT (UINT32_MAX - 1)     /* as KH_ON_HOST */
-/* Meanwhile: a long fragment of which those parts do not tell enough that are compared first. */
+/* Meanwhile: a long fragment whose call its first parts do not decide. */
 #define KH_GPU_CALL_OPEN (UINT32_MAX - 2)
 
 /* Numbers that kernels count in device memory. */
 enum {
-	KH_GPU_AGAIN,                   /* fragments whose other seeds are to be looked up, too, */
-	KH_GPU_REST,                    /*   those that threads leave to warps, */
-	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun, */
-	KH_GPU_PARTS_TAKEN,             /*   and parts that are not compared first */
+	KH_GPU_AGAIN,                   /* fragments whose other seeds must be looked up, too */
+	KH_GPU_REST,                    /* fragments that threads leave to warps */
+	KH_GPU_REST_TAKEN,              /* of these and first parts, those that warps have begun */
+	KH_GPU_PARTS_TAKEN,             /* the same of other parts */
 	KH_GPU_FOUND,                   /* features in `found` */
 	KH_GPU_UNCOUNTED,               /* fragments that a census leaves to the host */
 	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */

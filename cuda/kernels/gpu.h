@@ -21,17 +21,17 @@ int kh_gpu_check(int status, const char *call, kh_err *err);
 
 /* Devices that can be used; 0 without a driver, and why.  Makes no context. */
 int kh_gpu_count(kh_err *why);
-/* Makes it the device of this thread, which messages name.  Nothing else may set the device but
- * what gives something back there, and has no message. */
+/* Makes it the current device of this thread, which messages name.  Only functions that free
+ * something may change that device in another way: they have no message. */
 int kh_gpu_use(int device, kh_err *err);
 int kh_gpu_current(void);
 /* Bytes free on the current device. */
 int kh_gpu_free(uint64_t *bytes, kh_err *err);
-/* A stream of the current device whose kernels go before those of others, for short ones that
- * others wait for. */
+/* A stream of the current device, for short kernels that others wait for: they go before those of
+ * other streams. */
 int kh_gpu_first_stream(cudaStream_t *s, kh_err *err);
 /* Lets devices read and write each other's memory, as far as they can.  *all: all of them can.
- * The device of this thread is another one afterwards. */
+ * Changes the current device of this thread. */
 int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err);
 
 /* A buffer, owned by the code that declares it; zeroed at first, and given back by the functions
@@ -42,16 +42,16 @@ typedef struct kh_gpu_buf {
 	enum { KH_GPU_DEVICE, KH_GPU_PINNED, KH_GPU_PAGES } of;
 } kh_gpu_buf;
 
-/* Makes room for `bytes`, with half as much again if it grows and there is so much; what was there
- * is lost. Nothing may be under way on it. KH_ENOMEM: the device has not
- * that much; the buffer is empty then. */
+/* Makes room for `bytes`; a buffer that grows gets half as much again if there is so much. What was
+ * in it is lost, so nothing may be under way on it.  KH_ENOMEM: the device has too little memory;
+ * the buffer is empty then. */
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 /* The same; all of it is zero when it grows, once the stream has come so far. */
 int kh_gpu_zero_room(kh_gpu_buf *b, size_t bytes, cudaStream_t stream, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
-/* The same of so many bytes and no more, in large pages: to pin these holds up all that is launched
- * meanwhile for a tenth of the time.  For 1 MiB and more. */
+/* The same of exactly so many bytes, in large pages.  Pinning memory holds up all launches; large
+ * pages take a tenth of the time.  For 1 MiB and more. */
 int kh_gpu_host_pages(kh_gpu_buf *b, size_t bytes, kh_err *err);
 void kh_gpu_drop(kh_gpu_buf *b);
 

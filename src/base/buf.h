@@ -1,8 +1,8 @@
 /*
  * buf.h - text that grows: no stdio, no locale
  *
- * Where there is no memory for what is added, it is lost, and so is all that is added later; who
- * has added everything asks once whether that happened.
+ * Text that memory has no room for is lost, and so is all text that is added later.  When all has
+ * been added, kh_buf_check says once whether that happened.
  */
 #ifndef KH_BASE_BUF_H
 #define KH_BASE_BUF_H

@@ -19,7 +19,7 @@ typedef struct kh_errs {
 } kh_errs;
 
 void kh_errs_clear(kh_errs *e);
-/* Adds an error. KH_OK; or KH_ENOMEM, which err tells, if there was no memory for it. */
+/* Adds an error.  Returns KH_OK, or KH_ENOMEM with *err. */
 int kh_errs_add(kh_errs *e, const kh_err *one, kh_err *err);
 /* The same with a message that is made here. */
 int kh_errs_note(kh_errs *e, kh_err *err, int code, const char *fmt, ...) KH_PRINTF(4, 5);

@@ -11,7 +11,7 @@
  * is none or n * size overflows.  n == 0 gives a pointer that may be freed. */
 void *kh_array(size_t n, size_t size, kh_err *err);
 
-/* Room for n elements, not zeroed, in large pages if it is large and the system has them: as this
+/* Room for n elements, not zeroed, in large pages if it is large and the system has them: a system
  * takes long to give out many small ones.  To be freed by free(). */
 void *kh_array_large(size_t n, size_t size, kh_err *err);
 

@@ -44,7 +44,7 @@ int kh_fail_nomem(kh_err *e);
 
 enum kh_level { KH_SILENT = -1, KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 
-/* Only commands and what they are made of log; lib/kmerhash.h is silent. */
+/* Commands log, and the rooms that they use; libkmerhash is silent. */
 void kh_log_level(enum kh_level level);
 void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 
@@ -68,9 +68,9 @@ const char *kh_colour(enum kh_level level);
 /* Seconds of a clock that only goes forward. */
 double kh_seconds(void);
 
-/* A line that replaces itself, for progress.h.  It is due if stderr is a terminal, the level is
- * info or above, and of all threads that ask within a second for one.
- * kh_progress_end() wipes it; so does any message. */
+/* A line that replaces itself, for progress.h.  It is due at most once a second, for one of the
+ * threads that ask, if stderr is a terminal and the level is info or above.  kh_progress_end()
+ * wipes it; so does any message. */
 bool kh_progress_due(void);
 void kh_progress_show(const char *text);
 void kh_progress_end(void);

@@ -18,9 +18,9 @@ typedef int kh_order_fn(void *arg, void *item, kh_err *err);
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
-/* A thread that brings nothing may do all deliveries: then none that does is kept from what is only
- * its own to bring. The others say when they come and when they leave.  Returns when one has
- * left and none is there: 0, or KH_ECANCEL. */
+/* A thread that brings nothing may do all deliveries, so that those that bring items are not held
+ * up by them.  Each of these calls kh_order_come when it begins and kh_order_leave when it ends;
+ * kh_order_serve returns when the last one has left: 0, or KH_ECANCEL. */
 int kh_order_serve(kh_order *o, kh_order_fn *fn, void *arg);
 void kh_order_come(kh_order *o);
 void kh_order_leave(kh_order *o);

@@ -66,7 +66,7 @@ int kh_event_wait(kh_event *e, const bool *set);        /* 0, or KH_ECANCEL */
 typedef int kh_worker_fn(void *arg, unsigned worker, kh_err *err);
 int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
 /* The same under a monitor of its own, and on one thread at least: for threads that share nothing
- * but what they count, and so need not hear of it when one of them fails. */
+ * but counts, so that none has to stop when another one fails. */
 int kh_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
 /* fn(arg, i, err) for each i below n, by such threads, each of which takes the next. */
 typedef int kh_each_fn(void *arg, size_t i, kh_err *err);

@@ -3,8 +3,8 @@
  *
  * They are copied out of the sequence because a backend expects each fragment to begin at a word.
  *
- * The features of a read are those k-mers of it that are syncmers, and what it is called depends on
- * them alone.  Most N-mers have the same features as the one that begins a base earlier: such a run
+ * The features of a read are those of its k-mers that are syncmers, and its call depends on these
+ * alone.  Most N-mers have the same features as the one that begins a base earlier: such a run
  * is classified once.  (With minhash, or if N-mers are longer than a segment, each is classified.)
  */
 #ifndef KH_BUILD_BRACKEN_NMERS_H

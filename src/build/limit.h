@@ -48,7 +48,7 @@ void kh_limit_start(kh_limit *l, uint64_t estimate);
 int kh_limit_all(const kh_limit *l, const kh_limit_size *built, kh_limit_size *all, kh_err *err);
 /* Is there room for less than one feature in four, beside what else the file has? */
 bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built);
-/* The least limit of which that is not so; 0: too little was built to say. */
+/* The least limit that is not tight; 0: too little was built to say. */
 uint64_t kh_limit_roomy(const kh_limit *l, const kh_limit_size *built);
 /* After a build of f->share: *keep says whether it is the database; if not, f->share is what is
  * to be built next. */

@@ -9,7 +9,7 @@
 #include "base/msg.h"
 #include "kmer/sampling.h"
 
-/* A stretch of one sequence in a block, starting at a bin. */
+/* What a block has of one sequence, from a bin on. */
 typedef struct kh_piece {
 	uint64_t at;            /* its first base in the packed arrays */
 	uint64_t starts;        /* k-mers that start in it and belong to it */
@@ -39,8 +39,8 @@ typedef struct kh_features {
 int kh_pieces_features(kh_features *to, const kh_block_pieces *s, const kh_sampling *sampling,
 		       kh_err *err);
 
-/* The order-free checksum of a stretch of a sequence: a sum over its bins of a chain of
- * fmix64 over (number of the bin, packed bases, mask), so that blocks add up. */
+/* The order-free checksum of a piece: a sum over its bins of a chain of fmix64 over (number of the
+ * bin, packed bases, mask), so that the pieces of a sequence add up. */
 uint64_t kh_digest(const kh_block_pieces *s, const kh_piece *p, uint32_t stride);
 
 #endif

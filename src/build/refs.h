@@ -17,7 +17,7 @@ typedef struct kh_refs {
 	size_t *number;                 /* the number of ref i in map */
 	size_t *last;                   /* by number in map: the last ref that has it */
 	size_t n_numbered, cap_number, cap_last;
-	size_t n_again;                 /* refs with an id that one before them has, too */
+	size_t n_again;                 /* refs whose id an earlier ref has */
 	uint64_t bases;                 /* of all */
 	bool allow_duplicates;
 	const char *base;               /* the database that the first n_base are from, or NULL */
@@ -52,12 +52,12 @@ typedef struct kh_pieces {
 } kh_pieces;
 /* To be called in the order of blocks (kh_feed_options.committed), with the name of b's file: adds
  * the block's sequences to r, *out becomes its pieces, and carried bases are written in front of
- * the first one.  *out must outlive the threads of the run, as any of them may be the one. */
+ * the first one.  *out must outlive the threads of the run, as any of them may call this. */
 int kh_refs_add(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
 
-/* Adds the id of the next sequence to the map. Fails if it has none, or another one had it before;
- * but where header lines or files say the taxa, ids need not differ: those of a file must, unless
- * its header lines have lineages. */
+/* Adds the id of the next sequence to the map.  Fails if it has none, or if an earlier sequence has
+ * the same.  Where header lines or files say the taxa, only ids of one file must differ, unless its
+ * header lines have lineages. */
 int kh_refs_number(kh_refs *r, const char *path, kh_err *err);
 
 /* The name of a block's file, for messages; empty for the block that follows the last file. */

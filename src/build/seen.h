@@ -1,6 +1,6 @@
 /*
- * seen.h - k-mers of text by which what is alike is found: which ones, and those that were seen,
- * each with the places where it was seen first and last
+ * seen.h - finds text that is alike, by k-mers: which k-mers are taken, and a table of those that
+ * were seen, each with the first and the last place where it was
  */
 #ifndef KH_BUILD_SEEN_H
 #define KH_BUILD_SEEN_H

@@ -1,17 +1,20 @@
 /*
  * class.h - the class of a fragment, for what is decided by the whole sample   [HD]
  *
- * Fragments of one class have the same call, the same species that could be theirs, each as far
- * behind the best, as many k-mers (a power of two apart), and the same share of them found (in
- * 32nds).  k-mers are those that kh_call counts: of KH_TEXT_KMER bases, one at every KH_TEXT_STEP
- * bases of the fragment; found are those that the text has where the best species lies.  How far a
- * species is behind is, of a fragment of one segment, its mismatches beyond those of the best
- * (match_call.h); of several, parts of it that others fit better (match_long.h).
+ * Fragments of one class have the same call, the same candidates with the same drops, nearly as
+ * many k-mers (within a power of two), and the same share of these found (in 32nds).  The k-mers
+ * are those that kh_call counts: KH_TEXT_KMER bases each, one at every KH_TEXT_STEP bases of the
+ * fragment.  A k-mer is found if the text has it where the best species lies.  The drop of a
+ * candidate is, for a fragment of one segment, its mismatches beyond those of the best one
+ * (match_call.h); for a longer one, the parts that another species fits better (match_long.h).
+ *
+ * Example: a read of 100 bases has 18 k-mers, of which 16 are found.  Its size class is
+ * log2(18) - 3 = 1, its share 32 * 16 / 18 = 28, and its cell 32 * 1 + 28 = 60.
  *
  * The second pass treats fragments of one class alike, so a count of each class is nearly all that
  * it has to know, and its memory does not grow with the reads.  Besides, a fragment is located if
- * one species alone is best, and the place of the best claim lies in a target of it: then its share
- * is noted, as a bit, in the mask of the interval of that target.
+ * it has one best species, and if its best claim has its place in a target of that species.  Then
+ * its share is noted, as a bit, in the mask of the interval of that target.
  */
 #ifndef KH_CLASSIFY_CLASS_H
 #define KH_CLASSIFY_CLASS_H
@@ -62,7 +65,7 @@ static KH_HD int kh_has_class(const kh_call *call, const kh_candidates *cand)
 	       cand->species[0] != KH_NO_TAXON;
 }
 
-/* Are so many k-mers found that it may get another call? */
+/* Are enough k-mers found for another call? */
 static KH_HD int kh_class_enough(const kh_rule *r, const kh_call *call)
 {
 	return call->hits >= KH_ENOUGH && call->hits >= call->kmers >> 6 &&
@@ -100,7 +103,7 @@ static KH_HD uint32_t kh_class_best(const kh_candidates *cand)
 	return n == 1 && cand->bin != KH_NO_BIN ? best : KH_NO_TAXON;
 }
 
-/* What a class has beside its candidates, of a fragment that has one. */
+/* What a class has beside its candidates. */
 typedef struct kh_class_rest {
 	uint32_t call, cell;
 	uint8_t located, enough;
@@ -146,7 +149,8 @@ static KH_HD uint32_t kh_class_alone(const kh_class *k)
 	return best;
 }
 
-/* A mix of the key; most classes have few candidates, so it ends with the last one of these. */
+/* A mix of the key.  Most classes have few candidates, so places behind the last one are left
+ * out. */
 static KH_HD uint64_t kh_class_mix_of(const uint32_t species[KH_CANDIDATES],
 				      const uint8_t drop[KH_CANDIDATES], const kh_class_rest *rest)
 {

@@ -3,7 +3,7 @@
  * worker
  *
  * It is opened once, for any number of runs. A worker uses its own queue only, for one run at a
- * time: it leaves a run when all tasks that it has submitted for it are done.
+ * time, and leaves a run only when all tasks that it has submitted are done.
  */
 #ifndef KH_CLASSIFY_COMPUTE_H
 #define KH_CLASSIFY_COMPUTE_H
@@ -59,8 +59,8 @@ static inline kh_tasks kh_compute_tasks(const kh_compute *c, unsigned worker,
 			    done, arg };
 }
 
-/* What is called in place of a genus: of a species that has none, what the rule raises it to; or
- * KH_NO_TAXON. */
+/* The taxon that is called for one that translated seeds say: its genus or, without one, itself;
+ * KH_NO_TAXON for the root. */
 uint32_t kh_compute_called(const kh_taxonomy *tax, uint32_t taxon);
 
 /* Finishes the oldest task under way. */

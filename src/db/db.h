@@ -59,13 +59,13 @@ typedef struct kh_db_header {
 	uint64_t file_bytes;
 	struct {
 		uint32_t scheme, k, s, stride;
-	} sampling;                     /* of a kh_sampling all but what is left out */
-	uint32_t least;                 /* of a kh_sampling, */
-	uint32_t no_repeats;            /* the same */
+	} sampling;                     /* kh_sampling, with ... */
+	uint32_t least;                 /*   ... this */
+	uint32_t no_repeats;            /*   ... and this */
 	uint64_t bins;                  /* one past the last bin */
 	uint64_t locations;             /* of all seeds, without those that have too many */
 	uint64_t features;              /* seeds */
-	uint64_t over;                  /* of these, that have too many places */
+	uint64_t over;                  /* of these, with too many places */
 	uint64_t bases;                 /* of targets */
 	uint64_t sequences;             /* read, with those that have no taxon */
 	uint64_t unmapped;              /* sequences that have no taxon */
@@ -156,8 +156,7 @@ typedef struct kh_db {
 	kh_bins bins;
 	kh_bin_map bin_map;             /* what bins points to */
 	const uint32_t *text;           /* words of 16 bases for each bin */
-	/* the stretches that bins are of: bins.n_targets of them, and what bins calls a target is
-	 * one of these */
+	/* the stretches, bins.n_targets of them: what `bins` calls a target is one of these */
 	const kh_db_kept *kept;
 	uint32_t n_kept;
 	kh_text_stretch *stretch;       /* each of these in the text */
@@ -247,7 +246,7 @@ int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
 /* Runs fn; meanwhile, a second thread computes the checksums of what is appended while it is
  * written. */
 int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
-/* Bytes that the file will have if it is committed as it is. */
+/* The size of the file if it is committed now. */
 uint64_t kh_db_length(const kh_db_writer *w);
 /* The extents, lengths and checksums in h are filled in here. */
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err);

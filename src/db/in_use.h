@@ -1,13 +1,13 @@
 /*
  * in_use.h - a database that is changed while it is mapped
  *
- * A mapped file shows what others write to it at once, and touching a page that was cut off
- * raises SIGBUS.  A run must neither die of that nor give calls from it: the file's identity is
- * compared before any output gets its name, and the handler of such a signal finds out here
- * whether a database is to blame.
+ * A mapped file shows at once what others write to it, and touching a page that was cut off raises
+ * SIGBUS.  A run must neither crash nor give calls from a changed file.  So the file's identity is
+ * compared before any output gets its name, and the handler of such a signal finds out here whether
+ * a database is to blame.
  *
- * Where the time of change can be set back the header is compared, too.  What is not noticed there
- * is a write to what stands behind the header if the times of the file are put back afterwards.
+ * Where the time of change can be set back, the header is compared, too.  There a write behind the
+ * header goes unnoticed if the times of the file are set back afterwards.
  */
 #ifndef KH_DB_IN_USE_H
 #define KH_DB_IN_USE_H

@@ -2,11 +2,11 @@
  * pages.h - the index in large pages
  *
  * Nearly every look-up reads two places of the index that none before it read.  With pages of 4 KiB
- * the processor does not know their addresses either, and finding those takes as long as reading.
- * A mapped file has large pages where the page cache has its blocks in such, and its map begins at
- * a multiple of their size: on new kernels ext4, XFS and Btrfs have a file so that was written, or
- * is first read, in large chunks; on tmpfs large pages can be made of the small ones.  Where
- * neither is so, the index can be copied.
+ * the processor has to find the address of the page first, which takes as long as reading.  A
+ * mapped file has large pages if the page cache has it in such, and if its map begins at a multiple
+ * of their size.  With new kernels that is so on ext4, XFS and Btrfs, if the file was written, or
+ * is first read, in large chunks; on tmpfs, large pages can be made of the small ones.  Elsewhere
+ * the index can be copied.
  */
 #ifndef KH_DB_PAGES_H
 #define KH_DB_PAGES_H
@@ -16,7 +16,7 @@
 
 /* Maps db->bytes of db->fd so that they can have large pages, and asks for them. As mmap(). */
 void *kh_db_map(const kh_db *db);
-/* Is nearly all of the map in large pages?  It is touched for that, everywhere. */
+/* Is nearly all of the map in large pages?  Touches all of it to find out. */
 bool kh_db_in_large_pages(const kh_db *db);
 /* Makes large pages of the small ones that the page cache has. False: it cannot be done here. */
 bool kh_db_make_large_pages(const kh_db *db);

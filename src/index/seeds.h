@@ -1,9 +1,9 @@
 /*
  * seeds.h - the index: in which bins a seed may begin   [HD]
  *
- * A seed is a feature of the text that a database compares reads with.  Whoever looks one up
- * compares it with the text of each bin that it is given, so the index may be wrong now and then,
- * and a seed takes few bytes: 8 bits that tell it from others, and its bin.
+ * A seed is a feature of the text that a database compares reads with.  A read with a seed is
+ * compared with the text of each bin that the look-up gives, so the index may be wrong now and
+ * then.  That is why a seed takes few bytes: a tag, which is 8 bits of its key, and its bin.
  *
  * A line has 64 bytes: `slots` tags of one byte, then as many values of bits + 1 bits, packed,
  * the lowest first, and zeros.  A value is 0: the slot is free, and so are all behind it; 1 to
@@ -14,12 +14,12 @@
  *
  * The 256 ranges by the top 8 bits of a key stand one behind another: lines, then lists.  The
  * lines of a range are levels.  Level 0 has as many as its slots would just fill.  With B lines in
- * a level, the 40 bits y of a seed give z = y * B: line z >> 40, and as tag the 8 bits below.  Of
- * the slots that a line should have, those with the least y stay, as many as there are.  The others
- * go to the next level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for
- * four times as many.  So one seed in nine is in a level behind the first.  A look-up goes on to
- * the next level if the line is full and the last tag in it is not above its own.  All follows
- * from the order of keys: there is nothing to be tried, and any thread makes the same bytes.
+ * a level, the 40 bits y of a seed give z = y * B: line z >> 40, and as tag the 8 bits below.  If
+ * a line has too few slots for its seeds, those with the least y stay.  The others go to the next
+ * level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for four times as many.
+ * So one seed in nine is in a level behind the first.  A look-up goes on to the next level if the
+ * line is full and the last tag in it is not above its own.  All follows from the order of keys:
+ * there is nothing to be tried, and any thread makes the same bytes.
  *
  * 64 bytes have 16 slots up to 2^23 bins, 15 up to 2^25, 14 up to 2^27, 13 up to 2^30, and 12
  * beyond; nine tenths of them are in use.  Where there are KH_SEED_FEW or fewer, bins are so many
@@ -55,8 +55,8 @@ typedef struct kh_seed_index {
 	kh_shares shares;
 } kh_seed_index;
 
-/* One of several indices that are searched as one (index/joint.h), for kernels: what its bin 0 is
- * there. */
+/* For kernels: the index of one of several volumes that are searched as one (index/joint.h), and
+ * the number of its bin 0 among the bins of all. */
 typedef struct kh_seed_volume {
 	kh_seed_index index;
 	uint32_t first_bin;

@@ -188,8 +188,8 @@ static inline __m128i kh_text_halves(const kh_laid *l, int64_t at, uint32_t from
 /* All ways to lie but `at` itself, as bits. */
 #define KH_ALL_WAYS ((1u << (KH_ASIDES - 1)) - 1)
 
-/* Which ways could be as good as one with such a score?  A sum is twice its half, and 5 more at
- * most; so one of KH_END_SCORE, which has 9 of that, which is not even. */
+/* Which ways could be as good as one with such a score?  A sum is at most twice its half, and 5
+ * more.  So a sum of KH_END_SCORE, 14, has a half of 5 at least. */
 static inline uint32_t kh_text_ways_better(__m128i halves, uint32_t score)
 {
 	const uint32_t half = (score + KH_GAP_COST - 5 + 1) / 2, low = (KH_END_SCORE - 4) / 2;

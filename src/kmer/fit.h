@@ -27,8 +27,8 @@ static KH_HD kh_text_columns kh_text_on_target(const kh_laid *l, int64_t at, uin
 	return c;
 }
 
-/* The low bits of the columns from i on, in the word that has it, that do not match; in front of i
- * nothing is read. */
+/* The low bits of the columns that do not match, in the word of column i, from i on.  Reads nothing
+ * in front of i. */
 static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 {
 	const uint32_t w = i / 32, skip = i % 32;
@@ -38,8 +38,8 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 }
 
 #ifdef KH_TEXT_SSE2
-/* kh_text_wrong of all words that have some of these columns; the words' other columns count as
- * ones that do not match. */
+/* kh_text_wrong of all words that have some of these columns; other columns of these words count as
+ * mismatches. */
 static inline void kh_text_wrongs(const kh_laid *l, int64_t at, kh_text_columns c,
 				  uint64_t wrong[KH_TEXT_WORDS])
 {
@@ -177,7 +177,7 @@ static inline bool kh_text_is_known(const kh_laid *l, uint32_t from, uint32_t to
 #endif
 
 #ifdef KH_TEXT_SSE2
-/* Compares some columns in one more way, of this number, that may be the best one. */
+/* Compares some columns in one more way, number i, and keeps it if it is the best one. */
 static inline void kh_text_try_aside(const kh_laid *l, int64_t at, uint32_t i, uint32_t from,
 				     uint32_t to, kh_text_aside *best, uint32_t *which)
 {
@@ -217,10 +217,10 @@ static inline kh_text_aside kh_text_fit_by_halves(const kh_laid *l, int64_t at, 
 }
 #endif
 
-/* The HSP of some columns of a read that lies aside of `at`, or there if `here` says so;
- * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
- * the one further on.  The one that could be best often is, so it is compared first, and then those
- * that could be as good. */
+/* The best HSP of some columns of a read that lie aside of `at` or, if `here` says so, at it, too.
+ * An HSP that lies aside has paid for the gap.  Of equal ones the one that is less far aside is
+ * taken, and of these the one further on.  The way with the greatest bound comes first: it usually
+ * wins, and then most others can be skipped. */
 static KH_HD_CALLED kh_text_aside kh_text_try_asides(const kh_laid *l, int64_t at, bool here,
 						     uint32_t from, uint32_t to)
 {

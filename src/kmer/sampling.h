@@ -44,8 +44,8 @@ static inline const char *kh_scheme_name(uint32_t scheme)
 #define KH_STRIDE_MAX 4096
 #define KH_MINHASH_S_MAX 64
 
-/* The 2k bits of the k bases from i, first base lowest.  Reads at most one word past
- * the one of base i, and that one only if the k-mer reaches into it. */
+/* The 2k bits of the k bases from i, first base lowest.  Reads the word of base i, and the next one
+ * only if the k-mer reaches into it. */
 static KH_HD uint64_t kh_packed_bits(const uint64_t *bases, uint64_t i, unsigned k)
 {
 	uint64_t w = i >> 5;

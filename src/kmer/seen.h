@@ -120,8 +120,8 @@ static inline bool kh_text_seen_same(const kh_text_window_seen *a, const kh_text
 	return differ == 0;
 }
 
-/* The window that was seen with the same text, or NULL; *near: the last one seen that has the same
- * columns, and whose sums are known, or NULL. */
+/* The window with the same text that was seen before, or NULL.  *near: the last one seen that has
+ * the same columns and whose sums are known, or NULL. */
 static inline const kh_text_window_seen *kh_text_seen_so(const kh_text_seen *s,
 							 const kh_text_window_seen *w,
 							 uint32_t number,
@@ -228,7 +228,7 @@ static inline void kh_text_window_try(kh_text_window_seen *w, uint32_t i)
 	}
 }
 
-/* Compares it in all ways, of those that are left, that could be the best one. */
+/* Compares the window in each of the ways that are left and could be the best one. */
 static inline void kh_text_window_search(kh_text_window_seen *w, uint32_t left)
 {
 	const __m128i halves = _mm_loadu_si128((const __m128i *)w->half);

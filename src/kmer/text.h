@@ -2,8 +2,8 @@
  * text.h - bases of two bits, 16 a word of 32 bits, and reads compared with them   [HD]
  *
  * The text of a database has some words for each of its bins, the first base in the lowest bits.
- * Behind each stretch of a target that is kept is a bin of zeros, and behind all of them are
- * KH_TEXT_BEHIND words, so that what a read asks for that hangs over the end is in memory.
+ * A bin of zeros follows each stretch of a target that is kept, and KH_TEXT_BEHIND words of zeros
+ * follow them all: so a read that hangs over the end still reads memory that is there.
  *
  * Strains whose text is left out, as it is like that of a stretch, may have another base here and
  * there: an allele.  A stretch with alleles has them as words of its own, behind all of the text:
@@ -13,8 +13,8 @@
  * a match, with the text or an allele, counts 1, a mismatch -1, and what counts is the high-scoring
  * segment pair (HSP): the columns in a row, without a gap, with the greatest sum.
  *
- * Which strains have their text like that of a stretch is known by their lowest common ancestor: of
- * those that are the same there, and of those that differ in some base.
+ * Of the strains whose text is like that of a stretch, two lowest common ancestors are known: that
+ * of the strains with the same bases, and that of the strains that differ in some base.
  *
  * Example: the read GATTACAG has 7 matches and 1 mismatch with the text GATTCCAG: a score of 6 in 8
  * columns.  With GATTACAT the last column does not count: a score of 7 in 7.  If the text GATTCCAG

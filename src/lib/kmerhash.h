@@ -6,8 +6,8 @@
  * Calls are those of `kmerhash classify`, bit for bit, on any device and with any number of
  * threads.  kmerhash-method(7) has the rule.
  *
- * Example: of the database of data/genomes a read is asked that has 60 bases of lambda, one of them
- * changed.  Its call has the taxid 10710, 10 features, and 8 hits.
+ * Example: a read has 60 bases of lambda, one of them changed.  With the database of data/genomes
+ * its call has the taxid 10710, 10 features, and 8 hits.
  *
  * Errors are values: 0, or a negative code and a message in *error (which may be NULL).  Nothing
  * is printed, and no signal handler is set.  On failure, outputs have no meaning.  Threads: an
@@ -151,8 +151,8 @@ typedef struct kmerhash_taxon {
 
 /* How many taxa the database has: those of its targets, and all their ancestors. */
 KMERHASH_API uint32_t kmerhash_taxa(const kmerhash *k);
-/* Fills in number i of them, of which parents come first, or the one with that taxid.  Returns 1,
- * or 0 if there is none. */
+/* Fill in taxon number i, parents before their children, or the taxon with that taxid.  They return
+ * 1, or 0 if there is none. */
 KMERHASH_API int kmerhash_taxon_at(const kmerhash *k, uint32_t i, kmerhash_taxon *taxon);
 KMERHASH_API int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon);
 /* The taxid of the nearest of `taxid` and its ancestors that has that rank, or 0.  "domain" and

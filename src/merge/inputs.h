@@ -30,8 +30,8 @@ int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_er
 int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_err *err);
 /* The name of the sample of a report, to be freed; NULL: no memory. */
 char *kh_merge_sample_name(const char *path);
-/* Fails unless names are not empty, have no control characters, and differ; notes files that are of
- * other runs than the summaries beside them. */
+/* Fails if a name is empty, has control characters, or occurs twice; notes files that are of
+ * another run than the summary beside them. */
 int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err);
 
 #endif

@@ -2,7 +2,7 @@
  * recorded.h - the files that the summary of a run lists
  *
  * A summary (classify --json) has, in run.outputs, the name, the size and the XXH3 of each other
- * file of its run.  So what reads a file finds out whether it is of that run.
+ * file of its run.  So a reader of a file finds out whether it is of that run.
  */
 #ifndef KH_MERGE_RECORDED_H
 #define KH_MERGE_RECORDED_H

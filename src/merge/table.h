@@ -35,8 +35,8 @@ typedef struct kh_merge_taxon {
 	char code[KH_MERGE_CODE];       /* "S", "G1", "" */
 } kh_merge_taxon;
 
-/* What a report says of one taxon, or what a profile does. Its decimals are kept as the whole
- * numbers that they are: reads in 1/100, the others in 1/10^8. */
+/* What a report, or a profile, says of one taxon.  Decimals are kept as whole numbers: reads in
+ * 1/100, the others in 1/10^8. */
 typedef struct kh_merge_cell {
 	uint32_t taxon, sample;
 	union {

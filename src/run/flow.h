@@ -36,7 +36,7 @@ typedef struct kh_flow {
 	const kh_db *db;
 	const kh_style *style;          /* how lines are formatted, with the taxonomy */
 	kh_results *results;
-	const kh_volumes *volumes;      /* NULL, or these have said what is known of fragments */
+	const kh_volumes *volumes;      /* NULL, or the volumes that have given answers */
 	kh_monitor *m;
 	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */
@@ -66,8 +66,8 @@ int kh_flow_add_up(kh_flow *f, kh_err *err);
  * Then any number of workers write the outputs anew, by a kh_worker_fn, if kh_pass_writes. */
 int kh_flow_decide(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
-/* Shows what workers have spent their time on; between: seconds that they had no sample, if there
- * were several. */
+/* Shows what workers have spent their time on.  between: for how many seconds they had no sample,
+ * if there were several. */
 void kh_flow_show_times(const kh_timer *sum, unsigned workers, const double *between);
 
 #endif

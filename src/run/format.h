@@ -76,9 +76,9 @@ void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_
 void kh_format_record(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid);
 
 /* --- a read as Kraken 2 writes it: one_line.c --------------------------------------------- */
-/* A header line of n bytes, with or without '>' or '@', that gets " kraken:taxid|N" behind its
- * first word, where it does not become part of a SAM tag, and loses those that it had.  Needs
- * n + 24 bytes; gives the place of the next one. */
+/* Writes a header line of n bytes, with or without '>' or '@'.  " kraken:taxid|N" comes behind its
+ * first word, where it does not become part of a SAM tag, in place of such words that it had. Needs
+ * n + 24 bytes; returns the place of the next one. */
 char *kh_put_header(char *to, const char *line, size_t n, uint32_t taxid);
 
 /* Record r with such a header, unless taxid is 0; bases of a quality below `quality` are written as

@@ -29,8 +29,8 @@ typedef struct kh_load_options {
 	bool quick;
 } kh_load_options;
 
-/* The devices for n databases: those that `device` names as --device does; of NULL or "auto", the
- * best ones that can be used with them, and that align, if that is wanted. */
+/* Chooses the devices for n databases: those that `device` names, as --device does; for NULL or
+ * "auto" the best ones that can be used with them, and that can align if that is wanted. */
 int kh_load_devices(kh_choice *c, const char *device, const kh_load_options *o, kh_err *err);
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err);
 

@@ -2,8 +2,8 @@
  * profile.h - the profile of a sample: a row for each taxon, as a table
  *
  * It is made from the model of the second pass (pass.h). The reads of a species are those that
- * the model gives it, and the fragments without a class that were called that species.  An
- * abundance has only a species that was judged to be there; the rest of the sample is unknown.
+ * the model gives it, and the fragments without a class that were called that species.  Only a
+ * species that was judged to be there has an abundance; the rest of the sample is unknown.
  */
 #ifndef KH_RUN_PROFILE_H
 #define KH_RUN_PROFILE_H
@@ -28,15 +28,15 @@ typedef struct kh_profile_row {
 	uint32_t parent;                /* the nearest ancestor that has a row; 0: none */
 	const kh_presence *presence;    /* of a species; NULL above, or if it has none */
 	enum kh_detected detected;
-	/* Of its species that are detected like it: how many they are, and the two that have most
-	 * reads, or had most in the first pass if they are not there.  lead: what is known of the
-	 * first one; NULL: nothing. */
+	/* Its species that are detected as it is: how many, and the two with most reads, or, if
+	 * they are not there, with most reads in the first pass.  lead: what is known of the first
+	 * one; NULL: nothing. */
 	uint32_t n_like, like[2];
 	const kh_presence *lead;
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;
 	double reads;                   /* by the model */
-	double different;               /* of them, if those in one place are one; of species */
+	double different;               /* reads, those in one place once; of species */
 	/* The abundance: share of the sample's bases, and the same by genomes. */
 	double bases, genomes;
 	bool part;                      /* its references are part of a genome only */
@@ -44,8 +44,7 @@ typedef struct kh_profile_row {
 	double covered;                 /* share of the genome that its reads cover; of species */
 	uint64_t distinct;              /* different features; for species only */
 	uint64_t translated;            /* of a genus: called it by translated seeds alone */
-	/* of those of it and below the organism that is no species of the database and has most
-	 * fragments; NULL: none */
+	/* the unknown organism with most fragments, of this taxon or one below it; NULL: none */
 	const kh_profile_unknown *unknown;
 } kh_profile_row;
 
@@ -69,8 +68,8 @@ void kh_profile_clear(kh_profile *p);
 
 /* The share of `reads` in all fragments. */
 double kh_profile_share(const kh_profile *p, double reads);
-/* Has it an abundance by genomes?  None has a species with too few reads, nor one that is there and
- * whose references are part of a genome, nor what has no other species than these. */
+/* Has it an abundance by genomes?  A species has none if it has too few reads, or is there and its
+ * references are part of a genome only.  A taxon above has none if none of its species has one. */
 bool kh_profile_has_abundance(const kh_profile_row *r);
 
 /* profile_text.c: makes it and appends its table to b. */

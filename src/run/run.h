@@ -1,12 +1,12 @@
 /*
  * run.h - a run of classify: the samples of a sheet on one database, several under way at once
  *
- * Each worker takes the next sample of the sheet while fewer than there are threads are under way,
- * else joins the one that has the fewest workers, and waits for one that is being opened rather
- * than join another one that has enough. So streams of several samples are inflated side by side,
- * by as many workers each, and the last sample, or the only one, has all workers. A sample has a
- * monitor of its own: an error in it does not stop the others. Memory is that of the samples under
- * way, and what each makes is what a run of its own would.
+ * While fewer samples are under way than there are threads, a worker takes the next sample of the
+ * sheet.  Else it joins the sample with the fewest workers.  If that one is still being opened and
+ * the others have enough workers, it waits.  So streams of several samples are inflated side by
+ * side, by as many workers each, and the last sample, or the only one, has all workers.  A sample
+ * has a monitor of its own: an error in it does not stop the others.  A run needs the memory of the
+ * samples under way, and a sample gets the same bytes as by a run of its own.
  *
  * Example, four workers and samples a and b: two workers open a and b, and the others join them,
  * one each.  When a is done, its two workers join b.
@@ -31,27 +31,27 @@ typedef struct kh_run_options {
 	bool pass;                      /* there is a second pass; */
 	bool change;                    /* it changes calls */
 	bool keep_going;                /* behind a sample that fails */
-	kh_volumes *const *volumes;     /* NULL, or what is there when samples begin */
+	kh_volumes *const *volumes;     /* NULL, or where they are when samples begin */
 	kh_write_fn *const *write;      /* by kh_result; of those from KH_N_BY_FRAGMENT on */
 	/* Called by any worker, for a sample by one at a time: when it is begun (1: it is to be
 	 * passed over), and when it has ended (err: why it failed, or NULL; KH_ECANCEL: it was
 	 * stopped because another one failed). */
 	int (*begin)(void *arg, size_t i, kh_err *err);
 	void (*end)(void *arg, size_t i, const kh_results *r, const kh_err *err);
-	/* Called for a sample that is done, before its results get their names: fails if they must
-	 * not.  Or NULL. */
+	/* NULL, or called for a sample that is done, before its results get their names: fails if
+	 * they must not get them. */
 	int (*check)(void *arg, size_t i, kh_err *err);
 	void *arg;
 } kh_run_options;
 
-/* What was done; `sum` is that of the samples that are done. */
+/* What was done.  sum: of the samples that are done. */
 typedef struct kh_run_totals {
 	size_t done, skipped, failed;
 	kh_run_summary sum;
 } kh_run_totals;
 
-/* If the reads are those of operands, their files are opened, and those of the results: what is
- * wrong with one is known before a database is loaded. */
+/* If operands name the reads, their files and those of the results are opened, so that a mistake is
+ * known before a database is loaded. */
 int kh_run_open(kh_run **r, const kh_run_options *o, kh_err *err);
 void kh_run_close(kh_run *r);
 /* The bytes of all files to be read, as far as known. */

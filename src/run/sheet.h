@@ -1,5 +1,5 @@
 /*
- * sheet.h - which reads belong to which sample, and which results it gives, under which names
+ * sheet.h - the samples of a run: the files of their reads, and the names of their results
  *
  * Reads that operands name are a sheet of one sample; several samples come as a table:
  *

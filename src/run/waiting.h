@@ -2,8 +2,8 @@
  * waiting.h - fragments whose lines wait, in a frame (sample/frames.h), until calls are final
  *
  * Reads that follow one another have names that begin alike, and mostly the same length.  So a
- * fragment is kept as what is new beside the one before it: some ten bytes, made and read in a few
- * nanoseconds, where its line has some forty.
+ * frame keeps of a fragment only what differs from the one before it: some ten bytes, written and
+ * read in a few nanoseconds, where its line has some forty.
  */
 #ifndef KH_RUN_WAITING_H
 #define KH_RUN_WAITING_H

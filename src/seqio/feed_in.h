@@ -103,13 +103,13 @@ static inline uint64_t feed_mate(uint64_t hash, unsigned number)
 	return (hash & ~(uint64_t)FEED_MATE) | number;
 }
 static inline bool feed_same_names(uint64_t a, uint64_t b) { return (a ^ b) <= FEED_MATE; }
-/* Both say that they are first mates, or second ones. */
+/* Do both say that they are first mates, or second ones? */
 static inline bool feed_same_mate(uint64_t a, uint64_t b)
 {
 	return (a & FEED_MATE) != 0 && ((a ^ b) & FEED_MATE) == 0;
 }
 
-/* Each mate is where the other one is expected. */
+/* Is each mate where the other one is expected? */
 static inline bool feed_swapped(uint64_t a, uint64_t b)
 {
 	return (a & FEED_MATE) == 2 && (b & FEED_MATE) == 1;
@@ -146,7 +146,7 @@ struct feed_stream {
 		/* the name of the first file in messages, if it is not read from its start */
 		char *part;
 		struct feed_input *in;
-		struct feed_input **ahead;      /* files behind it that are open, too, in order */
+		struct feed_input **ahead;      /* the next files, which are open already */
 		size_t n_ahead;
 		pthread_cond_t inflated;        /* one of them, or `in` */
 		uint64_t at;
@@ -196,7 +196,7 @@ struct kh_feed {
 	int dry;                /* 1 + the stream whose last read gave nothing, or 0 */
 	uint64_t done, total;
 	uint64_t stood;         /* `done` when await() last looked, */
-	double since;           /* and the time since when it has that value */
+	double since;           /* and since when it has been that */
 	/* used in order, while a block is committed: */
 	uint64_t n_job, n_frag, n_swapped;
 	int orphan;             /* 1 + the stream that has more records than the other, or 0 */
@@ -252,7 +252,7 @@ void feed_ahead_look(kh_feed *f, const struct feed_stream *st, struct feed_input
 /* 1: a file was inflated, or waited for, without the lock; 0: the text of st->read.in is there, or
  * is not inflated as a whole. */
 int feed_ahead_do(kh_feed *f, struct feed_stream *st);
-/* The file that comes next, if it is open; else NULL. */
+/* The next file, if it is open; else NULL. */
 struct feed_input *feed_ahead_next(struct feed_stream *st);
 /* Gives the block the next bytes of the text of st->read.in, to be copied; behind the last one, the
  * end of the file, or its error. */

@@ -24,7 +24,7 @@ int kh_columns_first(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *err
 /* Splits another row.  Quotation marks around a column are removed; in a table with commas, a comma
  * between quotation marks does not separate columns. */
 int kh_columns_split(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
-/* The first column that is one of `words`, which NULL ends, in either case; or -1. */
+/* The number of the first column that is one of `words`, in either case, or -1; NULL ends these. */
 int kh_columns_find(const kh_columns *c, const char *const *words);
 
 #endif

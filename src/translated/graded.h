@@ -1,10 +1,10 @@
 /*
  * graded.h - the result of translated seeds for a fragment, in 32 bits   [HD]
  *
- * That is the taxon that is called, a genus or what stands for it; or KH_NO_TAXON; or, where the
- * score is not enough for a genus, a graded one: the best or the nearest genus, and how surely the
- * fragment is of it, weakly or firmly, and of its family.  A family that is called is one of these
- * grades.  The others call nothing by themselves: the sample may (run/by_genus.h).
+ * The result is the taxon that is called, which is a genus or what stands for it; or KH_NO_TAXON;
+ * or, if the score is too low for a genus, a grade: the best or the nearest genus, and how surely
+ * the fragment is of that genus (weakly, firmly) and of its family (weakly, firmly, called).  Only
+ * the last of these is a call; on the others the sample decides (run/by_genus.h).
  */
 #ifndef KH_TRANSLATED_GRADED_H
 #define KH_TRANSLATED_GRADED_H
@@ -15,8 +15,9 @@
 
 enum { KH_GRADE_NONE, KH_GRADE_WEAK, KH_GRADE_FIRM, KH_GRADE_CALLED };
 
-/* The highest bit, two of the family's grade and two of the genus's, which is never called; so it
- * is neither KH_NO_TAXON nor what a backend has for "the host is to look". */
+/* A grade has the highest bit set, then two bits for the family and two for the genus.  A genus is
+ * never KH_GRADE_CALLED here, so a grade is neither KH_NO_TAXON nor KH_ON_HOST
+ * (classify/backend.h). */
 #define KH_GRADED_BITS 27               /* of the genus's place in the section */
 #define KH_GRADED_GENERA (UINT32_C(1) << KH_GRADED_BITS)
 

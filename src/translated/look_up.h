@@ -24,8 +24,8 @@ typedef struct kh_translated_head {
 
 static_assert(sizeof(kh_translated_head) == 64, "what follows begins at multiples of 64");
 
-/* In ascending order: a taxon's number, and its family, or 0.  What it is called is that taxon, or
- * one above it. */
+/* A genus, in ascending order of taxa: its taxon, and its family, or 0; the threshold of its calls;
+ * and the taxon that is called, which is this one or one above it. */
 typedef struct kh_translated_genus {
 	uint32_t taxon;
 	union {
@@ -35,8 +35,8 @@ typedef struct kh_translated_genus {
 	uint32_t threshold, called;
 } kh_translated_genus;
 
-/* A key, mixed to 32 bits, belongs to line key * lines / 2^32, or, where that is full, to one of
- * those behind it. */
+/* A key, mixed to 32 bits, belongs to line key * lines / 2^32, or, if that line is full, to a line
+ * behind it. */
 typedef struct kh_translated_line {
 	uint16_t tag[KH_TAGS];          /* the low bits of the keys, n of them */
 	uint32_t base;                  /* the place of the first one; the others follow */
@@ -114,7 +114,7 @@ static inline bool kh_translated_has(const kh_translated_line *l, uint16_t is)
 }
 #endif
 
-/* The first of the tags of a line that is this one; KH_TAGS or more: none is. */
+/* The number of the first tag of a line that equals `is`; KH_TAGS or more: none does. */
 static KH_HD unsigned kh_translated_first_of(const kh_translated_line *l, uint16_t is)
 {
 	const uint64_t one = UINT64_C(0x0001000100010001), all = is * one;
@@ -135,8 +135,8 @@ static KH_HD unsigned kh_translated_first_of(const kh_translated_line *l, uint16
 	return KH_TAGS;
 }
 
-/* Which of the places are those of a key: *n of them, KH_KEY_GENERA at most, from the returned one
- * on. */
+/* The number of a key's first place; *n: how many places it has, KH_KEY_GENERA at most, one behind
+ * another. */
 static KH_HD uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key, uint32_t *n)
 {
 	const uint16_t tag = (uint16_t)key;

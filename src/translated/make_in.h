@@ -22,8 +22,8 @@ typedef struct kh_orfs {
 	size_t cap_covered;
 } kh_orfs;
 
-/* The ORFs of a target that are long enough: the longest first; one that is covered by those
- * before it for more than half is left out. */
+/* Finds the ORFs of a target that are long enough, the longest first.  An ORF is left out if those
+ * before it cover more than half of it. */
 int kh_orfs_find(kh_orfs *c, const kh_translated_input *in, const kh_translated_target *t,
 		 kh_err *err);
 
@@ -129,10 +129,11 @@ void kh_read_bases(const uint32_t *text, uint64_t place, uint64_t n, uint64_t *t
 /* The bases of n codons as they are read, in words of 32. */
 void kh_read_codons(const kh_translated_made *m, uint32_t codon, uint32_t n, uint64_t *to);
 
-/* Sorts the keys of a range, equal ones by their places, notes those that two genera share, and
- * keeps those that one genus has, or a few of one family, each with its lowest place in each. */
+/* Sorts the keys of a range, equal ones by their places, and notes the keys that two genera share.
+ * Keeps the keys of one genus, or of a few genera of one family, each with its lowest place in each
+ * genus. */
 int kh_table_range(void *made, size_t range, kh_err *err);      /* of a kh_translated_made */
-/* Of the keys that are kept, makes the table. */
+/* Makes the table of the keys that are kept. */
 int kh_table_make(kh_translated_made *m, kh_err *err);
 
 /* Notes the keys that two genera share, of a sorted range. */

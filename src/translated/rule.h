@@ -49,12 +49,12 @@ typedef struct kh_translator kh_translator;
 /* `t` must live as long. */
 int kh_translator_new(kh_translator **r, const kh_translated *t, kh_err *err);
 void kh_translator_free(kh_translator *r);
-/* Is it wanted what fragments to come are like, and not only what is said of them? */
+/* wanted: from now on calls also say what fragments are like. */
 void kh_translator_compare(kh_translator *r, bool wanted);
 /* Adds a fragment, by any number. */
 int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
 		      kh_err *err);
-/* The calls of those that were added, in their order, which are lent until the next is added. */
+/* The calls of the fragments that were added, in their order; lent until the next one is added. */
 int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err);
 /* After a failure: forgets what was added. */
 void kh_translator_forget(kh_translator *r);

@@ -23,15 +23,14 @@ enum {
 	KH_TRANSLATED_KIN = 7,          /* so much a base adds to a kinship that relatives lack, */
 	KH_TRANSLATED_CLOSER = 8,       /* of so many at most; */
 	KH_TRANSLATED_LIKE = 60,        /* of 100 bases relatives are alike where they lie right */
-	KH_TRANSLATED_RUN = 25,         /* codons of a read without a stop, */
-	KH_TRANSLATED_RUN_LONG = 33,    /* and of one of so many bases, which has enough of these */
-	KH_TRANSLATED_LONG = 150,
+	KH_TRANSLATED_RUN = 25,         /* codons without a stop around a key of a read; */
+	KH_TRANSLATED_RUN_LONG = 33,    /* of a longer read, which has enough such runs: */
+	KH_TRANSLATED_LONG = 150,       /* of so many bases or more */
 	KH_TRANSLATED_ALIKE = 48,       /* of 100 bases must match for a comparison to count */
-	KH_TRANSLATED_SURE = 40,        /* score of a mate beside which the other one is sought, */
-	KH_TRANSLATED_BESIDE = 400,     /* so many bases away at most */
-	KH_TRANSLATED_PART = 150,      /* bases of a long read, of which two are like mates, */
-	KH_TRANSLATED_ASIDE = 8         /* but lie on one strand, so many bases at most from each
-					 * other */
+	KH_TRANSLATED_SURE = 40,        /* score of a mate beside which the other mate is sought, */
+	KH_TRANSLATED_BESIDE = 400,     /* at most so many bases away */
+	KH_TRANSLATED_PART = 150,       /* bases of a part of a long read; two are like mates */
+	KH_TRANSLATED_ASIDE = 8         /* on one strand, so many bases more or less apart */
 };
 
 /* A mate that is shorter has no run of codons. */
@@ -118,7 +117,7 @@ static KH_HD kh_laid kh_translated_laid(const kh_translated *t, const kh_oriente
 	return l;
 }
 
-/* Do enough bases of a read match the text?  Where it hangs over an end, that is not asked. */
+/* Do enough bases of a read match the text?  Yes, if it hangs over an end of the text. */
 static KH_HD bool kh_translated_alike(const kh_translated *t, const kh_oriented *o, uint32_t len,
 				      int64_t at)
 {
@@ -218,7 +217,7 @@ static KH_HD bool kh_translated_same_family(const kh_translated *t, uint32_t a, 
 	return family > 0 && family == kh_translated_family(t, b);
 }
 
-/* The best of n claims, 1 and more; *second: the sum of the one behind it, or 0. */
+/* The number of the best of n >= 1 claims; *second: the sum of the second best, or 0. */
 static KH_HD uint32_t kh_translated_best(const kh_translated_claim *claim, uint32_t n,
 					 uint32_t *second)
 {
@@ -250,8 +249,8 @@ static KH_HD bool kh_translated_enough(const kh_translated *t, const kh_translat
 }
 
 /* --- families --------------------------------------------------------------------------- */
-/* Of n claims, 1 and more, the one that is nearest, of equal ones that of the lower genus; *far: of
- * those that are not of its family, how near one is at most, or 0. */
+/* The number of the nearest of n >= 1 claims, of equal ones the one with the lower genus; *far: the
+ * greatest nearness of a claim of another family, or 0. */
 static KH_HD uint32_t kh_translated_nearest(const kh_translated *t,
 					    const kh_translated_claim *claim, uint32_t n,
 					    uint32_t *far)
@@ -298,9 +297,9 @@ static KH_HD uint32_t kh_translated_common(const kh_translated *t, const kh_tran
 	return common;
 }
 
-/* At how many bases a genus, where mate m lies, is like the claim of n of its family that is most
- * so; -1: no other one has a place of the mate, or only such as are as unlike as other genes are,
- * or as the same one beyond a codon that was lost. */
+/* How many bases the text where claim `of` has mate m shares with the text of another claim of its
+ * family, at most; -1: no other claim has a place of the mate, or only places that are as unlike as
+ * other genes, or as the same gene beyond a lost codon. */
 static KH_HD int32_t kh_translated_most_common(const kh_translated *t,
 					       const kh_translated_claim *claim, uint32_t n,
 					       uint32_t of, uint32_t m, uint32_t len)
@@ -403,9 +402,9 @@ typedef struct kh_translated_beside {
 	kh_translated_place place;
 } kh_translated_beside;
 
-/* Where mate i of the best claim, which fits badly, may be beside the other one, which fits well:
- * it may have no key there.  It is on the other strand, but of two parts of a long read on the
- * same one.  False: it is not sought. */
+/* If mate i of the best claim fits badly and the other mate fits well, it is sought beside that
+ * one, where it may have no key: on the other strand; of two parts of a long read, on the same
+ * strand.  False: it is not sought. */
 static KH_HD bool kh_translated_seek(const kh_translated *t, const kh_translated_claim *c,
 				     const uint32_t len[2], uint32_t i, bool parts,
 				     kh_translated_beside *b)

@@ -37,14 +37,14 @@ int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, ui
 		       const kh_translated_text *of, kh_err *err);
 void kh_translated_clear(kh_translated *t);
 
-/* Makes it point into a copy of the section, wherever they are in that. */
+/* Makes t point into a copy of its section. */
 void kh_translated_move(kh_translated *t, const void *copy);
 
 /* The bytes of n places, and the bits that numbers below n take. */
 uint64_t kh_translated_place_bytes(uint64_t n, uint32_t bits);
 uint32_t kh_translated_bits(uint64_t n);
 
-/* The taxon that one of a target counts as: its genus, or, without one, its species. */
+/* The genus of a target's taxon or, without one, its species. */
 uint32_t kh_translated_taxon(const kh_taxonomy *tax, uint32_t taxon);
 
 #endif
