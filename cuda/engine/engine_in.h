@@ -39,9 +39,9 @@ struct kh_cuda_copy {
 };
 
 /* A device reads its share of index and text from the file and checks it.  Sharded, its image is
- * its share; replicated, it is all of them, and the devices copy their shares to each other.  If
- * some lie on the host, an image has what is on all devices, and one pinned buffer the rest, which
- * all devices read over the bus. */
+ * its share.  Replicated, its image is the whole, as the devices copy their shares to each other.
+ * With some of it on the host, its image has what is on all devices, and one pinned buffer has the
+ * rest, which all devices read over the bus. */
 struct kh_engine {
 	const kh_db *db;
 	kh_cuda_file *file;             /* n_files */
@@ -129,7 +129,7 @@ void kh_cuda_banks_close(kh_cuda_bank *p, size_t n);
  * waits. */
 int kh_cuda_bank_copy(const kh_cuda_bank *p, void *to, const void *from, size_t bytes, kh_err *err);
 
-/* What the kernels have of the census that a task of this worker counts in. */
+/* The census in which a task of this worker counts, for the kernels. */
 kh_gpu_census kh_cuda_census_of(const kh_census *c, unsigned worker);
 
 /* The same of the counters. */

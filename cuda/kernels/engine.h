@@ -171,9 +171,10 @@ typedef struct kh_gpu_query {
 	const kh_gpu_slice *slice;      /* n_slices */
 	uint32_t n_longs, n_slices;
 	kh_gpu_part *part;              /* n_slices */
-	/* Features found, wanted if found is not NULL: those marked that a fragment with a call
-	 * has found; and of what `counters` do not count, as set is NULL or a taxon has no
-	 * registers, their keys, and where they are by fragment: KH_GPU_COUNTED, if nowhere. */
+	/* Features found, wanted if `found` is not NULL.  had: which of the marked ones a fragment
+	 * with a call has found.  Features that `counters` do not count, as their `set` is NULL or
+	 * a taxon has no registers, have their keys in `found`; found_at: where those of each
+	 * fragment begin, or KH_GPU_COUNTED. */
 	uint32_t *had;                  /* n_words */
 	kh_gpu_counters counters;
 	uint64_t *found;

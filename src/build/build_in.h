@@ -154,7 +154,7 @@ int kh_build_base_refs(struct build *b, kh_err *err);
 int kh_build_base_taxa(struct build *b, kh_err *err);
 /* What its taxa are in the taxonomy of the build. */
 int kh_build_base_now(struct build *b, kh_err *err);
-/* The taxid that one of its sequences has in that, or 0. */
+/* The taxid of one of its sequences in that taxonomy, or 0. */
 uint32_t kh_build_base_taxid(const struct build *b, size_t seq);
 /* Fails if too many of its sequences have no taxon any more. */
 int kh_build_base_check(const struct build *b, kh_err *err);
@@ -205,21 +205,23 @@ int kh_build_number_alleles(struct build *b, kh_err *err);
 int kh_build_write_alleles(struct build *b, kh_err *err);
 /* b->taxa.strains, for a build where there may be some. */
 int kh_build_room_for_strains(struct build *b, uint64_t tiles, kh_err *err);
-/* A tile that target `strain` is like, part by part, as two of its tiles lie on it. */
+/* A tile that target `strain` is like.  Two tiles of that target lie on it, so this is known part
+ * by part. */
 struct kh_like {
 	uint32_t strain;
 	uint64_t tile;                  /* among those of all targets */
 	uint32_t own;                   /* the taxon of its target */
 	bool differs, known;
 };
-/* Text of that strain is like the tiles of a target from its base `at` up to base `end`; bit i of
- * `differ` says that it differs in number i of them.  *last: the tile that it was like last, which
- * is noted when the next one comes, or at the end. */
+/* The text of that strain is like the tiles of a target from its base `at` up to base `end`; bit i
+ * of `differ`: it differs in number i of these.  *last: the tile that it was like last, which is
+ * noted when the next one comes, or at the end. */
 void kh_build_like(const struct build *b, struct kh_like *last, uint32_t target, uint64_t at,
 		   uint64_t end, uint32_t differ);
 void kh_build_end_like(const struct build *b, struct kh_like *last);
 /* Takes over what a database knows of the tiles of its stretch `old`, which was added last, when
- * its alleles have been; *next: the first record that may be of it, and then, of the next one. */
+ * its alleles have been.  *next: the first record that may be of this stretch; becomes that of the
+ * next stretch. */
 void kh_build_take_strains(struct build *b, const kh_db_kept *old, uint32_t *next);
 /* Writes all of that as a section, if there is any. */
 int kh_build_write_strains(struct build *b, kh_err *err);

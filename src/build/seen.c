@@ -13,11 +13,11 @@ size_t kh_seen_sample(const uint32_t *text, uint64_t at, uint64_t bases, uint64_
 		      uint32_t *pos)
 {
 	/* no base is unknown */
-	static const uint32_t zeros[(KH_SEEN_BLOCK + KH_TEXT_SPAN) / 32 + 4];
+	static const uint32_t zeros[(KH_SEEN_ROW + KH_TEXT_SPAN) / 32 + 4];
 	const uint64_t all = kh_sampling_starts(&sampling, bases);
 	const kh_sampling_span st = { (const uint64_t *)(const void *)text + at / 32, zeros,
 				      at % 32,
-				      at % 32 + (all < KH_SEEN_BLOCK ? all : KH_SEEN_BLOCK) };
+				      at % 32 + (all < KH_SEEN_ROW ? all : KH_SEEN_ROW) };
 
 	return kh_sampling_run(&sampling, &st, key, pos);
 }

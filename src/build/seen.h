@@ -11,19 +11,19 @@
 #include "kmer/kmer.h"
 #include "kmer/text.h"
 
-/* One in four of those of a scheme: one k-mer in KH_SEEN_EACH. */
+/* One in four of the k-mers of a scheme: one k-mer in KH_SEEN_EACH. */
 enum {
 	KH_SEEN_K = 16,
 	KH_SEEN_S = 12,
 	KH_SEEN_EACH = 4 * (KH_SEEN_K - KH_SEEN_S + 1),
-	KH_SEEN_BLOCK = 4096,           /* begin at so many bases at most */
-	/* so many of a block, or of a tile, at most */
-	KH_SEEN_OF_BLOCK = KH_SEEN_BLOCK / ((KH_SEEN_K - KH_SEEN_S) / 2 + 1) + 1,
+	KH_SEEN_ROW = 4096,             /* bases of a row of tiles */
+	/* so many of a row, or of a tile, at most */
+	KH_SEEN_OF_ROW = KH_SEEN_ROW / ((KH_SEEN_K - KH_SEEN_S) / 2 + 1) + 1,
 	KH_SEEN_OF_TILE = KH_TEXT_SPAN / ((KH_SEEN_K - KH_SEEN_S) / 2 + 1) + 1
 };
 
-/* Writes the k-mers of these bases of a text that begin in the first KH_SEEN_BLOCK of them, and
- * where they do; base `at` is the first one of a word of the text.  How many. */
+/* Writes the k-mers of these bases of a text that begin in the first KH_SEEN_ROW of them, and where
+ * they begin; returns how many.  Base `at` is the first one of a word of the text. */
 size_t kh_seen_sample(const uint32_t *text, uint64_t at, uint64_t bases, uint64_t *key,
 		      uint32_t *pos);
 

@@ -90,9 +90,9 @@ struct visit {
 	struct place last;              /* of the tile before, if it was found */
 	int32_t credit;                 /* of the tiles that lie there */
 	bool beside;                    /* the tile before was kept, as it does not fit */
-	/* k-mers of a block, and how many; they are sampled when the first one is wanted */
-	uint64_t key[KH_SEEN_OF_BLOCK];
-	uint32_t pos[KH_SEEN_OF_BLOCK];
+	/* k-mers of a row, and how many; they are sampled when the first one is wanted */
+	uint64_t key[KH_SEEN_OF_ROW];
+	uint32_t pos[KH_SEEN_OF_ROW];
 	size_t n, next;
 	bool sampled;
 };
@@ -223,14 +223,14 @@ static bool fits_shifted(struct visit *g, struct place *p, uint32_t n)
 	return false;
 }
 
-/* A tile of n bases, from base `at` of a target on, and where it is in its block. */
+/* A tile of n bases, from base `at` of a target on, and where it is in its row. */
 struct tile {
 	uint64_t at;
 	uint32_t n, offset;
 };
 
-/* The k-mers of the block that a tile is in. */
-static void sample_block(struct visit *g, const struct member *m, const struct tile *t)
+/* The k-mers of the row that a tile is in. */
+static void sample_row(struct visit *g, const struct member *m, const struct tile *t)
 {
 	const uint64_t at = t->at - t->offset;
 
@@ -256,7 +256,7 @@ static bool find(struct visit *g, const struct member *m, const struct tile *t)
 	}
 	g->credit = 0;
 	if (!g->sampled)
-		sample_block(g, m, t);
+		sample_row(g, m, t);
 	while (g->next < g->n && g->pos[g->next] < t->offset)
 		g->next++;
 	for (size_t i = g->next; i < g->n && g->pos[i] < t->offset + t->n; i++) {
@@ -344,12 +344,12 @@ static int visit_member(struct visit *g, uint32_t member, kh_err *err)
 	g->taxon = m->taxon;
 	g->last.known = g->beside = false;
 	g->like = (struct kh_like) { .strain = m->target };
-	for (uint64_t at = 0; at < m->bases && !rc; at += KH_SEEN_BLOCK) {
+	for (uint64_t at = 0; at < m->bases && !rc; at += KH_SEEN_ROW) {
 		const uint64_t left = m->bases - at;
 		struct tile t = { .at = at };
 
 		g->sampled = false;
-		for (; t.offset < KH_SEEN_BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
+		for (; t.offset < KH_SEEN_ROW && t.offset < left && !rc; t.offset += g->s->tile) {
 			t.at = at + t.offset;
 			t.n = bases_of_tile(g, m, t.at / g->s->tile);
 			rc = visit_tile(g, member, &t, err);

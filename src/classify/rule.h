@@ -22,12 +22,12 @@ typedef struct kh_rule {
 	uint32_t want;                  /* KH_WANT_... */
 } kh_rule;
 
-/* What is counted of a fragment has nothing to do with what is looked up: k-mers of so many bases,
- * at every so many bases. */
+/* The k-mers that a call counts have nothing to do with seeds: they have so many bases, and one
+ * begins at every so many bases of a fragment. */
 #define KH_TEXT_KMER 12
 #define KH_TEXT_STEP 5
 
-/* What the k-mers that a call counts are like. */
+/* The sampling of the k-mers that a call counts. */
 static KH_HD kh_sampling kh_rule_counted(const kh_rule *r)
 {
 	kh_sampling s = r->sampling;
@@ -43,12 +43,12 @@ static KH_HD kh_sampling kh_rule_counted(const kh_rule *r)
 /* The result of a fragment. */
 typedef struct kh_call {
 	uint32_t taxon;                 /* preorder number, or KH_NO_TAXON */
-	/* k-mers as kh_rule_counted has them, and those that the text has where the best species
-	 * lies; without text, features and those found there; by Kraken 2's rule, its k-mers and
-	 * the score of the call */
-	uint32_t kmers, hits;           /* hits: kmers at most */
-	/* if `distinct` is wanted, and there is a call, seeds that the text has where each segment
-	 * lies best; else 0; by Kraken 2's rule, its groups */
+	/* k-mers by kh_rule_counted, and hits, which are those that the text has where the best
+	 * species lies; without text: features, and those found there; by Kraken 2's rule: its
+	 * k-mers, and the score of the call */
+	uint32_t kmers, hits;           /* hits <= kmers */
+	/* if `distinct` is wanted and there is a call: seeds that the text has where each segment
+	 * lies best; by Kraken 2's rule: its hit groups; else 0 */
 	uint32_t found;
 } kh_call;
 
@@ -70,9 +70,9 @@ static KH_HD uint32_t kh_log2(uint32_t n)
 #endif
 }
 
-/* What a fragment could be, for what is decided by the sample: species that fit nearly as well as
- * the best (kh_claims_candidates; of several segments kh_sums_candidates).  None, if a taxon of
- * these has no species. */
+/* The candidates of a fragment, for the sample pass: species that fit nearly as well as the best
+ * one (kh_claims_candidates; of several segments kh_sums_candidates).  None if a taxon of these has
+ * no species. */
 #define KH_CANDIDATES 12
 #define KH_CANDIDATE_DROP_LONG 8
 typedef struct kh_candidates {
@@ -140,8 +140,8 @@ static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES]
 	return 1;
 }
 
-/* The second-best taxon of a fragment: of the taxa that are of another species than the best one,
- * that which fits best (kh_claims_second; of several segments kh_sums_second). */
+/* The second-best taxon of a fragment: the one that fits best of all taxa of other species than the
+ * best one's (kh_claims_second; of several segments kh_sums_second). */
 typedef struct kh_second {
 	uint32_t taxon;                 /* KH_NO_TAXON: there is none */
 	uint32_t hits;

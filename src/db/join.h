@@ -42,9 +42,9 @@ typedef struct kh_joined {
 	size_t text_bytes;
 } kh_joined;
 
-/* Joins n databases of files.  They belong to *db then, which is closed as others are; if this
- * fails, they stay with the caller.  Fails if two of them are the same, have seeds of different
- * kinds, or do not agree on their taxa; by_name: see taxonomy/join.h. */
+/* Joins n databases of files.  On success *db owns them, and is closed as any database; if this
+ * fails, they stay the caller's.  Fails if two of them are the same, have seeds of different kinds,
+ * or do not agree on their taxa; by_name: see taxonomy/join.h. */
 int kh_db_join(kh_db **db, kh_db *const *volume, unsigned n, bool by_name, kh_err *err);
 /* Called by kh_db_close. */
 void kh_joined_free(kh_joined *j);

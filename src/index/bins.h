@@ -35,7 +35,8 @@ static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
 {
 	uint32_t lo = 0;
 
-	/* it is one of the n from lo on; a choice, not a jump, which nobody could foretell */
+	/* the target is one of the n from lo on; a conditional move, as jumps would be
+	 * mispredicted */
 	for (uint32_t n = b->n_targets, half; n > 1; n -= half) {
 		half = n / 2;
 		lo = b->first[lo + half] <= bin ? lo + half : lo;

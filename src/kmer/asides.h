@@ -1,8 +1,8 @@
 /*
- * asides.h - how a read may lie a few bases aside, and what its sums may be, all at a time   [HD]
+ * asides.h - the ways in which a read may lie a few bases aside, and bounds of their scores   [HD]
  *
- * The CPU, where it has SSE2, has a byte of a vector for each way to lie, and so finds which of
- * them kh_text_fit of fit.h need be asked about.
+ * With SSE2 a byte of a vector stands for each way, so the CPU has the bounds of all ways at once,
+ * and kh_text_fit (fit.h) has to compare the read in few of them.
  */
 #ifndef KH_KMER_ASIDES_H
 #define KH_KMER_ASIDES_H

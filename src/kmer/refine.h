@@ -1,9 +1,9 @@
 /*
  * refine.h - an alignment of HSPs gets fewer edits
  *
- * The HSPs of a chain (kmer/fit.h) miss gaps that lie near each other or near mismatches: they
- * go on beside them, as a run of mismatches.  So what lies between long exact matches is aligned
- * anew, from end to end (edits.h), if it may have fewer edits; most reads have nothing of the kind.
+ * The HSPs of a chain (kmer/fit.h) miss gaps that lie near each other or near mismatches: an HSP
+ * goes on beside such a gap, as a run of mismatches.  So the columns between long exact matches are
+ * aligned anew, from end to end (edits.h), if they may have fewer edits; in most reads none may.
  */
 #ifndef KH_KMER_REFINE_H
 #define KH_KMER_REFINE_H
@@ -40,12 +40,12 @@ typedef struct kh_refiner {
 
 void kh_refiner_clear(kh_refiner *r);
 /* Does base i of the record match, if its first base would be on base `at` of the text?  An unknown
- * base does not; one that is the allele does. */
+ * base does not; an allele does. */
 bool kh_along_match(const kh_along *l, int64_t i, int64_t at);
 /* Adds an HSP behind the others, or makes the last one longer, if it is on its diagonal. */
 int kh_ungapped_put(kh_ungapped_list *s, kh_ungapped x, kh_err *err);
-/* Gives an alignment fewer edits, if it can; its first column, and the last one, stay.  *edits:
- * mismatches and bases of gaps that it has then. */
+/* Gives an alignment fewer edits, if it can; its first column, and the last one, stay.  *edits: the
+ * mismatches and bases of gaps that are left. */
 int kh_refine(kh_refiner *r, const kh_along *l, kh_ungapped_list *s, uint64_t *edits, kh_err *err);
 
 #endif

@@ -57,7 +57,7 @@ static KH_HD uint32_t kh_k2_window(const kh_k2_rule *r)
 
 /*
  * Is the k-mer looked up that ends in a run of `lmers` l-mers without an ambiguous character?  One
- * l-mer less than a k-mer has is enough; then its minimizer is that of those it has.
+ * l-mer less than a k-mer has is enough; then its minimizer is the least of these l-mers.
  */
 static KH_HD int kh_k2_certain(const kh_k2_rule *r, uint64_t lmers)
 {

@@ -156,7 +156,7 @@ KMERHASH_API uint32_t kmerhash_taxa(const kmerhash *k);
 KMERHASH_API int kmerhash_taxon_at(const kmerhash *k, uint32_t i, kmerhash_taxon *taxon);
 KMERHASH_API int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon);
 /* The taxid of the nearest of `taxid` and its ancestors that has that rank, or 0.  "domain" and
- * "superkingdom" are one, and what stands in their place of viruses is meant, too. */
+ * "superkingdom" are one rank; for viruses they mean the rank that is in their place. */
 KMERHASH_API uint32_t kmerhash_taxon_above(const kmerhash *k, uint32_t taxid, const char *rank);
 /* The lowest common ancestor, or 0 if the database has not both. */
 KMERHASH_API uint32_t kmerhash_taxon_common(const kmerhash *k, uint32_t a, uint32_t b);

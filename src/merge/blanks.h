@@ -28,7 +28,7 @@ enum kh_merge_blank_verdict {
 };
 const char *kh_merge_blank_name(enum kh_merge_blank_verdict v);
 
-/* A species that a sample has, which is no control. */
+/* A species of a sample that is not a control. */
 typedef struct kh_merge_blank {
 	uint32_t taxon, sample;
 	enum kh_merge_blank_verdict verdict;

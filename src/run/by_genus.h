@@ -1,18 +1,20 @@
 /*
  * by_genus.h - a sample's fragments by the genus and family that translated seeds give them
  *
- * A call of theirs says that something of the genus is there, not which species.  The sample agrees
- * on a genus if enough fragments are firmly of it, of all that are like it at all, and if they lie
- * all over the genomes of its species, not in a gene or a prophage; on a family likewise.  Then
- * there is an unknown species of the genus, or an unknown genus of the family; and fragments whose
- * own score was not enough are called that as well, however little they are like it.  For example,
- * of the pairs of a made-up new species 82 are like its genus, and 75 firmly so: the sample agrees.
- * Of those of a new genus 160 are like one of the others, and 30 firmly so: it does not; but 491
- * are like the family, and 414 firmly, so that those which are weakly of the family are called it,
- * too.
+ * A call by translated seeds says that something of the genus is there, not which species.  The
+ * sample agrees on a genus if, of the fragments that are like it at all, enough are firmly of it,
+ * and if these lie all over the genomes of its species, not in a gene or a prophage.  The same is
+ * so for a family.  Then the sample has an unknown species of the genus, or an unknown genus of the
+ * family, and fragments whose own score was too low get that call, too.
  *
- * Calls of which there are few, in a genus that the sample does not agree on, of which no species
- * is there, are taken for reads of another genus.
+ * Example: of the pairs of a made-up new species, 82 are like its genus, and 75 of these firmly: 91
+ * in 100, where KH_AGREE_GENUS is 55, so the sample agrees.  Of the pairs of a new genus, 160 are
+ * like another genus, and 30 of these firmly: 18 in 100, so the sample does not agree.  But 491 are
+ * like the family, and 414 of these firmly: 84 in 100, where KH_AGREE_WEAKLY is 80, so the sample
+ * agrees on the family, and pairs that are weakly of it are called it, too.
+ *
+ * A few calls of a genus are taken for reads of another one, if the sample does not agree on the
+ * genus and has none of its species.
  */
 #ifndef KH_RUN_BY_GENUS_H
 #define KH_RUN_BY_GENUS_H
@@ -88,14 +90,15 @@ int kh_by_genus_add(kh_by_genus *g, unsigned worker, const kh_task *t, const kh_
 		    kh_err *err);
 /* Decides on what the sample agrees, when all are counted. */
 void kh_by_genus_agree(kh_by_genus *g);
-/* Then, if the model changes calls, withdraws the agreement on what this makes something else, and
- * moves fragments that are called by the others, and calls that are dropped. */
+/* After that: if the model changes calls, withdraws the agreement on taxa that the model takes for
+ * something else, and moves the fragments that the other agreements call, and calls that are
+ * dropped. */
 /* What became of a class of a worker, by its number. */
 typedef uint32_t kh_by_genus_decision(const void *arg, unsigned worker, uint32_t class);
 void kh_by_genus_judge(kh_by_genus *g, const kh_model *m, kh_by_genus_decision *decision,
 		       const void *arg, kh_moves *moves);
-/* What a fragment is called in the end that has this call, by its class if it has one, and of which
- * translated seeds say this.  False: they say nothing, and it has no class. */
+/* Makes *c, the call of a fragment by its class or by the rule, the final one, if translated seeds
+ * decide that: `said` is their result.  False: they do not, and *c stays. */
 bool kh_by_genus_end(const kh_by_genus *g, uint32_t said, kh_call *c);
 /* Is there an unknown organism of a taxon of which `known` reads are those of species?  Of a
  * family: no, if most of its fragments are of genera that have one. */

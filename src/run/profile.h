@@ -87,7 +87,7 @@ const char *kh_profile_unknown_name(const kh_profile *p, const kh_profile_unknow
 const char *kh_profile_unknown_why(const kh_profile *p, const kh_profile_unknown *u,
 				   char text[KH_PROFILE_WHY]);
 const char *kh_profile_name(const kh_profile *p, uint32_t taxon);
-/* The verdict in plain words, or "-"; of a taxon above species that of the first one like it. */
+/* The verdict in plain words, or "-"; of a taxon above species, that of like[0]. */
 const char *kh_profile_verdict(const kh_profile_row *r);
 /* The reason for what is detected, in words. */
 const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,

@@ -43,9 +43,9 @@ typedef struct kh_volumes_asked {
 	size_t cap_hash, cap_answer, cap_rivals;
 } kh_volumes_asked;
 
-/* Counts the task's fragments, and sets where its answers go; */
+/* Counts the fragments of a task, and sets where its answers go. */
 int kh_volumes_ask(kh_volumes_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err);
-/* or counts them, and sets what the files know of them.  scratch: of the worker. */
+/* Counts the fragments of a task, and sets what the files know of them.  scratch: of the worker. */
 int kh_volumes_look_up(kh_volumes_asked *w, const kh_volumes *p, kh_answers *scratch, kh_task *t,
 		     kh_answers_sum *sum, kh_err *err);
 void kh_volumes_asked_clear(kh_volumes_asked *w);

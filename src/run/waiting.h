@@ -20,12 +20,13 @@ typedef struct kh_waiting {
 
 /* last: the fragment before it in the frame, or zero. */
 void kh_waiting_put(kh_buf *frame, const kh_waiting *k, const kh_waiting *last);
-/* Reads the next one at *at into k, which has the one before, or is zero; its id is in `id`. */
+/* Reads the next fragment at *at into k, which has the one before it, or is zero; its id is in
+ * `id`. */
 void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id);
 
 /* The reads of fragment i of a job, as they were read, behind it in the frame. */
 void kh_waiting_put_reads(kh_buf *frame, const kh_job *job, size_t i);
-/* Formats those at *at, if they are wanted of something that is called the taxon. */
+/* Formats the reads at *at, if those of a fragment with this call are wanted. */
 void kh_waiting_format_reads(const char **at, const kh_taxonomy *tax, const kh_style *style,
 			     uint32_t taxon, const kh_result_bufs *to);
 

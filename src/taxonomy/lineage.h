@@ -81,7 +81,7 @@ uint32_t kh_lineages_header_taxid(const kh_lineages *l, const char *header, size
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
 /* Finds the taxa of another tree by their paths: number[i] becomes the number here of the path of
  * taxon i of t, or 0 if there is none.  The taxid in t may be another one: two paths may share a
- * hash, and the one that keeps it may be only here. */
+ * hash, and the path that keeps it may be in this tree only. */
 int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *number,
 			kh_err *err);
 /* Finds the taxa of a tree that were made of lineages: sets made[i], of t->n that are 0 before. */
