@@ -75,7 +75,7 @@ static kh_translated_text database(void)
 	REQUIRE(t.stretch);
 	for (uint64_t i = 0; i < TARGETS; i++)
 		t.stretch[i] = (kh_translated_stretch) { i * GENOME, (i + 1) * GENOME, taxon[i],
-						    taxon[i] };
+							 taxon[i] };
 	return t;
 }
 

@@ -72,7 +72,7 @@ static int load_db(struct classify *j, kh_err *err)
 				    .stamps = true,
 				    .confidence = j->v.confidence,
 				    .unknown = j->v.unknown ? kh_translated_level_of(j->v.unknown)
-							: kh_translated_level_usual(),
+							    : kh_translated_level_usual(),
 				    .want = j->v.sample_pass || j->v.out.profile
 					    ? KH_WANT_CANDIDATES
 					    : j->v.line.second ? KH_WANT_SECOND : KH_WANT_NONE,

@@ -110,7 +110,7 @@ static int set_task(kh_flow *f, kh_flow_worker *self, flow_job *w, kh_err *err)
 		w->task.second = w->second;
 	if (!rc && f->volumes)
 		rc = kh_volumes_look_up(&w->volumes, f->volumes, self->from, &w->task,
-				      &self->sum.answers, err);
+					&self->sum.answers, err);
 	else if (!rc && answers)
 		rc = kh_volumes_ask(&w->volumes, &w->task, &self->sum.answers, err);
 	if (rc || !f->results->pass)

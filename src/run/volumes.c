@@ -438,7 +438,7 @@ int kh_volumes_ask(kh_volumes_asked *w, kh_task *t, kh_answers_sum *sum, kh_err 
 }
 
 int kh_volumes_look_up(kh_volumes_asked *w, const kh_volumes *p, kh_answers *scratch, kh_task *t,
-		     kh_answers_sum *sum, kh_err *err)
+		       kh_answers_sum *sum, kh_err *err)
 {
 	int rc = begin(w, t->job, sum, err);
 

@@ -33,7 +33,7 @@ int kh_volumes_open(kh_volumes **p, const kh_volumes_options *o, kh_err *err);
 void kh_volumes_close(kh_volumes *p);
 /* All reads have been read: fails if they are not those of the files. */
 int kh_volumes_check(const kh_volumes *p, uint64_t fragments, const kh_answers_sum *sum,
-		   kh_err *err);
+		     kh_err *err);
 
 /* The fragments of a job; zero it first, to be cleared. */
 typedef struct kh_volumes_asked {
@@ -47,7 +47,7 @@ typedef struct kh_volumes_asked {
 int kh_volumes_ask(kh_volumes_asked *w, kh_task *t, kh_answers_sum *sum, kh_err *err);
 /* Counts the fragments of a task, and sets what the files know of them.  scratch: of the worker. */
 int kh_volumes_look_up(kh_volumes_asked *w, const kh_volumes *p, kh_answers *scratch, kh_task *t,
-		     kh_answers_sum *sum, kh_err *err);
+		       kh_answers_sum *sum, kh_err *err);
 void kh_volumes_asked_clear(kh_volumes_asked *w);
 
 #endif

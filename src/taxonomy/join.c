@@ -274,7 +274,7 @@ static int join_lineages(kh_taxonomy **t, kh_taxdump *d, const kh_taxonomy_volum
 
 /* Raises the numbers of volumes, which are those of a tree, to those of the tree of all. */
 static void number_volumes(const kh_taxonomy_volume *volume, size_t n, const kh_taxonomy *all,
-			 const uint32_t *taxid)
+			   const uint32_t *taxid)
 {
 	for (size_t k = 0; k < n; k++)
 		for (uint32_t i = 0; i < volume[k].tax->n; i++)
