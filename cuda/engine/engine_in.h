@@ -3,6 +3,9 @@
  *
  * placement.c decides where the index lies, with tiles.c, load.c loads it, engine.c opens and
  * closes it, and queue.c uses it, with stage.c.
+ *
+ * Example: of 12 GB of index and text, each of four devices reads a share of 3 GB from the file.
+ * Sharded, it keeps that alone; replicated, it copies its share to the other three, and has 12 GB.
  */
 #ifndef KH_CUDA_ENGINE_ENGINE_IN_H
 #define KH_CUDA_ENGINE_ENGINE_IN_H

@@ -17,8 +17,9 @@
  * of the strains with the same bases, and that of the strains that differ in some base.
  *
  * Example: the read GATTACAG has 7 matches and 1 mismatch with the text GATTCCAG: a score of 6 in 8
- * columns.  With GATTACAT the last column does not count: a score of 7 in 7.  If the text GATTCCAG
- * has a strain with the allele A at its fifth base, the read matches in all columns, and scores 8.
+ * columns.  With the text GATTACAT it has a score of 7 in 7 columns: the last one does not count.
+ * If a strain has the allele A at the fifth base of the text GATTCCAG, the read matches in all
+ * columns, and scores 8.
  */
 #ifndef KH_KMER_TEXT_H
 #define KH_KMER_TEXT_H
