@@ -65,7 +65,8 @@ static int deliver(void *arg, void *item, kh_err *err)
 	int rc;
 
 	kh_lend(&x->loan, come_back, x);
-	rc = kh_writer_put(r->text, x->p, x->n, r->lend ? &x->loan : NULL, err);
+	rc = r->lend ? kh_writer_lend(r->text, x->p, x->n, &x->loan, err)
+		     : kh_writer_put(r->text, x->p, x->n, err);
 	kh_loan_end(&x->loan);
 	return rc;
 }
@@ -150,7 +151,7 @@ TEST(test_sequence)
 		memset(&r, 0, sizeof r);
 		r.lend = way % 2 == 0;
 		OK(kh_monitor_new(&r.m, err));
-		OK(kh_writer_open(&r.text, &o, r.m, err));
+		OK(kh_writer_open_for(&r.text, &o, r.m, err));
 		OK(kh_queue_new(&r.idle, r.m, WORKS, err));
 		OK(kh_order_new(&r.order, r.m, WORKS, err));
 		for (int i = 0; i < WORKS; i++) {

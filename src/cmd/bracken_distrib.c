@@ -180,7 +180,7 @@ static int open_tables(struct distrib_cmd *j, kh_err *err)
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
 		const kh_writer_options o = { .path = j->path[i], .threads = 1 };
 
-		rc = kh_writer_open(&j->out[i], &o, NULL, err);
+		rc = kh_writer_open(&j->out[i], &o, err);
 	}
 	return rc;
 }
@@ -194,7 +194,7 @@ static int write_tables(struct distrib_cmd *j, kh_err *err)
 		b.n = 0;
 		rc = kh_kmer_distrib(&b, &j->counts[i], j->db->tax, err);
 		if (!rc)
-			rc = kh_writer_put(j->out[i], b.p, b.n, NULL, err);
+			rc = kh_writer_put(j->out[i], b.p, b.n, err);
 	}
 	free(b.p);
 	return rc ? rc : kh_writer_commit(j->out, j->n_lengths, err);

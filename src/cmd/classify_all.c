@@ -36,7 +36,7 @@ static int open_one(kh_writer **w, const char *path, bool digest, kh_err *err)
 				      .digest = digest,
 				      .threads = 1 };
 
-	return kh_writer_open(w, &o, NULL, err);
+	return kh_writer_open(w, &o, err);
 }
 
 int kh_classify_open_all(struct classify *j, kh_err *err)
@@ -130,7 +130,7 @@ static int tell_summary(const kh_sheet_sample *x, const kh_writer *profile, kh_w
 	else
 		rc = kh_record_text(&b, json_incref(root), err);
 	if (!rc)
-		rc = kh_writer_put(summary, b.p, b.n, NULL, err);
+		rc = kh_writer_put(summary, b.p, b.n, err);
 	free(b.p);
 	json_decref(root);
 	return rc;
@@ -143,7 +143,7 @@ static int replace_profile(const kh_sheet_sample *x, const kh_buf *b, kh_err *er
 	int rc = open_one(&w[0], x->path[KH_RESULT_PROFILE], summary, err);
 
 	if (!rc)
-		rc = kh_writer_put(w[0], b->p, b->n, NULL, err);
+		rc = kh_writer_put(w[0], b->p, b->n, err);
 	if (!rc)
 		rc = kh_writer_finish(w[0], err);
 	if (!rc && summary)

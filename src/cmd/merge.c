@@ -248,7 +248,7 @@ static int write_text(struct merge_cmd *j, const char *path, size_t from, size_t
 	const kh_writer_options t = { .path = path, .bgzf = kh_writer_wants_bgzf(path),
 				      .threads = 1 };
 	kh_merge_sink sink = { .err = err };
-	int rc = kh_writer_open(&sink.writer, &t, NULL, err);
+	int rc = kh_writer_open(&sink.writer, &t, err);
 
 	if (rc)
 		return rc;

@@ -60,20 +60,15 @@ bool kh_writer_wants_bgzf(const char *path)
 	       (n > 4 && strcmp(path + n - 4, ".bgz") == 0);
 }
 
-int kh_writer_open(kh_writer **out, const kh_writer_options *o, kh_monitor *m, kh_err *err)
+/* Opens a zeroed writer that has its monitor. */
+static int open_writer(kh_writer *w, const kh_writer_options *o, kh_err *err)
 {
-	kh_writer *w = kh_array(1, sizeof *w, err);
-	size_t n = 4 * (size_t)o->threads + 4;
-	int rc;
+	const size_t n = 4 * (size_t)o->threads + 4;
+	kh_monitor *m = w->m;
+	int rc = kh_out_open(&w->out, o->path, err);
 
-	if (!w)
-		return KH_ENOMEM;
-	rc = m ? KH_OK : kh_monitor_new(&w->own, err);
-	w->m = m = m ? m : w->own;
 	w->bgzf = o->bgzf;
 	w->n_all = n;
-	if (!rc)
-		rc = kh_out_open(&w->out, o->path, err);
 	if (!rc && o->digest) {
 		w->digest = XXH3_createState();
 		rc = w->digest ? KH_OK : kh_fail_nomem(err);
@@ -93,11 +88,35 @@ int kh_writer_open(kh_writer **out, const kh_writer_options *o, kh_monitor *m, k
 			kh_queue_push(w->idle, &w->all[i]);
 		}
 	}
-	if (rc) {
+	return rc;
+}
+
+int kh_writer_open_for(kh_writer **out, const kh_writer_options *o, kh_monitor *m, kh_err *err)
+{
+	kh_writer *w = kh_array(1, sizeof *w, err);
+	int rc;
+
+	if (!w)
+		return KH_ENOMEM;
+	w->m = m;
+	rc = open_writer(w, o, err);
+	if (rc)
 		kh_writer_close(w);
+	else
+		*out = w;
+	return rc;
+}
+
+int kh_writer_open(kh_writer **out, const kh_writer_options *o, kh_err *err)
+{
+	kh_monitor *own = NULL;
+	int rc = kh_monitor_new(&own, err);
+
+	if (rc || (rc = kh_writer_open_for(out, o, own, err))) {
+		kh_monitor_free(own);
 		return rc;
 	}
-	*out = w;
+	(*out)->own = own;
 	return KH_OK;
 }
 
@@ -193,7 +212,8 @@ static void fill(unit *u, const char *p, size_t m, kh_loan *loan)
 	u->n += m;
 }
 
-int kh_writer_put(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *err)
+/* With a loan, or NULL: all is copied. */
+static int put(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *err)
 {
 	if (!w->bgzf)
 		return write_next(w, p, n, err);
@@ -214,6 +234,16 @@ int kh_writer_put(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *
 		}
 	}
 	return KH_OK;
+}
+
+int kh_writer_put(kh_writer *w, const char *p, size_t n, kh_err *err)
+{
+	return put(w, p, n, NULL, err);
+}
+
+int kh_writer_lend(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *err)
+{
+	return put(w, p, n, loan, err);
 }
 
 int kh_writer_finish(kh_writer *w, kh_err *err)

@@ -35,11 +35,15 @@ typedef struct kh_writer_options {
 	unsigned threads;
 } kh_writer_options;
 
-/* m: of the run; NULL: the writer has one of its own, as nothing else can fail meanwhile. */
-int kh_writer_open(kh_writer **w, const kh_writer_options *o, kh_monitor *m, kh_err *err);
+/* The writer has a monitor of its own, as nothing else can fail meanwhile; */
+int kh_writer_open(kh_writer **w, const kh_writer_options *o, kh_err *err);
+/* or uses that of a run. */
+int kh_writer_open_for(kh_writer **w, const kh_writer_options *o, kh_monitor *m, kh_err *err);
 void kh_writer_close(kh_writer *w);             /* an uncommitted file is removed */
-/* With a loan, whole units of p are lent, not copied. */
-int kh_writer_put(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *err);
+/* Copies the bytes; */
+int kh_writer_put(kh_writer *w, const char *p, size_t n, kh_err *err);
+/* or copies the ends alone: whole units in the middle are lent. */
+int kh_writer_lend(kh_writer *w, const char *p, size_t n, kh_loan *loan, kh_err *err);
 /* Compresses the units that wait; any thread, any time. */
 int kh_writer_help(kh_writer *w);
 /* After the last put, when no other thread uses the writer: writes the rest and the end; the file

@@ -10,7 +10,7 @@ int kh_merge_flush(kh_merge_sink *s)
 	if (!s->rc)
 		s->rc = kh_buf_check(&s->b, s->err);
 	if (!s->rc && s->b.n > 0)
-		s->rc = kh_writer_put(s->writer, s->b.p, s->b.n, NULL, s->err);
+		s->rc = kh_writer_put(s->writer, s->b.p, s->b.n, s->err);
 	s->b.n = 0;
 	return s->rc;
 }

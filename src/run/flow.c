@@ -26,7 +26,7 @@ static int put_answers(kh_flow *f, const flow_job *w, kh_err *err)
 				    w->volumes.hash, w->job.n, &b, err);
 
 	return rc ? rc
-		  : kh_writer_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
+		  : kh_writer_put(f->results->out[KH_RESULT_CANDIDATES], b->p, b->n, err);
 }
 
 /* Called in the order of jobs, one at a time. */
@@ -42,7 +42,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 
 		rc = kh_buf_check(b, err);
 		if (!rc && f->results->out[k] && b->n > 0)
-			rc = kh_writer_put(f->results->out[k], b->p, b->n, &w->loan, err);
+			rc = kh_writer_lend(f->results->out[k], b->p, b->n, &w->loan, err);
 	}
 	kh_loan_end(&w->loan);
 	return rc;

@@ -18,7 +18,7 @@ int kh_results_open(kh_results *r, const kh_sheet_sample *x, unsigned threads, k
 				.threads = k < KH_N_BY_FRAGMENT ? threads : 1
 			};
 
-			rc = kh_writer_open(&r->out[k], &o, m, err);
+			rc = kh_writer_open_for(&r->out[k], &o, m, err);
 		}
 	return rc;
 }
@@ -40,7 +40,7 @@ int kh_results_end_answers(kh_results *r, kh_err *err)
 	const kh_buf *b;
 	int rc = kh_answers_out_end(r->answers, r->sum.answers.reads, &b, err);
 
-	return rc ? rc : kh_writer_put(r->out[KH_RESULT_CANDIDATES], b->p, b->n, NULL, err);
+	return rc ? rc : kh_writer_put(r->out[KH_RESULT_CANDIDATES], b->p, b->n, err);
 }
 
 bool kh_results_want_reads(const kh_results *r)

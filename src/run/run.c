@@ -158,7 +158,7 @@ static int begin_sam(kh_run *r, kh_slot *t, kh_err *err)
 	int rc = out ? kh_sam_header(&b, r->db, r->o.style->select, err) : KH_OK;
 
 	if (!rc && out)
-		rc = kh_writer_put(out, b.p, b.n, NULL, err);
+		rc = kh_writer_put(out, b.p, b.n, err);
 	free(b.p);
 	return rc;
 }
@@ -234,7 +234,7 @@ static int write_results(kh_run *r, kh_slot *t, kh_err *err)
 		if (!rc)
 			rc = kh_buf_check(&b, err);
 		if (!rc)
-			rc = kh_writer_put(t->results.out[k], b.p, b.n, NULL, err);
+			rc = kh_writer_put(t->results.out[k], b.p, b.n, err);
 	}
 	free(b.p);
 	return rc;
