@@ -25,8 +25,8 @@
 enum {
 	KH_GROUP_MATES = 16,            /* with 32 the kernel takes 1.06 to 1.18 times as long */
 	KH_GROUP_FRAMES = 6 * KH_GROUP_MATES,
-	KH_GROUP_KEYS = 2048,           /* of all its mates; one read of 150 bases has some 25, */
-	KH_GROUP_PLACES = 192,          /* of which one or two are in the section */
+	KH_GROUP_KEYS = 2048,           /* of all its mates: a read of 150 bases has some 25 */
+	KH_GROUP_PLACES = 192,          /* of these keys: of a read's, the section has one or two */
 	KH_GROUP_GENERA = 6             /* of a fragment */
 };
 
@@ -77,8 +77,8 @@ typedef struct kh_group {
 } kh_group;
 
 /* --- which fragments ------------------------------------------------------------------ */
-/* Is fragment i one of those that the kernel looks at?  If not, its genus is known, or the host
- * does it: calls of long fragments are those of their parts. */
+/* Does the kernel look at fragment i?  If not, its genus is known, or the host does it, as it calls
+ * long fragments, by their parts. */
 static KH_HD bool kh_group_wants(const kh_gpu_query *q, uint32_t i)
 {
 	const uint32_t taxon = q->call[i].taxon;
@@ -118,7 +118,7 @@ static KH_HD void kh_group_begin(kh_group *g, const kh_gpu_query *q, uint32_t gr
 	}
 }
 
-/* Word w of mate m, if it has that. */
+/* Takes word w of mate m, if it has so many. */
 static KH_HD void kh_group_take(kh_group *g, const kh_gpu_query *q, uint32_t m, uint32_t w)
 {
 	if (32 * w < g->len[m])

@@ -13,8 +13,8 @@
 #include "seqio/feed.h"
 
 /* What the k-mers of a job's fragments were called: fragment i has the list[i].n runs from
- * run[list[i].from] on.  Both are arrays of this struct, or of the queue that has done the job,
- * until that is given another one.  Zero it first. */
+ * run[list[i].from] on.  Both arrays belong to this struct, or to the queue that has done the job;
+ * then they are good until the queue gets another job.  Zero it first. */
 typedef struct kh_k2_runs {
 	const kh_k2_run *run;
 	const kh_k2_list *list;

@@ -6,15 +6,15 @@
  * of its last write and of its last change, and the checksum of its header, which has those of
  * all else. While all of these are the same, no program has written to the file by calls of the
  * system: each such call, and each that gives the name to another file, sets the time of change,
- * which no call can set back. What is not noticed: a disk that returns other bytes than were
- * written, a write to the device beneath the file system, one through a shared map that was open
- * for writing before the check, and a clock that was set back to the very nanosecond.
+ * which no call can set back. Four changes go unnoticed: a disk that returns other bytes than were
+ * written, a write to the device beneath the file system, a write through a shared map that was
+ * open for writing before the check, and a clock that was set back to the very nanosecond.
  *
- * That holds of the file systems that in_use.c names; of a file on another one nothing is
- * remembered.  Nor for longer than 30 days.
+ * All that is so on the file systems that in_use.c names; files on others are not remembered.  A
+ * stamp is good for 30 days.
  *
- * A file that was changed in the last seconds is not remembered: two changes within the clock's
- * tick have one time.  Nor is a stamp believed that others could have written.
+ * A file that was changed in the last seconds is not remembered, as two changes within a tick of
+ * the clock have one time.  A stamp that other users could have written is not believed.
  */
 #ifndef KH_DB_STAMP_H
 #define KH_DB_STAMP_H

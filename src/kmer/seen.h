@@ -1,11 +1,10 @@
 /*
  * seen.h - windows of a part of a long read, and the text that they were compared with
  *
- * Close species and their strains have much of their text in common.  So a window is mostly
- * compared with text that is the same as at another place, where nothing need be compared again, or
- * differs from that in a few bases.  Then it has hardly another sum there in any way to lie: by a
- * base that differs a sum becomes 2 greater at most.  So the best way of that place is tried, and
- * nearly always no other one could be better.
+ * Close species and their strains have much of their text in common.  So a window mostly comes to
+ * text that it was compared with before, at another place: then the result is known.  Or the text
+ * differs from that in a few bases: each makes a sum at most 2 greater, in any way to lie.  So the
+ * best way of the other place is tried first, and nearly always no other way can be better.
  */
 #ifndef KH_KMER_SEEN_H
 #define KH_KMER_SEEN_H
@@ -37,7 +36,7 @@ typedef struct kh_text_window_seen {
 	uint8_t next;                   /* of the same slot, plus 1 */
 } kh_text_window_seen;
 
-/* To be begun once, and forgotten before it is asked. */
+/* To be begun once, and forgotten before each part. */
 typedef struct kh_text_seen {
 	kh_text_eight eights[256];
 	bool known;                     /* all bases of the part are */
@@ -271,7 +270,7 @@ static inline void kh_text_window_alone(kh_text_window_seen *w, const kh_laid *l
 		kh_text_window_try(w, 0);
 }
 
-/* Compares a window whose text differs in so many bases from that of another one. */
+/* Compares a window whose text differs in so many bases from the text of window `near`. */
 static inline void kh_text_window_near(kh_text_window_seen *w, const kh_text_window_seen *near,
 				       uint32_t differ)
 {

@@ -80,13 +80,13 @@ static KH_HD void kh_text_add_bits(kh_text_sum *s, uint32_t *done, uint32_t word
 
 /* --- eight columns at a time ------------------------------------------------------- */
 /*
- * Where many columns do not match runs are short, and no processor foretells how long.  So a sum is
- * one number, sum << 20 | 1023 - to << 10 | from, and of several the greatest is the first one with
- * the greatest sum; while it may go on, 1023 - to is 0.
+ * Where many columns do not match, runs of matches are short, and the processor mispredicts their
+ * ends.  So a sum is one number, sum << 20 | 1023 - to << 10 | from: the greatest of several is the
+ * first one with the greatest sum.  While a sum may go on, 1023 - to is 0.
  *
- * Of eight columns, which do not match where bits are set, it is known what is to be added to a sum
- * that goes on: over `all` of them, and up to where it is `most`, for the first time; and the sum
- * that begins `anew` behind the last column where it is least, which is greater if it came to 0.
+ * For eight columns, a bit set for each mismatch, a table says what they add to a sum that goes on:
+ * `all` of them, and `most`, up to the first column where that is greatest.  It also has the sum
+ * that begins `anew` behind the column where the sum is least: it is greater if the sum came to 0.
  */
 typedef struct kh_text_eight {
 	int32_t all, most, anew;

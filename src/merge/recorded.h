@@ -18,9 +18,9 @@ json_t *kh_recorded_load(const char *path);
 /* The XXH3 of the bytes of a file, and as JSON has it. */
 int kh_recorded_digest(const char *path, uint64_t *digest, kh_err *err);
 json_t *kh_recorded_hex(uint64_t x);
-/* Is it the file that `was`, a member of run.outputs, describes, whatever it was called then? */
+/* Is the file at `path` the one that `was`, a member of run.outputs, describes, under any name? */
 bool kh_recorded_is(const char *path, const json_t *was);
-/* Is it that file, compressed by gzip since? */
+/* Is it that file, but compressed by gzip since? */
 bool kh_recorded_is_inflated(const char *path, const json_t *was);
 
 #endif

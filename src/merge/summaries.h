@@ -13,8 +13,8 @@
 
 /* Is this file the summary of a run? */
 bool kh_merge_is_summary(const char *path);
-/* Notes if `path` is not the file of that name that the summary beside it lists.  sample: the
- * part of its name that the sample has. */
+/* Notes an error if the summary beside `path` lists another file of that name.  sample: the part of
+ * the name that the sample has. */
 int kh_merge_check_run(const char *path, const char *sample, kh_errs *errs, kh_err *err);
 
 #endif

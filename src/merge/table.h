@@ -80,7 +80,7 @@ typedef struct kh_merge {
 	kh_merge_cell *cell;            /* by taxon, then by sample, when finished */
 	size_t n_cells, cells_cap;
 	bool wants_evidence;            /* to be set first, of profiles */
-	kh_merge_evidence *evidence;    /* of profiles, or of reports that have it of profiles */
+	kh_merge_evidence *evidence;    /* of profiles, or of the profiles beside reports */
 	size_t n_evidence, evidence_cap;
 	struct kh_merge_blank *blank;   /* blanks.h; NULL: not compared with controls */
 	size_t n_blanks;

@@ -48,8 +48,8 @@ typedef struct kh_by_genus_sum {
 	bool family, many_genera;       /* of a genus that has seeds; of two or more */
 } kh_by_genus_sum;
 
-/* Fragments of a worker whose classes may yet get a call: the class, and what is said, in the lower
- * half. */
+/* Fragments of a worker whose classes may yet get a call: in the upper half the number of the
+ * class, in the lower one the result of translated seeds. */
 typedef struct kh_by_genus_classed {
 	uint64_t *v;
 	size_t n, cap;

@@ -37,11 +37,11 @@ void kh_pass_close(kh_pass *s);
 /* Are lines and reads written by kh_pass_format, when all calls are final? */
 bool kh_pass_writes(const kh_pass *s);
 
-/* To be called before the jobs of the sample's reads, or of more of them: they are numbered from 0
- * each time.  `compute` does them, and counts their fragments if it can. */
+/* To be called before the jobs of a sample, and again if more of its reads follow, as jobs are
+ * numbered from 0 each time.  `compute` does the jobs, and counts their fragments if it can. */
 int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err);
 
-/* Does it take what translated seeds say of fragments (kh_task.like)? */
+/* Does it use what translated seeds say of fragments (kh_task.like)? */
 bool kh_pass_compares(const kh_pass *s);
 /* Sets what a task is asked for; its candidates and class_of are arrays for its fragments. */
 void kh_pass_ask(const kh_pass *s, kh_task *t);

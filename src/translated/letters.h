@@ -78,9 +78,9 @@ void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter);
 
 /* The keys of letters. */
 typedef struct kh_letter_keys {
-	uint16_t smer[KH_LETTERS_ROOM];         /* rows of four that begin at each */
-	uint64_t open[KH_LETTERS_WORDS];        /* bits of those that are no stop, */
-	uint64_t kept[KH_LETTERS_WORDS];        /* and of those at which a key begins */
+	uint16_t smer[KH_LETTERS_ROOM];         /* of each letter: it and the next three */
+	uint64_t open[KH_LETTERS_WORDS];        /* a bit each: it is no stop, */
+	uint64_t kept[KH_LETTERS_WORDS];        /* and a key that is kept begins there */
 } kh_letter_keys;
 
 typedef struct kh_letters_by {
@@ -98,8 +98,8 @@ typedef struct kh_letters_by {
 const kh_letters_by *kh_letters_best(void);     /* what is best here */
 const kh_letters_by *kh_letters_avx2(void);     /* NULL: not here */
 
-/* Of n letters of a read that were sampled, marks those at which keys of k letters may begin that
- * lie in rows of `row` letters or more that are no stops. */
+/* Marks, of n letters of a read that were sampled, those where keys of k letters may begin: inside
+ * rows of at least `row` letters without a stop. */
 void kh_letters_rows(const kh_letter_keys *s, uint32_t n, uint32_t row, uint32_t k,
 		     uint64_t at[KH_LETTERS_WORDS + 1]);
 #define KH_LETTERS_ROW 42               /* at most: these are found by shifts within a word */
