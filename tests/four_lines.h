@@ -45,7 +45,7 @@ static inline bool four_lines_packed(const char *text, const kh_four_lines *r, c
 		uint64_t bases;
 		uint32_t amb;
 
-		kh_four_pack(text + r->end[0] + 1 + 32 * w, len - 32 * w < 32 ? len - 32 * w : 32,
+		kh_four_pack(text, r->end[0] + 1 + 32 * w, len - 32 * w < 32 ? len - 32 * w : 32,
 			     &bases, &amb);
 		if (bases != p->bases[rec->seq / 32 + w] || amb != p->amb[rec->seq / 32 + w])
 			return false;

@@ -328,7 +328,35 @@ TEST(test_four_lines)
 	assert_true(plain > 100000 && odd > 10000);
 }
 
-/* Names as mates have them, or not. */
+/* Four characters at a time, beside one: each one at each place, among others. */
+TEST(test_four_characters)
+{
+	static const char others[] = "AacgTN*~U \x80";
+
+	for (uint32_t c = 0; c < 256 * 4 * (sizeof others - 1); c++) {
+		const uint32_t place = c / 256 % 4;
+		uint32_t x = kh_four_of(others[c / 1024]), zeros = 0, codes = 0, amb = 0, is_amb;
+		bool known = true, qualities = true;
+
+		x = (x & ~(255u << 8 * place)) | (c & 255) << 8 * place;
+		for (int i = 0; i < 4; i++) {
+			const uint32_t one = x >> 8 * i & 255, code = kh_four_code((char)one);
+
+			known = known && code != KH_CODE_BAD;
+			qualities = qualities && one >= '!' && one <= '~';
+			zeros |= one == 0 ? 0x80u << 8 * i : 0;
+			codes |= (code & 3) << 2 * i;
+			amb |= (code >> 2 & 1) << i;
+		}
+		assert_int_equal(kh_four_are_codes(x), known);
+		assert_int_equal(kh_four_are_qualities(x), qualities);
+		assert_int_equal(kh_four_zeros(x), zeros);
+		assert_int_equal(kh_four_codes(x, &is_amb), codes);
+		assert_int_equal(is_amb, amb);
+	}
+}
+
+/* Names as mates have them, or not; also longer ones. */
 TEST(test_mates)
 {
 	static const struct {
@@ -338,7 +366,9 @@ TEST(test_mates)
 		  { "x", "x", true }, { "x", "y", false }, { "x.1", "x.2", true },
 		  { "x 1:N:0", "x 2:N:0", true }, { "x 2:N:0", "x 1:N:0", false },
 		  { "x 1:N:0", "x 1:Y:0", false }, { "x/1 a", "x/2\tb", true },
-		  { "xy/1", "x/2", false }, { "x_1", "x_3", false }, { "x", "x/2", true } };
+		  { "xy/1", "x/2", false }, { "x_1", "x_3", false }, { "x", "x/2", true },
+		  { "read12/1 a", "read12/2", true }, { "read12", "read13", false },
+		  { "read1234", "read1234 b", true }, { "read1234", "read12345", false } };
 
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
 		char a[64], b[64];

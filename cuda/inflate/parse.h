@@ -31,8 +31,8 @@ enum {
 };
 
 typedef struct kh_parse_text {
-	const char *p;                  /* of a slot, whose bytes from a multiple of 16 in front of
-					 * `from` to one behind `to` are readable */
+	const char *p;                  /* of a slot, aligned to 16, whose bytes from a multiple of
+					 * 16 in front of `from` to 16 behind `to` are readable */
 	uint32_t from, to;              /* KH_PARSER_WINDOW bytes at most */
 	uint32_t *tile;                 /* KH_PARSE_TILES: line feeds in front of each */
 	uint32_t *line;                 /* 4 cap: the first line feeds */
@@ -175,14 +175,13 @@ static KH_HD void kh_parse_pack(const kh_parse_batch *b, uint32_t i, uint32_t t,
 	const kh_four_lines r = kh_parse_lines(&b->in[t], i);
 	const uint32_t len = kh_four_bases(&r), words = (len + 31) / 32;
 	const uint32_t at = b->word[i] + (t ? b->words[i] - words : 0);
-	const char *seq = b->in[t].p + r.end[0] + 1;
 	const kh_gpu_record rec = { at - b->word[i / KH_PARSER_TASK * KH_PARSER_TASK], len };
 
 	for (uint32_t w = lane; w < words; w += lanes) {
 		const uint32_t left = len - 32 * w;
 
-		kh_four_pack(seq + 32 * w, left < 32 ? left : 32, &b->bases[at + w],
-			     &b->amb[at + w]);
+		kh_four_pack(b->in[t].p, r.end[0] + 1 + 32 * w, left < 32 ? left : 32,
+			     &b->bases[at + w], &b->amb[at + w]);
 	}
 	if (lane == 0)
 		b->record[b->texts * i + t] = rec;
