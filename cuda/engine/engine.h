@@ -11,7 +11,7 @@
 
 #include "classify/backend.h"
 
-#define KH_CUDA_DEPTH 2                         /* tasks of a queue under way */
+#define KH_CUDA_DEPTH 3                         /* tasks of a queue under way */
 #define KH_CUDA_BLOCK_SIZE ((size_t)2 << 20)    /* bytes of text of the usual block */
 
 int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_engine_options *o,
