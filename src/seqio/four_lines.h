@@ -119,7 +119,7 @@ static KH_HD uint32_t kh_four_codes(uint32_t x, uint32_t *amb)
 	return codes;
 }
 
-/* --- characters of a line ---------------------------------------------------------------------- */
+/* --- characters of a line --------------------------------------------------------------------- */
 /* Reads up to `end`, four at a time; behind it stands `fill`.  On a device the text is aligned to
  * words, and up to seven bytes behind `end` are read. */
 typedef struct kh_four_walk {
