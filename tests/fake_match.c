@@ -109,6 +109,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 	kh_small x;
 	kh_matching *m = &x.m;
 	kh_small_segment j = kh_gpu_item(q, i);
+	const kh_kept kept = kh_gpu_kept(q, i);
 	bool again = true;
 
 	memset(&x, 0xa5, sizeof x);
@@ -120,11 +121,13 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 		for (uint32_t w = 0; 32 * w < a->len; w++)
 			a->seeds += kh_count_bits(kh_small_marks(j.mark, a, m->db->sampling.k, w));
 	}
-	for (int all = !j.s.whole; all < 2 && again; all++) {
+	for (int all = kh_match_asks_all(m->db, &j.s); all < 2 && again; all++) {
 		kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < 2; mate++)
 			ask(&x, &j, mate, all != 0);
 		kh_regions_make(m, &j.s);
+		if (!j.s.whole && !kh_regions_keep(m, &j.s, &kept))
+			continue;
 		kh_regions_raise_lone(m, &j.s);
 		again = kh_match_segment(m, &j.s);
 	}

@@ -64,6 +64,7 @@ class Rule:
     SPAN, APART, PART_SCORE = 1008, 20, 20
     NEAR, SHARED = 6, 4
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
+    ENOUGH, KEPT_FEW, KEPT = 2, 4, 8
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY, LONE = 12, 5, 64, 6, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -282,10 +283,9 @@ class Classifier:
                 return len(region) + (len(other) if other[0][0] <= here + near else 0)
         return len(region)
 
-    def first_places(self, mates, seeds, slack, part, some):
+    def first_places(self, mates, seeds, regions, slack, part, some):
         """(places, regions that were not compared, and the greatest weight in a crowd) where each mate could be best"""
         places, left, crowd = {}, [], [0, 0]
-        regions = [self.regions(len(seq), of[:self.rule.SEEDS], self.lists_of(of)) for seq, of in zip(mates, seeds)]
         every = [[region for _, region in of] for of in regions] + [[]]
         lone = self.raise_lone(regions, slack) if slack and not part and not self.any_alleles else 0
         room = self.rule.PLACES if len(mates) == 1 and not part else self.rule.PLACES // 2
@@ -303,6 +303,18 @@ class Classifier:
             if crowd[mate] and some:
                 break
         return places, left, crowd, every, room, lone
+
+    def keep(self, regions, kept, some):
+        """leaves out regions of a part in other species than those that are kept (None: all are), if in one of these it may
+        fit as well; False: other seeds must be looked up first"""
+        species = {self.db.species_of(region[0][0]) for _, region in regions} if kept is None else kept
+        own = [(most, len(region)) for most, region in regions if self.db.species_of(region[0][0]) in species]
+        if some and max((n for _, n in own), default=0) < self.rule.ENOUGH:
+            return False
+        least = max((most for most, _ in own), default=-1)
+        regions[:] = [(most, region) for most, region in regions
+                      if self.db.species_of(region[0][0]) in species or most > least]
+        return True
 
     def raise_lone(self, regions, slack):
         """takes `slack` off the regions of a mate in whose species the other one, which has some, has none; or 0"""
@@ -339,12 +351,16 @@ class Classifier:
     def best_place(places, mate):
         return max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
 
-    def look(self, mates, whole, slack, part=False):
+    def look(self, mates, whole, slack, part=False, kept=None):
         """(claims, places, taxa of species in a crowd, done) of a segment with all its seeds, or some"""
-        unseen = slack if part else 0  # with none of the seeds asked, a place is sought only where it may be the best
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
         some = sum(map(len, asked)) < sum(map(len, every))
-        places, left, crowd, regions, room, lone = self.first_places(mates, asked, slack, part, some)
+        regions = [self.regions(len(seq), of[:self.rule.SEEDS], self.lists_of(of)) for seq, of in zip(mates, asked)]
+        if part and not self.silent:
+            if not self.keep(regions[0], kept, some):
+                return {}, {}, set(), False
+            some = False
+        places, left, crowd, regions, room, lone = self.first_places(mates, asked, regions, slack, part, some)
         if some and any(crowd):
             return {}, {}, set(), False
         claims = self.claims(places)
@@ -361,7 +377,7 @@ class Classifier:
         best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
         if some and claims:
             score = self.best(claims)[0][0]
-            some = any(score - unseen <= len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
+            some = any(score <= len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
                        + best[1 - mate] for mate, seq in enumerate(mates) if seq)
         return claims, places, (best, left, crowd, regions, asked), not some
 
@@ -375,14 +391,11 @@ class Classifier:
                     found.add(self.species(self.db.stretch_of(region[0][0])))
         return found
 
-    def settled(self, mates, part=False, slack=0):
+    def settled(self, mates, part=False, slack=0, kept=None):
         """(claims, places, species in a crowd, regions that were not compared, seeds)"""
-        if part:
-            claims, places, crowd, done = self.look(mates, True, self.rule.SLACK, True)
-        else:
-            claims, places, crowd, done = self.look(mates, False, slack)
+        claims, places, crowd, done = self.look(mates, part and self.silent, slack, part, kept)
         if not done:
-            claims, places, crowd, _ = self.look(mates, True, slack)
+            claims, places, crowd, _ = self.look(mates, True, slack, part, kept)
         if len(mates) > 1 and all(mates) and claims:
             self.rescue(places, mates, claims)
         if not claims:
@@ -622,9 +635,9 @@ class Classifier:
                 return self.db.called[best], hits(best)
         return None
 
-    def part(self, seq):
+    def part(self, seq, kept=None):
         """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits, strain) in a part"""
-        claims, places, _, left, asked = self.settled([seq], True)
+        claims, places, _, left, asked = self.settled([seq], True, self.rule.SLACK, kept)
         if claims:
             self.along(seq, claims)
         claims = {s: claim for s, claim in claims.items() if claim[0][0] >= self.rule.PART_SCORE}
@@ -647,7 +660,12 @@ class Classifier:
         return total
 
     def best_sum(self, total):
-        return max(total, key=lambda s: total[s][:5])
+        return max(total, key=lambda s: (total[s][:5], -s))
+
+    def kept(self, total):
+        """the species that parts are compared with that are compared later, or None"""
+        order = sorted(total, key=lambda s: (total[s][:5], -s), reverse=True)[:self.rule.KEPT]
+        return {s for i, s in enumerate(order) if i < self.rule.KEPT_FEW or 5 * total[s][0] >= 3 * total[order[0]][0]} or None
 
     def sure(self, total, n, bases):
         """Are these parts enough?"""
@@ -664,7 +682,7 @@ class Classifier:
         total = self.sums(found)
         if not self.sure(total, sum(map(self.kmers, parts)), sum(map(len, parts))) or self.agreed(self.best_sum(total), found)[1]:
             parts += others
-            found += [self.part(seq) for seq in others]
+            found += [self.part(seq, self.kept(total)) for seq in others]
         n, total = sum(map(self.kmers, parts)), self.sums(found)
         if not total:
             return n, None, 0, {}, None

@@ -138,6 +138,8 @@ typedef struct kh_gpu_part_claim {
 typedef struct kh_gpu_part {
 	uint32_t kmers, n;
 	kh_gpu_part_claim claim[KH_GPU_PART_CLAIMS];
+	kh_kept kept;                   /* of a fragment's part number 0: what those are compared
+					 * with that are compared later */
 } kh_gpu_part;
 
 /* Translated seeds in device memory, and kh_letter_of. */

@@ -212,6 +212,14 @@ static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, bool f
 	       (first || q->call[q->slice[part].fragment].taxon == KH_GPU_CALL_OPEN);
 }
 
+/* What number i of all is compared with, if it is a part. */
+static KH_HD kh_kept kh_gpu_kept(const kh_gpu_query *q, uint32_t i)
+{
+	if (i < q->n || kh_gpu_is_first(q, i - q->n))
+		return kh_kept_all();
+	return q->part[i - q->n - q->slice[i - q->n].number].kept;
+}
+
 /* Adds the claims of a part.  False: there is no room. */
 static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, kh_gpu_summed *to)
 {
@@ -339,6 +347,7 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	if (first && (!kh_match_long_sure(db, &x.sums, x.bases, x.kmers) ||
 		      kh_strain_poll_is_open(&poll))) {
 		call->taxon = KH_GPU_CALL_OPEN;
+		q->part[l->first].kept = kh_sums_kept(&x.sums);
 		return;
 	}
 	if (best != UINT32_MAX)

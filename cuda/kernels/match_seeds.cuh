@@ -13,6 +13,7 @@ struct warp_match {
 	kh_small x;
 	kh_small_segment j;
 	int64_t at[KH_MATCH_DIAGONALS];
+	kh_kept kept;                   /* what a part is compared with */
 	/* of a part: the chains of the best place so far, and of the last one */
 	kh_chain chain[2];
 	uint32_t best;                  /* which of them is that of the best one, */
@@ -297,6 +298,35 @@ __device__ void raise_lone(warp_match *w)
 	if (lone)
 		r->loss += (uint16_t)more;
 	__syncwarp();
+}
+
+/* As kh_regions_keep. */
+__device__ bool keep_regions(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[0];
+	kh_part_kept k = { UINT32_MAX, 0 };
+
+	if (kh_match_asks_all(m->db, &w->j.s))
+		return true;
+	for (uint32_t i = lane_id(); i < f->n_regions; i += 32) {
+		const kh_region *r = &f->region[i];
+
+		if (!kh_region_is_kept(m->db, f, r, &w->kept))
+			continue;
+		k.loss = min(k.loss, (uint32_t)r->loss);
+		k.anchors = max(k.anchors, (uint32_t)r->n);
+	}
+	k.loss = __reduce_min_sync(ALL, k.loss);
+	k.anchors = __reduce_max_sync(ALL, k.anchors);
+	if (!kh_part_has_enough(&w->j.s.mate[0], &k))
+		return false;
+	for (uint32_t i = lane_id(); i < f->n_regions && w->kept.n > 0; i += 32)
+		if (!kh_region_is_kept(m->db, f, &f->region[i], &w->kept) &&
+		    kh_region_is_out(&f->region[i], &k))
+			f->region[i].loss = KH_REGION_COMPARED;
+	__syncwarp();
+	return true;
 }
 
 } /* namespace */

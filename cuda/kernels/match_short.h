@@ -197,12 +197,11 @@ static KH_HD kh_short_end kh_short_mate(const kh_gpu_query *q, kh_small_segment 
 /* Is it certain that some seeds have to be looked up that were not, as by kh_match_falls_short? */
 static KH_HD bool kh_short_falls_short(const kh_segment *s, const kh_short_found f[2])
 {
-	const uint32_t slack = kh_match_slack_unseen(s);
 	bool falls = false;
 
 	for (uint32_t i = 0; i < 2; i++)
 		falls |= s->mate[i].len > 0 && (f[i].crowd != UINT32_MAX ||
-						f[i].best + f[i].unseen <= s->mate[i].len + slack);
+						f[i].best + f[i].unseen <= s->mate[i].len);
 	return falls;
 }
 

@@ -356,6 +356,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 		kh_small_init(&w->x, db);
 		w->best = 0;
 		w->j = kh_gpu_item(q, i);
+		w->kept = kh_gpu_kept(q, i);
 		kh_found_begin(&m->found[1], w->x.pos[1], 0);
 		m->found[1].n_regions = 0;
 	}
@@ -367,7 +368,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 	for (uint32_t mate = 0; mate < mates; mate++)
 		read_mate(w, mate);
 	KH_ROLLED
-	for (int all = !w->j.s.whole; all < 2 && again; all++) {
+	for (int all = kh_match_asks_all(db, &w->j.s); all < 2 && again; all++) {
 		if (lane_id() == 0)
 			kh_claims_forget(&m->here);
 		KH_ROLLED
@@ -376,6 +377,8 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 		KH_ROLLED
 		for (uint32_t mate = 0; mate < mates; mate++)
 			make_regions(w, mate);
+		if (!w->j.s.whole && !keep_regions(w))
+			continue;
 		raise_lone(w);
 		again = compare_segment(w);
 	}

@@ -30,7 +30,8 @@ struct kh_matcher {
 	/* the fragment */
 	kh_call call;
 	uint64_t bases;
-	bool sure;                      /* of a long one: it is decided by some of its parts */
+	bool sure;                      /* of a long one: it is decided by some of its parts; */
+	kh_kept kept;                   /* if not, the species that the others are compared with */
 	uint64_t *found;                /* if `distinct` is wanted: what note_keys notes */
 	size_t n_found, found_cap;
 	kh_match_results to;            /* of the job's fragments */
@@ -96,6 +97,7 @@ static void begin(kh_matcher *m)
 	m->n_parts = 0;
 	kh_later_forget(&m->later);
 	m->sure = false;
+	m->kept = kh_kept_all();
 	kh_aligner_forget(m->aligner);
 }
 
@@ -324,7 +326,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 		kh_regions_make(m, s);
 	if (x->to.answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
-	if (nothing)
+	if (nothing || (!s->whole && !kh_regions_keep(m, s, &x->kept)))
 		return KH_OK;
 	kh_regions_raise_lone(m, s);
 	kh_claims_forget(&m->here);
@@ -371,13 +373,15 @@ static int settle(kh_matcher *m, kh_err *err)
 	return rc;
 }
 
-/* Of a part of a longer record, all seeds are asked for; else those that do not overlap. */
+/* The seeds that do not overlap are asked for; or all, if the part of a longer record asks but
+ * once. */
 static int add_segment(kh_matcher *m, const kh_segment *s, kh_err *err)
 {
 	const kh_sampling *k = &m->rule->sampling;
+	const uint32_t apart = kh_match_asks_all(&m->db, s) ? 0 : k->k;
 	int rc = m->waiting.first.seeds.n >= TOGETHER ? settle(m, err) : KH_OK;
 
-	return rc ? rc : kh_asking_add(&m->waiting, s, k, s->whole ? k->k : 0, err);
+	return rc ? rc : kh_asking_add(&m->waiting, s, k, apart, err);
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
@@ -427,6 +431,8 @@ static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_rec
 	if (!rc)
 		rc = long_records(m, b, r, true, number, err);
 	m->sure = is_sure(m);
+	if (!m->sure)
+		m->kept = kh_sums_kept(&m->sums);
 	if (!rc && (!m->sure || m->to.distinct || kh_aligner_wanted(m->aligner)))
 		rc = long_records(m, b, r, false, number, err);
 	if (rc)

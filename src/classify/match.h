@@ -14,7 +14,8 @@
  *	            KH_MATCH_PART_BASES bases of a longer record
  *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
  *	            that do not overlap are looked up; the others only if a place that has none of
- *	            these could still be the best.  Of a part of a longer record, all at once
+ *	            these could still be the best; of a part of a longer record, only if these
+ *	            are hardly found (match_long.h)
  *	anchors     up to KH_MATCH_ANCHORS of a mate: a seed and a bin of its list, sorted.  The
  *	            longest lists are passed over where there would be more
  *	regions     anchors whose bins follow each other closely.  Each seed that a region lacks,
@@ -52,6 +53,8 @@
  *	                kh_regions_raise_lone: those of which the other mate has none
  *	match_answer.c  kh_asking_bounds: what a database that is one volume of a collection
  *	                says beside its call
+ *	match_long.h    kh_regions_keep: of a part, those in species that may be its read's, and
+ *	                whether other seeds must be looked up
  *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
  *	  match_place.h     kh_regions_compare_best, kh_regions_compare_from: the places of regions;
  *	                    kh_place_has_ends: which are extended beyond their HSP

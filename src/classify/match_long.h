@@ -95,15 +95,30 @@ static KH_HD bool kh_sum_better(const kh_sums *s, uint32_t a, uint32_t b)
 	return s->sum[a].ahead > s->sum[b].ahead;
 }
 
+/* Does sum a come before sum b?  Of equal ones that of the lesser species does. */
+static KH_HD bool kh_sum_before(const kh_sums *s, uint32_t a, uint32_t b)
+{
+	if (kh_sum_better(s, a, b) || kh_sum_better(s, b, a))
+		return kh_sum_better(s, a, b);
+	return s->claims.v[a].species < s->claims.v[b].species;
+}
+
+/* The number of the first one behind `last`, or of all; UINT32_MAX, for either: there is none. */
+static KH_HD uint32_t kh_sums_next(const kh_sums *s, uint32_t last)
+{
+	uint32_t next = UINT32_MAX;
+
+	for (uint32_t i = 0; i < s->claims.n; i++)
+		if ((last == UINT32_MAX || kh_sum_before(s, last, i)) &&
+		    (next == UINT32_MAX || kh_sum_before(s, i, next)))
+			next = i;
+	return next;
+}
+
 /* The number of the best one; UINT32_MAX: there is none. */
 static KH_HD uint32_t kh_sums_best(const kh_sums *s)
 {
-	uint32_t best = s->claims.n > 0 ? 0 : UINT32_MAX;
-
-	for (uint32_t i = 1; i < s->claims.n; i++)
-		if (kh_sum_better(s, i, best))
-			best = i;
-	return best;
+	return kh_sums_next(s, UINT32_MAX);
 }
 
 /* --- the call ---------------------------------------------------------------------------- */
@@ -146,6 +161,99 @@ static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, ui
 	return db->tree.species[kh_tree_lca(&db->tree, e.lo, e.hi)] != KH_NO_TAXON;
 }
 
+/* --- parts that are compared later ------------------------------------------------------- */
+static KH_HD kh_kept kh_kept_all(void)
+{
+	kh_kept k;
+
+	k.n = 0;
+	return k;
+}
+
+/* May a species still become the call, which by its credit is number n, from 0, if the best one has
+ * `most`? */
+static KH_HD bool kh_credit_is_kept(uint32_t n, uint64_t credit, uint64_t most)
+{
+	return n < KH_MATCH_KEPT_FEW || (n < KH_MATCH_KEPT && 5 * credit >= 3 * most);
+}
+
+/* The species that may, by the parts that are compared first. */
+static KH_HD kh_kept kh_sums_kept(const kh_sums *s)
+{
+	const uint32_t best = kh_sums_best(s);
+	kh_kept k = kh_kept_all();
+
+	for (uint32_t i = best; i != UINT32_MAX; i = kh_sums_next(s, i)) {
+		if (!kh_credit_is_kept(k.n, s->sum[i].credit, s->sum[best].credit))
+			break;
+		k.species[k.n++] = s->claims.v[i].species;
+	}
+	return k;
+}
+
+static KH_HD bool kh_region_is_kept(const kh_match_db *db, const kh_found *f, const kh_region *r,
+				    const kh_kept *k)
+{
+	if (k->n == 0)
+		return true;
+	const uint32_t species = kh_bin_species(db, kh_region_bin(f, r)) - db->bins.n_targets;
+
+	for (uint32_t i = 0; i < k->n; i++)
+		if (k->species[i] == species)
+			return true;
+	return false;
+}
+
+/* Of a part's regions in species that are kept: the least loss, and the most anchors of one. */
+typedef struct kh_part_kept {
+	uint32_t loss, anchors;
+} kh_part_kept;
+
+/* Were enough seeds of the part looked up?  Those that do not overlap mostly are: calls are as good
+ * with all, which cost most of the time of reads with few errors. */
+static KH_HD bool kh_part_has_enough(const kh_mate *part, const kh_part_kept *k)
+{
+	return part->asked == part->seeds || k->anchors >= KH_MATCH_ENOUGH;
+}
+
+/* Is a region passed over that is in no species which is kept?  Not if it lacks fewer seeds of the
+ * part than any that is in one: so what a read has of a genus is still known, if it is of none of
+ * its species. */
+static KH_HD bool kh_region_is_out(const kh_region *r, const kh_part_kept *k)
+{
+	return r->loss >= k->loss;
+}
+
+#ifndef __CUDACC__
+/* Passes over regions of a part.  False: other seeds must be looked up first. */
+static inline bool kh_regions_keep(kh_matching *m, const kh_segment *s, const kh_kept *kept)
+{
+	kh_found *f = &m->found[0];
+	kh_part_kept k = { UINT32_MAX, 0 };
+	uint64_t other[KH_MATCH_ANCHORS / 64] = { 0 };
+
+	if (kh_match_asks_all(m->db, s))
+		return true;
+	for (uint32_t i = 0; i < f->n_regions; i++) {
+		const kh_region *r = &f->region[i];
+
+		if (!kh_region_is_kept(m->db, f, r, kept)) {
+			other[i / 64] |= UINT64_C(1) << i % 64;
+			continue;
+		}
+		k.loss = r->loss < k.loss ? r->loss : k.loss;
+		k.anchors = r->n > k.anchors ? r->n : k.anchors;
+	}
+	if (!kh_part_has_enough(&s->mate[0], &k))
+		return false;
+	for (uint32_t i = 0; i < f->n_regions && kept->n > 0; i++)
+		if (other[i / 64] >> i % 64 & 1 && kh_region_is_out(&f->region[i], &k))
+			f->region[i].loss = KH_REGION_COMPARED;
+	return true;
+}
+#endif
+
+/* --- candidates -------------------------------------------------------------------------- */
 /* How many species fit so many parts best, or more? */
 static KH_HD uint32_t kh_sums_with(const kh_sums *s, uint32_t parts)
 {

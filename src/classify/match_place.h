@@ -337,10 +337,12 @@ static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_segment *s, 
 }
 
 /* --- too many regions --------------------------------------------------------------------- */
-/* Are there seeds that were not looked up? */
+/* Are there seeds that were not looked up?  Whether those of a part are is decided before it is
+ * compared (kh_part_has_enough). */
 static KH_HD bool kh_segment_has_more(const kh_segment *s)
 {
-	return s->mate[0].asked + s->mate[1].asked < s->mate[0].seeds + s->mate[1].seeds;
+	return s->whole &&
+	       s->mate[0].asked + s->mate[1].asked < s->mate[0].seeds + s->mate[1].seeds;
 }
 
 /* There are too many regions for all to be compared: the heaviest are, when all seeds are known. */

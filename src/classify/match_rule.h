@@ -40,6 +40,7 @@ enum {
 
 	/* Which places are compared, and which species are candidates of the sample pass: */
 	KH_MATCH_SLACK = 16,            /* places of a part: a score not farther below the best */
+	KH_MATCH_ENOUGH = 2,            /* anchors of a part in a region: enough seeds */
 	KH_MATCH_REACH = 3,             /* candidates: mismatches more than the best has, at most */
 	/* twice that in scores; with alleles a call compares the places of such a bound, too */
 	KH_MATCH_NEARBY = 2 * KH_MATCH_REACH,
@@ -51,6 +52,8 @@ enum {
 	KH_MATCH_FEW = 12,              /* but every second one of fewer parts than this */
 	KH_MATCH_AHEAD = 4,             /* near: 3/4 of the best one's score, */
 	KH_MATCH_JOINED = 2,            /* or 1/2 of its credit */
+	KH_MATCH_KEPT_FEW = 4,          /* else others are compared with so many species, */
+	KH_MATCH_KEPT = 8,              /* or up to so many that have 3/5 of its credit */
 
 	/* A mate without a place is sought beside its mate's place: */
 	KH_RESCUE_SCORE = 30,           /* if that has such a score, */

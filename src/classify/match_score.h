@@ -144,24 +144,23 @@ static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_segment *s)
 	return !s->whole ? KH_MATCH_SLACK : db->want || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
-/* The same of places that have none of the seeds which were looked up.  Of reads and pairs, these
- * are not sought if they are behind by a mismatch or more. */
-static KH_HD uint32_t kh_match_slack_unseen(const kh_segment *s)
+/* --- a segment ---------------------------------------------------------------------- */
+/* Are all its seeds looked up at once?  Those of a part are if a seed that is missing says nothing,
+ * so that regions do not tell how well it may fit. */
+static KH_HD bool kh_match_asks_all(const kh_match_db *db, const kh_segment *s)
 {
-	return s->whole ? 0 : KH_MATCH_SLACK;
+	return !s->whole && !kh_match_seeds_tell(db);
 }
 
-/* --- a segment ---------------------------------------------------------------------- */
 /* Is one mate enough to know that the other seeds must be looked up?  The mate may have a place
  * with none of its first seeds, whose score is at most its length less `unseen`.  If the best place
  * so far has no more, the other mate cannot decide: it may lie beside either place. */
 static KH_HD bool kh_match_falls_short(const kh_matching *m, const kh_segment *s, uint32_t mate)
 {
 	const kh_found *f = &m->found[mate];
-	const uint32_t slack = kh_match_slack_unseen(s);
 
 	return kh_segment_has_more(s) && s->mate[mate].len > 0 &&
-	       (f->crowd || f->best + f->unseen <= s->mate[mate].len + slack);
+	       (f->crowd || f->best + f->unseen <= s->mate[mate].len);
 }
 
 /* The same of a mate without anchors, as any place is better than none. */
@@ -245,7 +244,7 @@ static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_segment *s,
 static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_segment *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
-	const int64_t score = best ? (int64_t)best->score - kh_match_slack_unseen(s) : 0;
+	const int64_t score = best ? best->score : 0;
 
 	for (int i = 0; i < 2 && best; i++) {
 		const int64_t most = (int64_t)s->mate[i].len - m->found[i].unseen;

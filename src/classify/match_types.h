@@ -129,6 +129,11 @@ typedef struct kh_claims {
 	uint32_t *of;
 } kh_claims;
 
+/* Species that parts of a fragment are compared with; none: with all. */
+typedef struct kh_kept {
+	uint32_t n, species[KH_MATCH_KEPT];
+} kh_kept;
+
 /* A segment that is compared, in rooms of the caller. */
 typedef struct kh_matching {
 	const kh_match_db *db;
