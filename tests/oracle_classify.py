@@ -690,9 +690,10 @@ class Classifier:
         credit, score, matches, less, ahead, hits = total[best]
         self.second = self.second_of({s: total[s][:5] for s in total if s != best}, lambda s: total[s][5])
         tops = [max(what[1] for what in part.values()) for part in found if part]
-        near = {s: sum(part[s][1] == top for part, top in zip(filter(None, found), tops) if s in part) for s in total}
+        odds = {s: sum(self.odds((top - part[s][1] + 1) // 2) for part, top in zip(filter(None, found), tops) if s in part)
+                for s in total if total[s][0] > 0}
         if not rule.names_long(sum(map(len, parts)), score, -less, matches, ahead):
-            return n, None, hits, near, None
+            return n, None, hits, odds, None
         shared = [part for part in found if part.get(best, (0,))[0] > 0]
         alike = {best}
         for s, what in total.items():
@@ -705,7 +706,12 @@ class Classifier:
         own = self.tree.species[taxon] is not None and 3 * credit >= 2 * kin
         if own and len(alike) == 1:
             taxon = self.agreed(best, found)[0]
-        return n, taxon if own else self.tree.raised(taxon), hits, near, None
+        return n, taxon if own else self.tree.raised(taxon), hits, odds, None
+
+    @staticmethod
+    def odds(behind):
+        """What a part says for a species that has so many mismatches more than the best one there"""
+        return 3 if behind == 0 else 1 - 3 * behind if behind <= 3 else -1
 
     def parts_of(self, mates, first):
         """Those that are compared first, or the others"""
@@ -719,7 +725,7 @@ class Classifier:
         return parts
 
     def fragment(self, mates, slack=0):
-        """(n, whether it is one segment, and what whole() or parts() say: of parts how many a species fits best)"""
+        """(n, whether it is one segment, and what whole() or parts() say: of parts the odds of species)"""
         two = len(mates) > 1 and len(mates[1]) > 0
         if all(len(seq) <= (self.rule.WHOLE if two else self.rule.PART) for seq in mates):
             return (sum(map(self.kmers, mates)), True, *self.whole(mates, slack))

@@ -23,7 +23,7 @@ T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
 D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
      50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
-JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY, GENUS = 17, 1 << 20, 10485, 283644, 75889, 26, 30
+JUNK, ONE, PERCENT, DROP, DROP_LONG, FAMILY, GENUS = 17, 1 << 20, 10485, 283644, 18910, 26, 30
 EVEN = 99 * PERCENT
 CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
@@ -298,11 +298,9 @@ class Sample:
         self.parts, self.placed = defaultdict(Counter), Counter()
 
     def candidates(self, whole, h):
-        """Species and how far they are behind: by mismatches, or by parts that they fit best"""
-        h1, reach = max(h.values()), 3 if whole else 8
+        """Species and how far they are behind: by mismatches, or by the odds that parts give them"""
+        h1, reach = max(h.values()), 3 if whole else 32
         behind = {s: (h1 - x + 1) // 2 if whole else h1 - x for s, x in h.items()}
-        if not whole:
-            reach = max(0, min(reach, h1 - 1))
         while reach > 0 and sum(x <= reach for x in behind.values()) > 12:
             reach -= 1
         near, best = [s for s in h if behind[s] <= reach], {}
@@ -665,11 +663,13 @@ class Sample:
             yield read
 
     def as_rival(self, s, f):
-        """What it has of fragments for others to tie with: of long ones, by those that are called it; of others,
-        what those bear out that are its alone, but of a refuted one no more than it has"""
+        """What it has of fragments for others to tie with: of long ones, by those that are called it, which are all
+        that a refuted one has; of others, what those bear out that are its alone, but of a refuted one no more than
+        it has"""
         borne = self.borne.get(s, 0)
         share = self.told.get(s, 0)
         long = (self.called[s] << 16) // max(2048, share) if share else f.long
+        long = self.called[s] if s in self.refuted else long
         return long + (f.short if not borne or (s in self.refuted and borne > f.short) else borne)
 
     def share_out(self, first):

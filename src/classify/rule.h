@@ -74,7 +74,7 @@ static KH_HD uint32_t kh_log2(uint32_t n)
  * one (kh_claims_candidates; of several segments kh_sums_candidates).  None if a taxon of these has
  * no species. */
 #define KH_CANDIDATES 12
-#define KH_CANDIDATE_DROP_LONG 8
+#define KH_CANDIDATE_DROP_LONG 32      /* in 1/5 nats */
 typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
 	/* how far behind the best; 0 where there is no species, but see KH_DROP_OF_MATES */

@@ -10,8 +10,8 @@
 #include "sample/model.h"
 
 /* What a drop costs a species, in log2 of its likelihood: 3 log2(e) a mismatch; of a long fragment
- * -2/3 log2(0.3) for each part that another species fits better. */
-enum { KH_DROP_COST = 283644, KH_DROP_COST_LONG = 75889 };
+ * 1/5 log2(e). */
+enum { KH_DROP_COST = 283644, KH_DROP_COST_LONG = 18910 };
 
 /* Shares of 65536: a negligible one, nearly all, and the least probability of a species for which
  * a call of it is not raised to the genus. */

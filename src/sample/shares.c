@@ -5,7 +5,7 @@
  * is estimated from those called it, divided by the share of its own that is called it (told.c),
  * and of short ones from those that fit it alone (cover.c).  Then fragments that a species got from
  * ties do not bring it more of them.  A species that was refuted competes for fragments, too, but
- * with no more than it has.
+ * with no more than it has, and of long ones with those that are called it.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -13,11 +13,15 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-/* How many long fragments a species has, in 1/256: by those of them that are called it. */
+/* How many long fragments a species has, in 1/256: by those of them that are called it.  What else
+ * a refuted one got may be of a species beside it, with a strain that is nearer to its references
+ * than to the species' own (one of them may have the wrong label). */
 static uint64_t long_by_called(const kh_modelling *w, uint32_t i)
 {
 	const uint64_t share = w->told ? w->told[i].share : 0;
 
+	if (w->m->at[i].refuted)
+		return w->called[i];
 	if (share == 0)
 		return w->m->at[i].fit.many_long;
 	return (w->called[i] << 16) / (share > KH_LITTLE ? share : KH_LITTLE);
