@@ -108,7 +108,7 @@ def plain(seq):
 class Classifier:
     """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best, and
     where these mates lie."""
-    with_second = False
+    with_second = with_candidates = False
     hidden = None  # a species in which seeds find nothing
 
     def __init__(self, db, confidence):
@@ -351,12 +351,16 @@ class Classifier:
     def best_place(places, mate):
         return max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
 
+    def at_once(self):
+        """Are all seeds of a part looked up at once, and is it compared with all species?"""
+        return self.silent or self.with_second or self.with_candidates
+
     def look(self, mates, whole, slack, part=False, kept=None):
         """(claims, places, taxa of species in a crowd, done) of a segment with all its seeds, or some"""
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
         some = sum(map(len, asked)) < sum(map(len, every))
         regions = [self.regions(len(seq), of[:self.rule.SEEDS], self.lists_of(of)) for seq, of in zip(mates, asked)]
-        if part and not self.silent:
+        if part and not self.at_once():
             if not self.keep(regions[0], kept, some):
                 return {}, {}, set(), False
             some = False
@@ -393,7 +397,7 @@ class Classifier:
 
     def settled(self, mates, part=False, slack=0, kept=None):
         """(claims, places, species in a crowd, regions that were not compared, seeds)"""
-        claims, places, crowd, done = self.look(mates, part and self.silent, slack, part, kept)
+        claims, places, crowd, done = self.look(mates, part and self.at_once(), slack, part, kept)
         if not done:
             claims, places, crowd, _ = self.look(mates, True, slack, part, kept)
         if len(mates) > 1 and all(mates) and claims:

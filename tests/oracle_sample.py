@@ -288,6 +288,7 @@ class Sample:
     def __init__(self, db, change):
         self.db, self.change = db, change
         self.classifier = Classifier(db, 0)
+        self.classifier.with_candidates = True
         self.tree = self.classifier.tree
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0

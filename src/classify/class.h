@@ -6,7 +6,7 @@
  * are those that kh_call counts: KH_TEXT_KMER bases each, one at every KH_TEXT_STEP bases of the
  * fragment.  A k-mer is found if the text has it where the best species lies.  The drop of a
  * candidate is, for a fragment of one segment, its mismatches beyond those of the best one
- * (match_call.h); for a longer one, what its parts say for others (match_long.h).
+ * (match_call.h); for a longer one, what its parts say for another species (match_long.h).
  *
  * Example: a read of 100 bases has 18 k-mers, of which 16 are found.  Its size class is
  * log2(18) - 3 = 1, its share 32 * 16 / 18 = 28, and its cell 32 * 1 + 28 = 60.

@@ -145,11 +145,12 @@ static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_segment *s)
 }
 
 /* --- a segment ---------------------------------------------------------------------- */
-/* Are all its seeds looked up at once?  Those of a part are if a seed that is missing says nothing,
- * so that regions do not tell how well it may fit. */
+/* Are all its seeds looked up at once, and is it compared with all species?  A part is if a seed
+ * that is missing says nothing, so that regions do not tell how well it may fit; and if more than
+ * the call is wanted, as then it matters how far other species are behind. */
 static KH_HD bool kh_match_asks_all(const kh_match_db *db, const kh_segment *s)
 {
-	return !s->whole && !kh_match_seeds_tell(db);
+	return !s->whole && (db->want || !kh_match_seeds_tell(db));
 }
 
 /* Is one mate enough to know that the other seeds must be looked up?  The mate may have a place
