@@ -8,7 +8,8 @@
  * meanwhile wait, and are launched together.
  *
  * No thread of its own does that: a queue that puts a task, or waits for one, launches the tasks
- * that wait, if fewer than KH_BATCHES launches are under way.
+ * that wait, if fewer than KH_BATCHES launches are under way (KH_TUNE_FETCHES, where some of the
+ * database is on the host).
  */
 #ifndef KH_CUDA_ENGINE_BATCH_H
 #define KH_CUDA_ENGINE_BATCH_H

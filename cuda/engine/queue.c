@@ -141,7 +141,8 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 }
 
 /* --- submit ------------------------------------------------------------------------- */
-/* The most features, for which the kernels set places aside. */
+/* What a task needs of a flight's rooms.  Of features, the most that there may be: kernels set
+ * places aside for these. */
 static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
 	const kh_parsed_there *there = t->job->there;

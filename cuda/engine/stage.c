@@ -10,7 +10,8 @@
 
 kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts)
 {
-	/* a long fragment has more than KH_MATCH_PART_BASES bases, and at most two shorter parts */
+	/* a long fragment has more than KH_MATCH_PART_BASES bases, and at most two parts more than
+	 * its bases would fill */
 	const size_t longs = parts ? words * 32 / KH_MATCH_PART_BASES : 0;
 	kh_cuda_layout l = { .words = words, .parts = parts };
 

@@ -6,10 +6,10 @@
  *
  *	count	line feeds of each tile of a window; their sums
  *	lines	where the line feeds are
- *	check	eight lanes a record: is it plain?  Fragments in front of the first that is not are
- *		taken, as many as both texts have whole
+ *	check	eight lanes a fragment: are its records plain?
  *	mates	a thread a fragment: do its mates have one name?
- *	settle	sums of words say where each fragment's are; where the texts go on
+ *	settle	sums of words say where each fragment's are; fragments in front of the first odd one
+ *		are taken, as many as both texts have whole; where the texts go on
  *	pack	eight lanes a record: bases to words, and records, as kernels/engine.h has them
  *	name	eight lanes a fragment: names, lengths and ambiguous k-mers, if they are wanted
  */
@@ -40,7 +40,8 @@ typedef struct kh_parse_text {
 
 typedef struct kh_parse_result {
 	uint32_t lines[2];              /* line feeds of the windows */
-	uint32_t odd;                   /* the first fragment that is not plain, or UINT32_MAX */
+	uint32_t odd;                   /* the first fragment that is odd (kh_inflater_parse), or
+					 * UINT32_MAX */
 	uint32_t n;                     /* fragments */
 	uint32_t used[2];               /* where they end */
 	uint32_t names;                 /* bytes of their names */

@@ -181,7 +181,7 @@ typedef struct kh_gpu_query {
 	kh_gpu_counters counters;
 	uint64_t *found;
 	uint32_t *found_at;             /* n */
-	/* n, or NULL: not wanted.  The taxa that fragments without a call get by translated seeds,
+	/* n, or NULL: not wanted.  Taxa or grades of fragments without a call, by translated seeds,
 	 * KH_NO_TAXON, or KH_GPU_CALL_LEFT */
 	uint32_t *genus;
 	kh_gpu_translated translated;

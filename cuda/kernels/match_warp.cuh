@@ -1,14 +1,14 @@
 /*
  * match_warp.cuh - a fragment, or a part of a long one, compared by a warp
  *
- * The same as match.c does on the CPU.  The lanes share what there is much of: words of a mate,
- * seeds, anchors, regions, bases of a bin, columns aside, k-mers that are counted.  What is one
- * after the other is done by the first lane, with the functions of src/classify; and what only
- * reads and gives a number, by all lanes alike.  All lies in memory that the warp shares, as a
- * thread would need kilobytes of local memory; and threads that do so much, each its own way, take
- * 1.6 ms.  The code has to fit into the caches of a multiprocessor, as each of its warps is
- * somewhere else in it: so what is called in several places is no copy in each, and loops are not
- * unrolled (KH_ROLLED).
+ * The same as match_ask.c, match_region.h and match_score.h do on the CPU.  The lanes share what
+ * there is much of: words of a mate, seeds, anchors, regions, bases of a bin, columns aside,
+ * k-mers that are counted.  What is one after the other is done by the first lane, with the
+ * functions of src/classify; and what only reads and gives a number, by all lanes alike.  All
+ * lies in memory that the warp shares, as a thread would need kilobytes of local memory; and
+ * threads that do so much, each its own way, take 1.6 ms.  The code has to fit into the caches of
+ * a multiprocessor, as each of its warps is somewhere else in it: so what is called in several
+ * places is no copy in each, and loops are not unrolled (KH_ROLLED).
  */
 #ifndef KH_CUDA_KERNELS_MATCH_WARP_CUH
 #define KH_CUDA_KERNELS_MATCH_WARP_CUH

@@ -15,16 +15,16 @@
  *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
  *	            that do not overlap are looked up; the others only if a place that has none of
  *	            these could still be the best; of a part of a longer record, only if these
- *	            are hardly found (match_long.h)
+ *	            are hardly found (match_long.h), or at once (kh_match_asks_all)
  *	anchors     up to KH_MATCH_ANCHORS of a mate: a seed and a bin of its list, sorted.  The
  *	            longest lists are passed over where there would be more
  *	regions     anchors whose bins follow each other closely.  Each seed that a region lacks,
  *	            and that does not overlap another one, costs the read a mismatch there, so the
  *	            score has an upper bound: the length less kh_match_loss.  Regions are compared
  *	            in classes of equal bounds, the greatest first, while they could still win.  A
- *	            mate is crowded where a class has too many: then all seeds are looked up, and
- *	            the regions with most anchors are compared
- *	places      up to KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
+ *	            mate is crowded where a class has too many: then all seeds are looked up, but
+ *	            for a part's, and the regions with most anchors are compared
+ *	places      about KH_MATCH_DIAGONALS of a region, and KH_MATCH_PLACES in all: where the text
  *	            has one of its seeds, the mate lies along it and is compared (kmer/fit.h).
  *	            Before, nothing reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;

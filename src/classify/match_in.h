@@ -1,8 +1,9 @@
 /*
  * match_in.h - which seeds of the segments that wait are looked up, and what they find: match.c
  *
- * First those of a mate are looked up that do not overlap, of all segments together; then, for the
- * segments where these did not suffice, all the others.  What was found first is kept for that.
+ * First those of a mate are looked up that do not overlap, or all of a part that is asked for all
+ * at once (kh_match_asks_all), of all segments together; then, for the segments where these did not
+ * suffice, all the others.  What was found first is kept for that.
  */
 #ifndef KH_CLASSIFY_MATCH_IN_H
 #define KH_CLASSIFY_MATCH_IN_H

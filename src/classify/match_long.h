@@ -218,8 +218,8 @@ typedef struct kh_part_kept {
 	uint32_t loss, anchors;
 } kh_part_kept;
 
-/* Were enough seeds of the part looked up?  Those that do not overlap mostly are: calls are as good
- * with all, which cost most of the time of reads with few errors. */
+/* Were enough seeds of the part looked up?  Those that do not overlap mostly suffice: with all of
+ * them calls were no better, and looking them up took most of the time of reads with few errors. */
 static KH_HD bool kh_part_has_enough(const kh_mate *part, const kh_part_kept *k)
 {
 	return part->asked == part->seeds || k->anchors >= KH_MATCH_ENOUGH;
@@ -234,7 +234,8 @@ static KH_HD bool kh_region_is_out(const kh_region *r, const kh_part_kept *k)
 }
 
 #ifndef __CUDACC__
-/* Passes over regions of a part.  False: other seeds must be looked up first. */
+/* Passes over regions of a part, but none where kh_match_asks_all.  False: other seeds must be
+ * looked up first. */
 static inline bool kh_regions_keep(kh_matching *m, const kh_segment *s, const kh_kept *kept)
 {
 	kh_found *f = &m->found[0];

@@ -337,8 +337,8 @@ static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_segment *s, 
 }
 
 /* --- too many regions --------------------------------------------------------------------- */
-/* Are there seeds that were not looked up?  Whether those of a part are is decided before it is
- * compared (kh_part_has_enough). */
+/* May the comparison ask for other seeds?  That of a part does not: whether its other seeds are
+ * looked up is decided before (kh_part_has_enough). */
 static KH_HD bool kh_segment_has_more(const kh_segment *s)
 {
 	return s->whole &&

@@ -33,7 +33,7 @@ enum {
 	KH_MATCH_APART = 20,            /* what the score loses if they are farther apart */
 
 	/* How much must match. */
-	KH_MATCH_SPECIES = 25,          /* net of a species: this, and a quarter of the bases */
+	KH_MATCH_SPECIES = 25,          /* net of a species: kh_match_species_net */
 	KH_MATCH_GENUS = 44,            /* net of a genus */
 	KH_MATCH_PART = 20,             /* score of a part of a long fragment */
 	KH_MATCH_COVER = 4,             /* thin database: one base in so many lies in a seed */
@@ -193,7 +193,7 @@ static KH_HD int64_t kh_match_species_net(uint64_t bases)
 	return half < quarter ? half : quarter;
 }
 
-/* Do enough bases of the mates, or of the parts, match for a species, or for a genus? */
+/* Do enough bases of the mates match for a species?  (Of parts: kh_claim_names_long.) */
 static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t bases)
 {
 	return 4 * kh_match_net(c->matches, c->columns) >= kh_match_species_net(bases);

@@ -70,6 +70,7 @@ typedef struct kh_region {
 					 * region beside it */
 } kh_region;
 
+/* It is compared, or passed over (kh_regions_keep): it is not compared later. */
 #define KH_REGION_COMPARED UINT16_MAX
 
 /* What a mate has found. */

@@ -111,10 +111,11 @@ typedef struct kh_inflater_parse {
 	uint32_t k;                     /* of ambiguous k-mers, where names are wanted */
 	unsigned buffer;
 	/* result: whole fragments, up to the end of a text or of the buffer, or up to a fragment
-	 * that is not plain (seqio/four_lines.h), or too long for a task, or has too long a name */
+	 * that is odd: not plain (seqio/four_lines.h), too long for a task, with too long a name,
+	 * or of two reads that are not mates */
 	size_t used[2];                 /* where these fragments end */
 	bool all[2];                    /* no whole record is left */
-	bool odd;                       /* the next one is not plain */
+	bool odd;                       /* the next one is */
 	uint32_t n_tasks;
 	kh_parsed_there task[KH_PARSER_TASKS];
 } kh_inflater_parse;

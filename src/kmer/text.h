@@ -27,7 +27,7 @@
 #include "kmer/kmer.h"
 
 #define KH_TEXT_WORD 16                 /* bases */
-#define KH_TEXT_SPAN 512                /* the longest read, or mate, that is compared at once */
+#define KH_TEXT_SPAN 512                /* the longest mate that is compared at once */
 #define KH_TEXT_BEHIND 64               /* words of zeros, more than that and a k-mer */
 #define KH_TEXT_WORDS (KH_TEXT_SPAN / 32 + 1)
 

@@ -1,8 +1,9 @@
 /*
- * feed_parsed.c - four-line FASTQ that the device which inflates it also parses: from compressed
- * files to jobs whose records never were on the host
+ * feed_parsed.c - four-line FASTQ that the device which inflates it also parses: from files to jobs
+ * whose records never were on the host
  *
- * This comes before blocks, for one gzip file, or one of each mate.  The device holds inflated text
+ * This comes before blocks, for one file, or one of each mate: gzip, or plain if the device is to
+ * parse that, too.  The device holds inflated text
  * of each file (io/gzdev.h).  A window of the text, or one of each mate's, beginning at the same
  * record number, is parsed into as many fragments as are whole in both, in one of the parser's
  * buffers; tasks of these are the jobs.  Used text makes room for the next run, and the rest of a

@@ -4,7 +4,8 @@
  *
  * A plain record is one by the grammar of reader.h, too, with the same bases.  A record that is not
  * plain is left to the host.  The lanes of a warp share a record; on the CPU there is one lane.
- * Lines are read four characters at a time.  The functions for names of mates serve both.
+ * Lines are read four characters at a time.  The functions for names of mates are also those of the
+ * host's parser (feed_block.c).
  */
 #ifndef KH_SEQIO_FOUR_LINES_H
 #define KH_SEQIO_FOUR_LINES_H
@@ -242,8 +243,8 @@ static KH_HD uint32_t kh_four_name(const char *text, const kh_four_lines *r)
 	return n;
 }
 
-/* Do two plain records have names of one pair, and no mate numbers that are equal or in the wrong
- * order? */
+/* Do two plain records have names of one pair, and no mate numbers that are equal, or a first one
+ * that has number 2, or a second one that has number 1 beside one with a number? */
 static KH_HD bool kh_four_are_mates(const char *ta, const kh_four_lines *a, const char *tb,
 				    const kh_four_lines *b)
 {
