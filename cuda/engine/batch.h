@@ -18,7 +18,7 @@
 #include "cuda/kernels/engine.h"
 #include "cuda/kernels/tuning.h"
 
-enum { KH_BATCHES = KH_TUNE_BATCHES };  /* launches of a device that are under way at a time */
+enum { KH_BATCHES = KH_TUNE_BATCHES };  /* launches of a device that are under way, at most */
 
 /* A task.  It belongs to the batches from kh_batches_put until kh_batches_wait has returned, or
  * kh_batches_drop. */

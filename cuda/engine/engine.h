@@ -11,7 +11,9 @@
 
 #include "classify/backend.h"
 
-#define KH_CUDA_DEPTH 3                         /* tasks of a queue under way */
+/* Tasks of a queue under way: of the rate of plain single reads on an H200 with 16 threads, 2 make
+ * .95, and 4 as much as 3; each takes 8 MB of pinned memory more a thread. */
+#define KH_CUDA_DEPTH 3
 #define KH_CUDA_BLOCK_SIZE ((size_t)2 << 20)    /* bytes of text of the usual block */
 
 int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_engine_options *o,

@@ -1,8 +1,8 @@
 /*
  * match_small.h - a fragment compared by a kernel   [HD]
  *
- * What kernels need beside match_long.h: they do the same as match.c does for a segment, but for
- * how seeds are looked up.
+ * What kernels need beside match_long.h: they do the same as match_region.h and match_score.h do
+ * for a segment, and look seeds up in their own way.
  */
 #ifndef KH_CLASSIFY_MATCH_SMALL_H
 #define KH_CLASSIFY_MATCH_SMALL_H
