@@ -141,7 +141,7 @@ else skip "build --dry-run: the size of many strains" "no python3"; fi
 dry_build --db x.khdb --max-db-size 150K >plan
 check "build --dry-run: a limit of size" test "$(value database)" -le 153600 -a "$(value database)" -gt 150000
 for dry in "" --dry-run; do
-	expect 2 "max-db-size 40960: targets, taxa and an empty index take 5[0-9]* bytes already" "build $dry: a limit that is too small" \
+	expect 2 "max-db-size 40K is too small: targets, taxa and an empty index need 5[0-9]K$" "build $dry: a limit that is too small" \
 		"$real" build $dry --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" --max-db-size 40K --db x.khdb "$data"/genomes/*.gz
 done
 expect 2 "max-db-size: 0 is less than 1" "build: a limit of no bytes" build --db x.khdb --max-db-size 0 "$data"/genomes/*.gz
@@ -167,7 +167,7 @@ for device in gpu cudax cuda0 CPU ''; do
 		--device "$device" --output - "$r1"
 done
 "$real" classify --device cpu --db a.khdb --output - "$r1" >/dev/null 2>said
-check "classify: the memory of a job, with the mapped database" grep -q ' MB of memory beside the [0-9]* MB of the mapped database$' said
+check "classify: the memory of a job, with the mapped database" grep -q ' [kM]B of memory beside the [0-9]* kB of the mapped database$' said
 # --- where the time goes -------------------------------------------------------------------------
 "$real" classify -q --db a.khdb --output - --json j.json "$r1"
 seconds() { sed -n 's/^ *"seconds_'"$1"'": \([0-9.e-]*\),$/\1/p' j.json; }

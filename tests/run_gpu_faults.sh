@@ -23,7 +23,7 @@ run_kraken() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db k
 good_line() { # FILE: one line that names the device, the call and what it gave
 	[ "$(wc -l <"$1")" -eq 1 ] && grep -Eq \
 		-e '^kmerhash [a-z]+: cuda:[0-9]+: [A-Za-z0-9 ]+: .+ \(cudaError[A-Za-z]+\)$' \
-		-e '^kmerhash [a-z]+: out of (GPU|pinned host) memory (on|for) cuda:[0-9]+: [A-Za-z ]+( of [0-9.]+ MB)? failed' \
+		-e '^kmerhash [a-z]+: out of (GPU|pinned host) memory (on|for) cuda:[0-9]+: [A-Za-z ]+( of [0-9.]+ ([kMG]B|bytes))? failed' \
 		-e '^kmerhash classify: the index does not fit: .* would lie on cuda:[0-9]+, .* and has [0-9]+ free$' \
 		-e '^kmerhash [a-z]+: no CUDA device can be used here: .+ \(cudaError[A-Za-z]+\)$' "$1"
 }

@@ -39,7 +39,7 @@ for scheme in syncmer minhash; do
 done
 check "limited, but not less than all: build" build --db x.khdb -k 18 --max-db-size 1M $genomes
 check "limited, but not less than all" test "$("$kmerhash" inspect x.khdb | sed -n 's/^share of features	//p')" = 1.000000
-expect 2 "an empty index take" "a limit too small" build --db x.khdb -k 18 --max-db-size 20K $genomes
+expect 2 "an empty index need" "a limit too small" build --db x.khdb -k 18 --max-db-size 20K $genomes
 rm -f x.khdb
 check "no -k: build" build --db ref.khdb --threads 1 $genomes
 is_db "no -k: gz, 2 threads" --db x.khdb --threads 2 $genomes_gz

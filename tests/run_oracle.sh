@@ -138,7 +138,7 @@ for o in "--sample-pass" "--profile p" "--paf a.paf" "--set identity" "--set sec
 	expect 2 "lacks the bases of its references" "without text: no $o" "$kmerhash" classify --db thin.khdb --device cpu --output o.tsv $o made.fq
 done
 expect 2 "as it lacks the bases of its references" "without text: nothing is added" build --base thin.khdb --db grown.khdb $genomes
-expect 2 "targets, taxa and an empty index take" "translated seeds: no room" build --translated --db no.khdb --max-db-size 80K $genomes
+expect 2 "targets, taxa and an empty index need" "translated seeds: no room" build --translated --db no.khdb --max-db-size 80K $genomes
 
 # What many species have has no alleles, and is called none of them.
 check "elements: references" "$PYTHON3" "$tests/make_world.py" elements elements "$data"

@@ -36,7 +36,7 @@ quiet() { name=$1; shift; on_terminal "$@" >.err 2>&1; check "$name" test -e see
 
 refs="--taxonomy $data/taxonomy --accession2taxid $data/taxonomy/accession2taxid.tsv $data/genomes"
 reads="$data/reads/tiny_sim_1.fq.gz $data/reads/tiny_sim_2.fq.gz"
-mb='[0-9.]* of [0-9.]* MB'
+mb='[0-9.]* of [0-9.]* kB'
 # Names and ids that a terminal should not get raw: U+009B, DEL, a byte that is no UTF-8.
 csi=$(printf '\302\233')
 mkdir odd; printf '1\t|\t1\t|\troot\t|\n2\t|\t1\t|\tspecies\t|\n' >odd/nodes.dmp
@@ -60,7 +60,7 @@ gzip -dc "$one" | awk 'NR > 1 { s = s $0 } END { for (i = 1; i < 4000; i += 50) 
 expect 0 "" "a taxon that is not UTF-8, on a page" "$real" classify --db odd.khdb --profile odd.tsv --html odd.html --json sum.json --output - odd.reads
 check "a taxon that is not UTF-8: escaped" grep -q 'xe4 name' odd.html
 
-does "build: progress" "$esc\[K.*of.* MB" -e "$real" build --db t.khdb $refs
+does "build: progress" "$esc\[K.*of.* kB" -e "$real" build --db t.khdb $refs
 does "classify: progress" "$mb" -e "$real" classify --db t.khdb --paired --report t.kreport --output t.tsv $reads
 does "verify: progress" "checked $mb" "$real" verify t.khdb
 does "verify: the line is wiped before the result" "$esc\[Kt.khdb: sound" "$real" verify t.khdb

@@ -7,11 +7,11 @@
 #include <config.h>
 #include "cuda/engine/kraken2_in.h"
 
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/threads.h"
 #include "db/pages.h"
 
@@ -203,8 +203,9 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	}
 	if (!rc)
 		rc = kh_side_by_side(load_threads(e, o), load_worker, &l, err);
-	kh_log(KH_DEBUG, "the table, %" PRIu64 " bytes, %s over %zu GPUs, was loaded in %.2f s",
-	       bytes, e->placement == KH_PLACE_REPLICATE ? "replicated" : "sharded", e->n,
+	kh_log(KH_DEBUG, "the table, %s, %s over %zu GPUs, was loaded in %.2f s",
+	       kh_size_show(bytes).s,
+	       e->placement == KH_PLACE_REPLICATE ? "replicated" : "sharded", e->n,
 	       kh_seconds() - began);
 	return rc;
 }

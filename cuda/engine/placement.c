@@ -14,6 +14,7 @@
 #include "cuda/engine/engine_in.h"
 #include "base/mem.h"
 #include "base/memory_left.h"
+#include "base/size.h"
 #include "base/threads.h"
 #include "db/join.h"
 
@@ -107,7 +108,8 @@ int kh_cuda_spare(size_t bytes, kh_err *err)
 	int rc = kh_gpu_free(&left, err);
 
 	if (!rc && (left < MARGIN || left - MARGIN < bytes))
-		rc = kh_fail(err, KH_ENOMEM, "out of GPU memory: %" PRIu64 " bytes are left", left);
+		rc = kh_fail(err, KH_ENOMEM, "out of GPU memory: %s are left",
+			     kh_size_show(left).s);
 	return rc;
 }
 
@@ -219,16 +221,16 @@ static int refuse(const struct room *r, kh_err *err)
 			       "the devices cannot read each other's memory");
 	if (host_lacks(r))
 		return kh_fail(err, KH_ENOMEM,
-			       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
-			       " would lie in host memory, of which %" PRIu64 " are left %s",
-			       e->bytes, kh_cuda_host_bytes(e), r->host.bytes,
-			       r->host.limit);
+			       "the index does not fit: of %s, %s would lie in host memory, of "
+			       "which %s are left %s", kh_size_show(e->bytes).s,
+			       kh_size_show(kh_cuda_host_bytes(e)).s,
+			       kh_size_show(r->host.bytes).s, r->host.limit);
+	/* bytes, as one may give so many to --set gpu-memory */
 	return kh_fail(err, KH_ENOMEM,
-		       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
-		       " would lie on cuda:%d, "
-		       "which needs %" PRIu64
-		       " with the buffers of its workers and has %" PRIu64 " free%s",
-		       e->bytes, kh_cuda_image_bytes(e, i),
+		       "the index does not fit: of %s, %s would lie on cuda:%d, which needs "
+		       "%" PRIu64 " bytes with the buffers of its workers and has %" PRIu64
+		       " free%s",
+		       kh_size_show(e->bytes).s, kh_size_show(kh_cuda_image_bytes(e, i)).s,
 		       e->copy[i].device, needed(r, i), r->free[i],
 		       r->free[i] == r->limit ? " by --set gpu-memory" : "");
 }
@@ -281,13 +283,12 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		place_translated(&r);
 	for (size_t i = 0; i < e->n && !rc && !e->by_host; i++)
 		kh_log(KH_DEBUG,
-		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64
-		       " were free",
-		       how[e->placement], kh_cuda_image_bytes(e, i), e->copy[i].device,
-		       r.free[i]);
+		       "index %s: %s on cuda:%d, where %s were free",
+		       how[e->placement], kh_size_show(kh_cuda_image_bytes(e, i)).s,
+		       e->copy[i].device, kh_size_show(r.free[i]).s);
 	if (!rc && e->placement == KH_PLACE_HOST)
-		kh_log(KH_DEBUG, "index on the host: %" PRIu64 " bytes in pinned memory, of "
-		       "%" PRIu64 " that were left", kh_cuda_host_bytes(e), r.host.bytes);
+		kh_log(KH_DEBUG, "index on the host: %s in pinned memory, of %s that were left",
+		       kh_size_show(kh_cuda_host_bytes(e)).s, kh_size_show(r.host.bytes).s);
 	free(r.free);
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 #include "cuda/inflate/inflater_in.h"
 
 /* Bytes of a slot, the most first; less, where a device has no room: batches of fewer leave its
@@ -238,7 +239,8 @@ static int file_open(kh_inflater *z, kh_inflater_file **out, kh_err *err)
 	}
 	pthread_mutex_unlock(&z->mu);
 	if (*out)
-		kh_log(KH_DEBUG, "cuda:%d inflates, %zu MiB at a time", d->number, d->slot >> 20);
+		kh_log(KH_DEBUG, "cuda:%d inflates, %s at a time", d->number,
+		       kh_size_show(d->slot).s);
 	else
 		kh_log(KH_DEBUG, "the host inflates: cuda:%d %s%s", d->number,
 		       rc ? "cannot: " : "has no room", rc ? err->msg : "");

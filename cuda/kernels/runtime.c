@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 
 enum { PAGE = 4096 };
 
@@ -19,7 +20,7 @@ static int out_of_memory(const char *call, int n, size_t bytes, kh_err *err)
 	char size[40] = "";
 
 	if (bytes)
-		snprintf(size, sizeof size, " of %.1f MB", (double)bytes / 1048576);
+		snprintf(size, sizeof size, " of %s", kh_size_show(bytes).s);
 	if (host)
 		return kh_fail(err, KH_ENOMEM,
 			       "out of pinned host memory for cuda:%d: %.*s%s failed",
@@ -30,9 +31,9 @@ static int out_of_memory(const char *call, int n, size_t bytes, kh_err *err)
 			       current, n, call, size);
 	}
 	return kh_fail(err, KH_ENOMEM,
-		       "out of GPU memory on cuda:%d: %.*s%s failed with %zu of %zu MB "
-		       "free",
-		       current, n, call, size, free_bytes >> 20, total >> 20);
+		       "out of GPU memory on cuda:%d: %.*s%s failed with %s of %s free",
+		       current, n, call, size, kh_size_show(free_bytes).s,
+		       kh_size_show(total).s);
 }
 
 static int check(cudaError_t status, const char *call, size_t bytes, kh_err *err)

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include "base/msg.h"
+#include "base/size.h"
 
 enum { LINE = 160 };
 
@@ -30,14 +30,16 @@ static void add(struct line *l, const char *fmt, ...)
 
 static void add_bytes(struct line *l, const kh_step *s)
 {
-	const bool large = (s->total > s->done ? s->total : s->done) >= 10000000000;
-	const double unit = large ? 1e9 : 1e6;
-	const char *name = large ? "GB" : "MB";
+	const uint64_t most = s->total > s->done ? s->total : s->done;
+	const kh_size_unit u = kh_size_unit_of(most);
+	/* it is seen to grow each second */
+	const int digits = u.bytes == 1 ? 0 : (double)most < 10 * u.bytes ? 2 : 1;
 
 	if (s->total > 0)
-		add(l, "%.1f of %.1f %s", (double)s->done / unit, (double)s->total / unit, name);
+		add(l, "%.*f of %.*f %s", digits, (double)s->done / u.bytes, digits,
+		    (double)s->total / u.bytes, u.name);
 	else
-		add(l, "%.1f %s", (double)s->done / unit, name);
+		add(l, "%.*f %s", digits, (double)s->done / u.bytes, u.name);
 }
 
 static void add_count(struct line *l, const kh_step *s)
@@ -51,7 +53,7 @@ static void add_count(struct line *l, const kh_step *s)
 static void add_rate(struct line *l, const kh_step *s, double rate)
 {
 	if (!s->things)
-		add(l, rate < 10e6 ? ", %.1f MB/s" : ", %.0f MB/s", rate * 1e-6);
+		add(l, ", %s/s", kh_size_show((uint64_t)rate).s);
 	else
 		add(l, rate < 10 ? ", %.1f a second" : ", %.0f a second", rate);
 }

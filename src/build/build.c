@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 #include "taxonomy/lineage.h"
 
 /* What follows from the number of bases, if it is not given; of this, all follows from k. */
@@ -155,31 +156,17 @@ static kh_limit_size size_of(const struct build *b)
 				 .features = b->sum->header.features };
 }
 
-/* Bytes as --max-db-size takes them, rounded up. */
-static uint64_t in_units(uint64_t bytes, char *unit)
-{
-	enum { LEAST = 10 };
-	uint64_t one = 1024;
-	int i = 0;
-
-	for (; bytes / one >= LEAST * 1024 && i < 2; i++)
-		one *= 1024;
-	*unit = "KMG"[i];
-	return (bytes + one - 1) / one;
-}
-
 static void tell_thin(const struct build *b, const kh_limit_size *built)
 {
-	char is, enough;
-	const uint64_t n = in_units(b->limit.bytes, &is);
-	const uint64_t roomy = in_units(kh_limit_roomy(&b->limit, built), &enough);
+	const uint64_t limit = b->limit.bytes, roomy = kh_limit_roomy(&b->limit, built);
 	char hint[64] = "";
 
 	if (roomy > 0)
-		snprintf(hint, sizeof hint, "; %" PRIu64 "%c has room for them", roomy, enough);
-	kh_log(KH_WARN, "--max-db-size %" PRIu64 "%c has no room for the bases of the references: "
+		snprintf(hint, sizeof hint, "; %s has room for them",
+			 kh_size_beside_option(roomy, limit).s);
+	kh_log(KH_WARN, "--max-db-size %s has no room for the bases of the references: "
 	       "an index alone is made, without --sample-pass, --profile, --paf, --sam, build "
-	       "--base and GPUs%s", n, is, hint);
+	       "--base and GPUs%s", kh_size_as_option(limit).s, hint);
 }
 
 /* Is the database to be made anew without text, as with it there is no room for seeds?  Translated

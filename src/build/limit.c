@@ -1,8 +1,8 @@
 /* limit.c - the share of the features that makes a database of a given size: limit.h */
 #include <config.h>
 #include "build/limit.h"
+#include "base/size.h"
 
-#include <inttypes.h>
 #include "index/index.h"
 
 enum {
@@ -60,8 +60,9 @@ static int check_room(const kh_limit *l, const kh_limit_size *built, kh_err *err
 {
 	if (!no_room(l, built))
 		return KH_OK;
-	return kh_fail(err, KH_EUSAGE, "--max-db-size %" PRIu64 ": targets, taxa and an empty "
-		       "index take %" PRIu64 " bytes already", l->bytes, rest_of(built));
+	return kh_fail(err, KH_EUSAGE, "--max-db-size %s is too small: targets, taxa and an "
+		       "empty index need %s", kh_size_as_option(l->bytes).s,
+		       kh_size_beside_option(rest_of(built), l->bytes).s);
 }
 
 bool kh_limit_is_tight(const kh_limit *l, const kh_limit_size *built)
@@ -146,9 +147,10 @@ int kh_limit_next(kh_limit *l, const kh_limit_size *built, bool *keep, kh_err *e
 	choose(l, built);
 	if (l->share == 0)
 		return kh_fail(err, KH_EUSAGE,
-			       "--max-db-size %" PRIu64 " has no room for any features", l->bytes);
-	kh_log(KH_INFO, "%.1f MB of at most %.1f MB: reading again, for %.2f %% of the features",
-	       (double)built->file * 1e-6, (double)l->bytes * 1e-6,
+			       "--max-db-size %s has no room for any features",
+			       kh_size_as_option(l->bytes).s);
+	kh_log(KH_INFO, "%s of at most %s: reading again, for %.2f %% of the features",
+	       kh_size_beside_option(built->file, l->bytes).s, kh_size_as_option(l->bytes).s,
 	       (double)l->share * 100 / (double)KH_LIMIT_ALL);
 	return KH_OK;
 }

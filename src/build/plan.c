@@ -8,12 +8,12 @@
 #include <config.h>
 #include "build/build_in.h"
 
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statfs.h>
 #include "base/mem.h"
+#include "base/size.h"
 
 enum {
 	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
@@ -22,11 +22,6 @@ enum {
 	SORT = 36,              /* bytes for a pair while its range is sorted and encoded */
 	SEED_BYTES = 6          /* bytes of the database for each feature, at most */
 };
-
-static double mb(uint64_t bytes)
-{
-	return (double)bytes * 1e-6;
-}
 
 /* Bases that are kept and sampled; the text of a database that is added to is sampled again. */
 static uint64_t all_text(const struct build *b)
@@ -104,9 +99,10 @@ static int check_memory(const kh_build_estimate *e, kh_err *err)
 	if (e->other <= e->left.bytes)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM,
-		       "the build needs about %.1f MB of memory even if all features go to disk, "
-		       "and %.1f MB are left %s; fewer --threads or a smaller --set "
-		       "block-size need less", mb(e->other), mb(e->left.bytes), e->left.limit);
+		       "the build needs about %s of memory even if all features go to disk, "
+		       "and %s are left %s; fewer --threads or a smaller --set block-size need "
+		       "less", kh_size_show(e->other).s, kh_size_show(e->left.bytes).s,
+		       e->left.limit);
 }
 
 int kh_build_plan(struct build *b, kh_err *err)
@@ -124,9 +120,9 @@ int kh_build_plan(struct build *b, kh_err *err)
 		most = b->o->memory;
 	else if (most && e->pairs > most)
 		kh_log(KH_INFO,
-		       "about %.1f MB of features, and %.1f MB of memory are left %s: what does "
-		       "not fit goes to a temporary file", mb(e->pairs), mb(e->left.bytes),
-		       e->left.limit);
+		       "about %s of features, and %s of memory are left %s: what does not fit "
+		       "goes to a temporary file", kh_size_show(e->pairs).s,
+		       kh_size_show(e->left.bytes).s, e->left.limit);
 	e->kept = most && e->pairs > most ? most : e->pairs;
 	b->in.memory = most;
 	return KH_OK;
@@ -165,9 +161,11 @@ static int check_disk(const struct build *b, uint64_t bytes, kh_err *err)
 	if (bytes - bytes / 4 <= memory + disk)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM,
-		       "about %.1f MB of features have to be kept, but there are %.1f MB of memory "
-		       "for them and %.1f MB of disk beside %s", mb(bytes), mb(memory), mb(disk),
-		       beside);
+		       "about %s of features have to be kept, but there are %s of memory for them "
+		       "and %s of disk beside %s", kh_size_show(bytes).s,
+		       memory == b->o->memory ? kh_size_as_option(memory).s
+					      : kh_size_show(memory).s,
+		       kh_size_show(disk).s, beside);
 }
 
 int kh_build_plan_spill(const struct build *b, kh_err *err)
@@ -181,11 +179,12 @@ int kh_build_plan_spill(const struct build *b, kh_err *err)
 	if (!e->known || e->text == 0)
 		return KH_OK;
 	kh_log(KH_DEBUG,
-	       "plan: %.1f MB of input, about %.1f million features, %.1f MB to sort them, of "
-	       "%.1f MB%s", mb(e->text), (double)e->features * 1e-6, mb(need),
-	       mb(have ? have : e->left.bytes), spilled ? ": the rest is spilled" : "");
+	       "plan: %s of input, about %.1f million features, %s to sort them, of %s%s",
+	       kh_size_show(e->text).s, (double)e->features * 1e-6, kh_size_show(need).s,
+	       kh_size_show(have ? have : e->left.bytes).s,
+	       spilled ? ": the rest is spilled" : "");
 	if (spilled)
-		kh_log(KH_DEBUG, "plan: about %.1f MB are spilled to a temporary file",
-		       mb(spilled));
+		kh_log(KH_DEBUG, "plan: about %s are spilled to a temporary file",
+		       kh_size_show(spilled).s);
 	return have && need > have ? check_disk(b, e->pairs, err) : KH_OK;
 }

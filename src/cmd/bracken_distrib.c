@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 #include "build/bracken.h"
 #include "build/references.h"
 #include "cmd/options.h"
@@ -232,9 +233,9 @@ static void log_summary(const struct distrib_cmd *j)
 	       s->nmers ? 100.0 * (double)s->classified / (double)s->nmers : 0.0);
 	kh_log(KH_DEBUG, "%" PRIu64 " of them were classified, the others are called as these",
 	       s->calls);
-	kh_log(KH_INFO, "%s bracken-distrib on %s: %.0f N-mers/s, %.1f s, %.0f MB of memory",
+	kh_log(KH_INFO, "%s bracken-distrib on %s: %.0f N-mers/s, %.1f s, %s of memory",
 	       PACKAGE_STRING, j->on.choice.backend->name, (double)s->nmers / t, t,
-	       (double)kh_cmd_peak() * 1e-6);
+	       kh_size_show(kh_cmd_peak()).s);
 }
 
 static void clear(struct distrib_cmd *j)

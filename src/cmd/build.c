@@ -12,6 +12,7 @@
 #include "build/references.h"
 #include "cmd/options.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "db/in_use.h"
 #include "io/paths.h"
 #include "kmer/text.h"
@@ -283,21 +284,15 @@ static void log_summary(const kh_build_summary *s)
 	kh_log(KH_DEBUG,
 	       "seconds: %.2f reading and sampling, %.2f finding taxa, %.2f sorting and writing",
 	       s->seconds_read, s->seconds_map, s->seconds_write);
-	kh_log(KH_INFO, "%s build: %.1f Mbases/s, %.1f s, %.0f MB of memory", PACKAGE_STRING,
+	kh_log(KH_INFO, "%s build: %.1f Mbases/s, %.1f s, %s of memory", PACKAGE_STRING,
 	       (double)(h->bases + h->unmapped_bases) * 1e-6 / (t > 0 ? t : 1e-9), t,
-	       (double)kh_cmd_peak() * 1e-6);
+	       kh_size_show(kh_cmd_peak()).s);
 }
 
 /* Bytes, and the same in a unit that suits a reader. */
 static void print_size(const char *what, uint64_t bytes)
 {
-	static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB" };
-	double x = (double)bytes;
-	int i = 0;
-
-	for (; x >= 1000 && i < 4; i++)
-		x /= 1000;
-	printf("%s\t%" PRIu64 "\t%.*f %s\n", what, bytes, i > 0 && x < 100, x, unit[i]);
+	printf("%s\t%" PRIu64 "\t%s\n", what, bytes, kh_size_show(bytes).s);
 }
 
 /* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/memory_left.h"
+#include "base/size.h"
 #include "cmd/classify_in.h"
 #include "cmd/record.h"
 #include "db/in_use.h"
@@ -125,10 +126,9 @@ static int check_memory(const struct classify *j, kh_err *err)
 	if (need <= left.bytes)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM,
-		       "the reads need about %.1f MB of memory in %zu blocks, and %.1f MB are left "
-		       "%s; fewer --threads or a smaller --set block-size need less",
-		       (double)need * 1e-6, kh_feed_blocks(&j->feed), (double)left.bytes * 1e-6,
-		       left.limit);
+		       "the reads need about %s of memory in %zu blocks, and %s are left %s; fewer "
+		       "--threads or a smaller --set block-size need less", kh_size_show(need).s,
+		       kh_feed_blocks(&j->feed), kh_size_show(left.bytes).s, left.limit);
 }
 
 /* --- the run ------------------------------------------------------------------------ */
@@ -247,20 +247,19 @@ static void log_summary(const struct classify *j)
 {
 	const kh_run_summary *s = &j->totals.sum;
 	const char *what = things(j);
-	char mapped[64] = "";
+	char mapped[80] = "";
 	double t = s->seconds > 0 ? s->seconds : 1e-9;
 
 	kh_log(KH_INFO, "%" PRIu64 " %s%s, %" PRIu64 " classified (%.2f %%)", s->fragments, what,
 	       kh_plural(s->fragments), s->classified,
 	       s->fragments ? 100.0 * (double)s->classified / (double)s->fragments : 0.0);
 	if (j->on.choice.backend->on_host && j->db)
-		snprintf(mapped, sizeof mapped, " beside the %.0f MB of the mapped database",
-			 (double)j->db->bytes * 1e-6);
+		snprintf(mapped, sizeof mapped, " beside the %s of the mapped database",
+			 kh_size_show(j->db->bytes).s);
 	kh_log(KH_INFO,
-	       "%s classify on %s: %.0f %ss/s, %.1f s and %.1f s for the database, %.0f MB of "
-	       "memory%s", PACKAGE_STRING, j->on.choice.backend->name, (double)s->fragments / t,
-	       what, t, j->loaded, (double)kh_cmd_peak() * 1e-6,
-	       mapped);
+	       "%s classify on %s: %.0f %ss/s, %.1f s and %.1f s for the database, %s of memory%s",
+	       PACKAGE_STRING, j->on.choice.backend->name, (double)s->fragments / t, what, t,
+	       j->loaded, kh_size_show(kh_cmd_peak()).s, mapped);
 }
 
 static int open_inflater(struct classify *j, kh_err *err)

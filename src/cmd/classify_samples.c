@@ -1,6 +1,7 @@
 /* classify_samples.c - begins, ends and reports the samples of a table */
 #include <config.h>
 #include "cmd/classify_in.h"
+#include "base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,9 +115,9 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 		       t->skipped ? ", others were there already" : "", t->sum.fragments,
 		       t->sum.classified);
 		kh_log(KH_INFO,
-		       "%s classify on %s: %.2f s, of which %.2f s for the database, %.0f MB of "
-		       "memory", PACKAGE_STRING, j->on.choice.backend->name, kh_cmd_seconds(),
-		       j->loaded, (double)kh_cmd_peak() * 1e-6);
+		       "%s classify on %s: %.2f s, of which %.2f s for the database, %s of memory",
+		       PACKAGE_STRING, j->on.choice.backend->name, kh_cmd_seconds(),
+		       j->loaded, kh_size_show(kh_cmd_peak()).s);
 	}
 	if (t->failed == 0)
 		return rc;

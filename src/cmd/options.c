@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 
 enum { MAX_OPTS = 96, OPT_HELP = 256, OPT_VERSION, FIRST_LONG };
 
@@ -120,6 +121,17 @@ int kh_words_add(kh_words *w, const kh_words *more, kh_err *err)
 	return rc;
 }
 
+/* The greatest value of an option, as one gives it. */
+static kh_size most_of(const kh_opt *o)
+{
+	kh_size text;
+
+	if (o->kind == KH_OPT_SIZE)
+		return kh_size_as_option((uint64_t)o->max);
+	snprintf(text.s, sizeof text.s, "%.0f", o->max);
+	return text;
+}
+
 /* `as` is what the user knows the option by: "--threads", "--set block-size". */
 static int set_number(const kh_command *c, const kh_opt *o, const char *as, const char *arg,
 		      void *to)
@@ -140,7 +152,8 @@ static int set_number(const kh_command *c, const kh_opt *o, const char *as, cons
 	if (o->max <= 0 && x < o->min)
 		return wrong(c, "%s: %s is less than %.0f", as, arg, o->min);
 	if (o->max > 0 && (x < o->min || x > o->max))
-		return wrong(c, "%s: %s is not in %.0f to %.0f", as, arg, o->min, o->max);
+		return wrong(c, "%s: %s is not in %.0f to %s", as, arg, o->min,
+			     most_of(o).s);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #endif
 #include "classify/backend.h"
 #include "base/memory_left.h"
+#include "base/size.h"
 #include "base/threads.h"
 
 #ifdef HAVE_CUDA
@@ -65,7 +66,7 @@ static void print_memory(void)
 	if (left.bytes == UINT64_MAX)
 		printf("memory\tnot known\n");
 	else
-		printf("memory\t%.1f GB left %s\n", (double)left.bytes * 1e-9, left.limit);
+		printf("memory\t%s left %s\n", kh_size_show(left.bytes).s, left.limit);
 }
 
 static void print_devices(void)

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "db/load_in.h"
 #include "taxonomy/join.h"
 
@@ -137,8 +138,9 @@ static int map_texts(kh_joined *j, size_t bytes, const uint32_t **text, kh_err *
 	int rc = KH_OK;
 
 	if (taken == MAP_FAILED)
-		return kh_fail(err, KH_ENOMEM, "%zu bytes of addresses are needed to use databases "
-			       "together, and there are none left (ulimit -v)", size);
+		return kh_fail(err, KH_ENOMEM, "%s of addresses are needed to use databases "
+			       "together, and there are none left (ulimit -v)",
+			       kh_size_show(size).s);
 	j->texts = taken;
 	j->text_bytes = size;
 	char *base = (char *)taken + -(uintptr_t)taken % KH_LARGE_PAGE + first;

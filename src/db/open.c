@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "base/memory_left.h"
+#include "base/size.h"
 #include "db/in_use.h"
 #include "db/join.h"
 #include "db/kraken.h"
@@ -101,9 +102,9 @@ static int map_file(kh_db *db, kh_err *err)
 			       db->path, db->bytes);
 	void *map = kh_db_map(db);
 	if (map == MAP_FAILED && errno == ENOMEM)
-		return kh_fail(err, KH_ENOMEM, "%s: %" PRIu64 " bytes to be mapped, and %" PRIu64
-			       " are left of the address space (ulimit -v)", db->path, db->bytes,
-			       kh_address_space_left());
+		return kh_fail(err, KH_ENOMEM, "%s: %s to be mapped, and %s are left of the "
+			       "address space (ulimit -v)", db->path, kh_size_show(db->bytes).s,
+			       kh_size_show(kh_address_space_left()).s);
 	if (map == MAP_FAILED)
 		return kh_fail_errno(err, db->path);
 	db->map = map;

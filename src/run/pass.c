@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/size.h"
 #include "classify/match.h"
 #include "run/waiting.h"
 #include "sample/frames.h"
@@ -400,9 +401,9 @@ int kh_pass_fit(kh_pass *s, kh_team *team, uint64_t fragments, kh_tally *tally, 
 	s->result.changed = moves.changed;
 	s->result.classified = moves.classified;
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
-	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",
+	       "%.3f s for the classes, %.3f s for the model; %s kept for lines",
 	       s->classes.n, s->model.n, (unsigned long long)s->result.changed, joined - began,
-	       kh_seconds() - joined, (double)s->result.kept / 1e6);
+	       kh_seconds() - joined, kh_size_show(s->result.kept).s);
 	return KH_OK;
 }
 

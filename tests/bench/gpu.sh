@@ -99,7 +99,7 @@ small() {
 everywhere() {
 	build small "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	need=$("$KMERHASH" classify -q --device cuda --threads 16 --set gpu-memory=1 --db "$WORK/cpu.khdb" --output - "$WORK/small.fq" 2>&1 |
-		sed -n 's/.* needs \([0-9]*\) with .*/\1/p')
+		sed -n 's/.* needs \([0-9]*\) bytes with .*/\1/p')
 	tight=$((need + $(wc -c <"$WORK/cpu.khdb") / 3))
 	for in in small.fq "--paired small.p_1.fq small.p_2.fq" "--set distinct small.fq" "--sample-pass small.fq" small.long.fq \
 		"--sample-pass small.long.fq" "--confidence 0.6 small.fq"; do
