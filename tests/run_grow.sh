@@ -187,7 +187,9 @@ no() {
 }
 no 1 "a1.fa: sequence 'a1' is in old.khdb already" "an id again" --base old.khdb a2.fa a1.fa
 no 1 "u1.fa: sequence 'u1' is in old.khdb already" "an id without a taxon again" --base old.khdb u1.fa
-no 1 "sequence 'a2' occurs for the second time" "a new id twice" --base old.khdb a2.fa a2.fa
+no 1 "a2.fa is given twice" "a new file twice" --base old.khdb a2.fa a2.fa
+sed n a2.fa >a2.copy.fa
+no 1 "sequence 'a2' occurs for the second time" "a new id twice" --base old.khdb a2.fa a2.copy.fa
 db=x.khdb; expect 0 "" "--set allow-duplicates" b --base old.khdb --set allow-duplicates a1.fa; rm -f x.khdb
 # what is new needs a taxon, however many old sequences have one
 added() { status=$1 text=$2 what=$3; shift 3; expect "$status" "$text" "$what" "$kmerhash" build --db x.khdb --taxonomy tax --base old.khdb "$@"; }

@@ -111,7 +111,16 @@ refs() {
 	expect 1 "^kmerhash build: .*$message" "references: $name" build --db r.khdb --threads 2 --set block-size=500 -k 18 "$@"
 	nothing_left "references: $name" r.khdb
 }
-refs "second time" "the same file twice" phix.fa phix.fa
+refs "phix.fa is given twice: leave one out" "the same file twice" phix.fa phix.fa
+refs "phix.fa and ./phix.fa are the same file: leave one out" "the same file by two names" phix.fa ./phix.fa
+printf 'phix.fa\t10847\n' >phix.tsv; mkdir phix; ln phix.fa phix
+refs "phix.fa is given twice: give it by --assemblies only" "a file in a table, and by its name" --assemblies phix.tsv phix.fa
+refs "phix/phix.fa and phix.fa are the same file: give it by --assemblies only" "a file in a table, and in a folder" \
+	--assemblies phix.tsv phix
+expect 0 "" "references: without the folder, as the message says" build --db r.khdb -k 18 --assemblies phix.tsv
+rm -f r.khdb
+cat phix.fa >copy.fa
+refs "copy.fa: sequence 'NC_001422.1' occurs for the second time .sequence 2 of the input.: leave a copy out" "a copy" phix.fa copy.fa
 refs "1.fq" "FASTQ" 1.fq
 refs "none.fa" "missing" phix.fa none.fa
 refs "text" "no sequences" text

@@ -116,11 +116,11 @@ b 1 "bins/2.fa: sequence 'k141_1' occurs for the second time.*allow-duplicates" 
 cat bins/1.fa bins/2.fa >bins/4.fa; printf 'bins/4.fa\t10847\n' >one.tsv
 b 1 "bins/4.fa: sequence 'k141_1' occurs for the second time" "contigs of one file that are called alike" --taxonomy "$data/taxonomy" -A one.tsv
 cp bins/1.fa bins/7.fa; printf 'bins/1.fa\t10847\nbins/7.fa\t10760\n' >copy.tsv
-b 1 "sequence 'k141_1' is the same in bins/1.fa .taxid 10847. and in bins/7.fa .taxid 10760.: --set allow-duplicates" \
+b 1 "sequence 'k141_1' is the same in bins/1.fa .taxid 10847. and in bins/7.fa .taxid 10760.: leave one out .--set allow-duplicates" \
 	"a file and its copy" --taxonomy "$data/taxonomy" -A copy.tsv
 b 0 "" "a file and its copy, allowed" --set allow-duplicates --taxonomy "$data/taxonomy" -A copy.tsv
 ln bins/1.fa bins/5.fa; printf 'bins/1.fa\t10847\nbins/5.fa\t10760\n' >same.tsv
-b 1 "bins/1.fa .taxid 10847. and bins/5.fa .taxid 10760. are the same file" "a file with two names and two taxids" \
+b 1 "bins/1.fa .taxid 10847. and bins/5.fa .taxid 10760. are the same file: leave one out" "a file with two names and two taxids" \
 	--taxonomy "$data/taxonomy" -A same.tsv
 
 # --- references that can never be found --------------------------------------------------------

@@ -363,8 +363,26 @@ static int use_lineages(kh_references *r, const char *taxonomy, kh_err *err)
 	return rc;
 }
 
-/* Sequences of files that have taxids may be called alike, so a file that is named twice has to be
- * noticed here. */
+/* File b is file a again. */
+static int note_twice(kh_references *r, size_t a, size_t b, kh_err *err)
+{
+	const char *first = r->path[a], *again = r->path[b];
+	const char *then = !r->taxid[a] == !r->taxid[b] ? "leave one out"
+			   : "give it by --assemblies only, not by its name or folder as well";
+
+	if (r->taxid[a] && r->taxid[b] && r->taxid[a] != r->taxid[b])
+		return kh_errs_note(&r->errs, err, KH_EFORMAT, "%s (taxid %u) and %s (taxid %u) "
+				    "are the same file: %s", first, r->taxid[a], again,
+				    r->taxid[b], then);
+	if (strcmp(first, again) == 0)
+		return kh_errs_note(&r->errs, err, KH_EFORMAT, "%s is given twice: %s", first,
+				    then);
+	return kh_errs_note(&r->errs, err, KH_EFORMAT, "%s and %s are the same file: %s", first,
+			    again, then);
+}
+
+/* Said here, as a message on sequences would not say that their file was given twice; and those of
+ * files that have taxids may be called alike. */
 static int check_twice(kh_references *r, kh_err *err)
 {
 	kh_file_id *id = kh_array(r->n, sizeof *id, err);
@@ -373,18 +391,13 @@ static int check_twice(kh_references *r, kh_err *err)
 	struct stat st;
 
 	for (size_t i = 0; i < r->n && !rc; i++)
-		if (r->taxid[i] && kh_path_is_file(r->path[i], &st))
+		if (kh_path_is_file(r->path[i], &st))
 			id[n++] = (kh_file_id) { .dev = st.st_dev, .ino = st.st_ino, .i = i };
 	if (n > 1)
 		qsort(id, n, sizeof *id, kh_by_file_id);
-	for (size_t k = 1; k < n && !rc; k++) {
-		const size_t a = id[k - 1].i, b = id[k].i;
-
+	for (size_t k = 1; k < n && !rc; k++)
 		if (kh_is_same_file(&id[k], &id[k - 1]))
-			rc = kh_errs_note(&r->errs, err, KH_EFORMAT, "%s (taxid %u) and %s (taxid "
-					  "%u) are the same file", r->path[a], r->taxid[a],
-					  r->path[b], r->taxid[b]);
-	}
+			rc = note_twice(r, id[k - 1].i, id[k].i, err);
 	free(id);
 	return rc;
 }

@@ -87,13 +87,14 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	if ((rc = KH_GROW(r->last, r->cap_last, number + 1, err)))
 		return rc;
 	if (!added && !r->allow_duplicates && r->last[number] < r->n_base)
-		return kh_fail(err, KH_EFORMAT, "%s: sequence '%.*s' is in %s already (--set "
-			       "allow-duplicates takes it)", path, len > 200 ? 200 : (int)len, id,
-			       r->base);
+		return kh_fail(err, KH_EFORMAT, "%s: sequence '%.*s' is in %s already: leave it "
+			       "out; if it is another one, --set allow-duplicates takes both",
+			       path, len > 200 ? 200 : (int)len, id, r->base);
 	if (!added && !r->allow_duplicates && !may_be_again(r, i, r->last[number]))
 		return kh_fail(err, KH_EFORMAT,
 			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of "
-			       "the input; --set allow-duplicates takes it)",
+			       "the input): leave a copy out; if it is none, --set "
+			       "allow-duplicates takes both",
 			       path, len > 200 ? 200 : (int)len, id, i + 1);
 	r->n_again += !added;
 	r->last[number] = i;

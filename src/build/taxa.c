@@ -144,8 +144,8 @@ static int check_copies(const struct build *b, kh_err *err)
 		if (v[k].number == v[k - 1].number && x->digest == y->digest &&
 		    x->bases == y->bases && v[k - 1].i >= b->base.n)
 			rc = kh_fail(err, KH_EFORMAT, "sequence '%.200s' is the same in %s (taxid "
-				     "%" PRIu32 ") and in %s (taxid %" PRIu32 "): --set "
-				     "allow-duplicates takes both", kh_refs_id(r, v[k].i),
+				     "%" PRIu32 ") and in %s (taxid %" PRIu32 "): leave one out "
+				     "(--set allow-duplicates takes both)", kh_refs_id(r, v[k].i),
 				     b->o->refs[x->file], x->header_taxid, b->o->refs[y->file],
 				     y->header_taxid);
 	}
