@@ -69,6 +69,11 @@ for word in -db -db=x -output -read-length -max-db-size=3G; do
 	expect 2 "^kmerhash $command: ${word%%=*} has one dash: -${word%%=*} " "$word" "$real" $command $word x y
 done
 expect 1 "y: No such file" "letters together" "$real" classify -qdx -ol -- y -db
+expect 2 "'--db' is not a command, did you mean kmerhash classify --db ...?" "no command, but an option of two" "$real" --db X reads.fq
+expect 2 "'--db=X' is not a command, did you mean kmerhash classify --db=X ...?" "no command, but an option with its value" "$real" --db=X reads.fq
+expect 2 "'-p' is not a command, did you mean kmerhash classify -p ...?" "no command, but a letter" "$real" -p 4
+expect 2 "'--taxonomy' is not a command, did you mean kmerhash build --taxonomy ...?" "no command, but an option of build" "$real" --taxonomy t
+expect 2 "'--none' is not a command .kmerhash help lists them.$" "no command, and an option of none" "$real" --none
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len

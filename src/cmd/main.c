@@ -39,10 +39,40 @@ static const kh_command *find(const char *name)
 	return NULL;
 }
 
+static bool takes(const kh_command *c, const char *word)
+{
+	const size_t n = strcspn(word, "=");
+
+	for (const kh_opt *o = c->opts; o->name; o++)
+		if (!o->hidden &&
+		    ((n > 2 && strncmp(word, "--", 2) == 0 && strlen(o->name) == n - 2 &&
+		      strncmp(o->name, word + 2, n - 2) == 0) ||
+		     (n == 2 && o->letter && word[1] == o->letter)))
+			return true;
+	return false;
+}
+
+/* A command that takes the option; NULL: none does.  Most people want to classify. */
+static const kh_command *taking(const char *option)
+{
+	if (takes(&kh_cmd_classify, option))
+		return &kh_cmd_classify;
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (takes(command[i], option))
+			return command[i];
+	return NULL;
+}
+
 static int unknown(const char *name)
 {
 	const char *names[N_COMMANDS], *nearest;
+	const kh_command *c = name[0] == '-' ? taking(name) : NULL;
 
+	if (c) {
+		fprintf(stderr, "kmerhash: '%s' is not a command, did you mean kmerhash %s %s ...? "
+			"(kmerhash help lists them)\n", name, c->name, name);
+		return 2;
+	}
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		names[i] = command[i]->name;
 	nearest = kh_nearest(name, strlen(name), names, N_COMMANDS);
