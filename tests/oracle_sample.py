@@ -30,7 +30,7 @@ CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
 NEAR = {21, 26, 30}  # order, family, genus
 THERE = ("present", "divergent")
-RELATIVE, SHARED = "related species, not in the database", "shared with a relative"
+RELATIVE, SHARED = "reads of a relative that is not in the database", "shared with a relative"
 NARROW, FEW = "in few places only", "too few reads to judge"
 DETECTED = ("-", "no", "low", "yes")
 # Of a profile, in the order that Sample.rows has them.
@@ -1071,7 +1071,7 @@ class Sample:
         if detected == "no" and verdict == SHARED:
             why = "shared with %s, of which" % self.db.names[self.rival[like[0]]]
         elif detected == "no":
-            why = "%s: reads like those of %s" % (verdict, " and ".join(names[:2]))
+            why = "%s: they are like those of %s" % (verdict, " and ".join(names[:2]))
         elif detected == "-":
             why = "none of its"
         elif len(like) > 1:

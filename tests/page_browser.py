@@ -444,8 +444,8 @@ def lonely(data):
     raise ValueError("no genus of one species")
 
 
-WHY = "reads like those of Longella and of Brevella; none of their species is there: " \
-    "something related that is not in the database"
+WHY = "reads of a relative that is not in the database: they are like those of Longella and Brevella, " \
+    "which are not there"
 
 
 def end_of(taxa, i):

@@ -51,7 +51,7 @@ sample_of() {
 printf 'yes 97.0 present 38 37.5\n1985738 40\n' >want
 sample_of 39537 >got
 same want got "the sample in kmerhash-method(7): T7 is present"
-printf 'no 97.0 related species, not in the database 35 37.5\n110456 40\n' >want
+printf 'no 97.0 reads of a relative that is not in the database 35 37.5\n110456 40\n' >want
 sample_of 13000 >got
 same want got "in the first third of T7 it is a relative"
 

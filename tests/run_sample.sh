@@ -86,11 +86,11 @@ check "sample of some hundred" sample 540 hundreds.fq 150 "$T3:3:0" "$lambda:2:0
 check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
 
 check "calls and profile" agrees db.khdb few.fq
-check "a relative alone is one" verdict 1985738 "related species, not in the database"
-check "and so is its genus" verdict 110456 "related species, not in the database"
+check "a relative alone is one" verdict 1985738 "reads of a relative that is not in the database"
+check "and so is its genus" verdict 110456 "reads of a relative that is not in the database"
 check "that is not there" test "$(of 110456 detected)" = no
 check "and why" test "$(of 110456 why)" = \
-	"related species, not in the database: reads like those of Escherichia virus T7, which is not there"
+	"reads of a relative that is not in the database: they are like those of Escherichia virus T7, which is not there"
 check "no read is called below the genus" test -z "$(awk '$3 == 1985738 || $3 == 10760' calls.tsv)"
 check "but the genus, as no other one of its family has such reads" test "$(awk '$3 == 110456' calls.tsv | wc -l)" -gt 20
 check "a strain is present" verdict 10710 present
@@ -105,7 +105,7 @@ check "both of them stay" test "$(awk '$1 == "C" && $3 == 10847' calls.tsv | wc 
 check "part of a genome, as it is" agrees db.khdb part.fq
 check "part of a genome: present" verdict 10710 present
 check "a stretch like that of something else" agrees db.khdb stretch.fq
-check "a stretch of something else is not the species" verdict 10710 "related species, not in the database"
+check "a stretch of something else is not the species" verdict 10710 "reads of a relative that is not in the database"
 check "long reads of a genome" agrees db.khdb ends.fq
 check "these are of it" test "$(of 10710 detected)" = yes
 check "reads of a stretch" covers db.khdb piece.fq
@@ -126,7 +126,7 @@ for name, rate, lacks in ("lacks", .05, 5), ("all", .05, 0), ("farther", .09, 0)
     open(name + ".fa", "w").write(head + "\n" + "".join(genes[:4] if name == "part" else genes) + "\n")'
 for name in lacks all farther part; do sample 900 "$name.fq" 150 "$name.fa:1:0" "$phi:.1:0"; done
 check "a sister that lacks genes" agrees db.khdb lacks.fq
-check "that is one" verdict 10710 "related species, not in the database"
+check "that is one" verdict 10710 "reads of a relative that is not in the database"
 check "a strain that lacks none" agrees db.khdb all.fq
 check "that is one" verdict 10710 divergent
 check "a strain that is as far as some sisters are, and has all genes" agrees db.khdb farther.fq
@@ -152,7 +152,7 @@ for name, lacks, rates, many in ("gaps", 4, (.02, .05, .08), 900), ("whole", 999
             print("@r%d\n%s\n+\n%s" % (i, first, "I" * 150), file=ones)
             print("@r%d\n%s\n+\n%s" % (i, last, "I" * 150), file=twos)'
 check "pairs of a sister that lacks genes here and there" agrees db.khdb "gaps_1.fq gaps_2.fq" "--paired --sample-pass"
-check "that is one" verdict 10710 "related species, not in the database"
+check "that is one" verdict 10710 "reads of a relative that is not in the database"
 check "pairs of a strain that lacks none" agrees db.khdb "whole_1.fq whole_2.fq" "--paired --sample-pass"
 check "that is one" verdict 10710 divergent
 check "pairs of a strain among those of others" agrees db.khdb "among_1.fq among_2.fq" "--paired --sample-pass"
@@ -171,7 +171,7 @@ check "that is there" verdict 10710 present
 # T3, which is absent, has most long reads that are called T7, but those of T7 are near
 sample 900 mixed.fq 2000 "$T3:6:0" "$T7:1:0.01" "$lambda:2:0"
 check "long reads of a relative, and of a strain" agrees db.khdb mixed.fq
-check "T7 is a relative" verdict 1985738 "related species, not in the database"
+check "T7 is a relative" verdict 1985738 "reads of a relative that is not in the database"
 check "all of its reads go to the genus" test -z "$(awk '$3 == 10760 || $3 == 1985738' calls.tsv)" -a "$(awk '$3 == 110456' calls.tsv | wc -l)" -ge 50
 # two genera of a family, genes of which change at rates of their own; long reads of a species of each that is not there
 python -c 'import random; random.seed(5)

@@ -110,10 +110,10 @@ static void why_relative(const kh_profile_row *r, kh_why *w)
 	if (p->refuted)
 		add(w, "%s: too little of its genome has reads that fit it alone", name);
 	else if (kh_profile_has_identity(r))
-		add(w, "%s: its reads fit one at %.1f %% identity", name,
+		add(w, "%s, at %.1f %% identity", name,
 		    kh_profile_identity(p->fit.shape[0]));
 	else
-		add(w, "%s: most of its reads fit nothing near it", name);
+		add(w, "%s: most of them fit nothing near it", name);
 }
 
 static const char *why_species(const kh_profile *of, const kh_profile_row *r,
@@ -183,11 +183,12 @@ static void why_absent(const kh_profile *of, const kh_profile_row *r, char text[
 			 "reads like those of %.90s, which is not there",
 			 kh_profile_name(of, r->lead->rival), name);
 	else if (r->n_like > 1)
-		snprintf(text, KH_PROFILE_WHY, "%s: reads like those of %.90s and %.90s, which are "
-			 "not there", kh_profile_verdict(r), name, kh_profile_name(of, r->like[1]));
+		snprintf(text, KH_PROFILE_WHY, "%s: they are like those of %.90s and %.90s, which "
+			 "are not there", kh_profile_verdict(r), name,
+			 kh_profile_name(of, r->like[1]));
 	else
-		snprintf(text, KH_PROFILE_WHY, "%s: reads like those of %.200s, which is not there",
-			 kh_profile_verdict(r), name);
+		snprintf(text, KH_PROFILE_WHY, "%s: they are like those of %.200s, which is not "
+			 "there", kh_profile_verdict(r), name);
 }
 
 static const char *why_above(const kh_profile *of, const kh_profile_row *r,

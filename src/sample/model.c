@@ -18,7 +18,7 @@ enum {
 const char *kh_verdict_name(enum kh_verdict v)
 {
 	static const char *const name[] = {
-		"present", "divergent", "related species, not in the database",
+		"present", "divergent", "reads of a relative that is not in the database",
 		"shared with a relative", "in few places only", "too few reads to judge",
 	};
 
