@@ -143,14 +143,14 @@ same all.khdb new.khdb "names without letters: the bytes of a build from all"
 five="a2.fa a3.fa b2.fa c1.fa n1.fa"
 tax=tax; first -k 12 a1.fa b1.fa
 printf '%s\td__Z;s__%s\n' a2 x a3 x b2 y c1 y n1 y >other.tsv
-db=x.khdb; expect 1 "2 of the 2 targets of old.khdb have no taxon in the lineages given.*same kind" "lineages for a dump" \
+db=x.khdb; expect 1 "2 of 2 targets of old.khdb have no taxon in the lineages given.*same kind" "lineages for a dump" \
 	lineage other.tsv --base old.khdb $five
 nothing_left "lineages for a dump" x.khdb
 db=old.khdb; lineage more.tsv -k 12 a1.fa b1.fa a2.fa
 db=x.khdb; expect 2 "old.khdb has taxa of lineages, such as 'P402708', which the taxonomy in tax cannot have" "a dump for lineages" \
 	"$kmerhash" build -q --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb a3.fa a4.fa b2.fa c1.fa n1.fa
 { cat few.tsv; printf 'b2\td__Bacteria;p__Q\n'; } >lost.tsv
-expect 1 "1 of the 3 targets.*allows$" "a table without an old genome" lineage lost.tsv --max-unmapped .3 --base old.khdb b2.fa
+expect 1 "1 of 3 targets.*allows$" "a table without an old genome" lineage lost.tsv --max-unmapped .3 --base old.khdb b2.fa
 nothing_left "a dump for lineages" x.khdb
 # One whose species have, by chance, the numbers of the lineages: they are others.
 for letters in more plain.more; do
@@ -173,7 +173,7 @@ db=new.khdb; expect 0 "" "lineages beside a dump: added" both --set move-taxa --
 same all.khdb new.khdb "lineages beside a dump: the bytes of a build from all"
 db=x.khdb; expect 2 "old.khdb has taxa of lineages, such as 'taxon 11', which the taxonomy in joined cannot have" "lineages beside a dump: the dump alone" \
 	both --base old.khdb --max-unmapped 1 a3.fa
-expect 1 "1 of the 4 targets of old.khdb have no taxon in the lineages given" "lineages beside a dump: the lineages alone" \
+expect 1 "1 of 4 targets of old.khdb has no taxon in the lineages given" "lineages beside a dump: the lineages alone" \
 	lineage all.tsv --base old.khdb c1.fa
 nothing_left "lineages beside a dump" x.khdb
 tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa

@@ -380,7 +380,7 @@ good | awk -F '\t' -v OFS='\t' '$5 == 10847 { $5 = 10710 } 1' >bad.kreport; bad 
 good | awk -F '\t' -v OFS='\t' '$5 == 694002 { $5 = 77777 } 1' >bad.kreport; bad 'below .*two taxonomies' "two taxonomies"
 good | awk -F '\t' -v OFS='\t' '$5 == 1 { $5 = 2 } 1' >bad.kreport; bad 'the root has taxid 2, expected 1' "a root that is none"
 printf '' >bad.kreport; bad 'is empty' "an empty file"
-echo "some text" >bad.kreport; bad ':1: 1 columns' "text"
+echo "some text" >bad.kreport; bad ':1: 1 column between' "text"
 good | sed 's/Siphoviridae/Siphos/' >bad.kreport
 expect 0 "1 row has another name" "another name: a warning" "$kmerhash" merge -o o.tsv run/both.kreport bad.kreport
 good | awk -F '\t' -v OFS='\t' '$5 > 1 { $5 += 3000000 } 1' >other.kreport

@@ -122,11 +122,11 @@ check "a report that is cut off" grep -q 'jsonl:4: column' all
 # interrupted: an assembly without its folder, one with an empty folder, one without its genome
 cp good.jsonl $report
 mkdir gone; mv ncbi/ncbi_dataset/data/GCF_000000002.1 gone; mv ncbi/ncbi_dataset/data/GCF_000000003.1/*_genomic.fna gone
-bad 1 "$report: 2 of the 6 assemblies in it have no sequences here, the first is GCF_000000002.1: get them" \
+bad 1 "$report: 2 of 6 assemblies in it have no sequences here, the first is GCF_000000002.1: run datasets rehydrate" \
 	"a tree with holes" --taxonomy "$data/taxonomy" ncbi
 mkdir ncbi/ncbi_dataset/data/GCF_000000002.1
-bad 1 "2 of the 6 assemblies" "a tree with an empty folder" --taxonomy "$data/taxonomy" ncbi/ncbi_dataset/data/
-bad 1 "2 of the 6 assemblies" "a tree with holes, dry run" --dry-run --taxonomy "$data/taxonomy" ncbi
+bad 1 "2 of 6 assemblies" "a tree with an empty folder" --taxonomy "$data/taxonomy" ncbi/ncbi_dataset/data/
+bad 1 "2 of 6 assemblies" "a tree with holes, dry run" --dry-run --taxonomy "$data/taxonomy" ncbi
 rmdir ncbi/ncbi_dataset/data/GCF_000000002.1; mv gone/*_genomic.fna ncbi/ncbi_dataset/data/GCF_000000003.1; mv gone/GCF* ncbi/ncbi_dataset/data
 { cat good.jsonl; head -n 1 good.jsonl; } >$report
 made "a report that lists an assembly twice" --taxonomy "$data/taxonomy" ncbi; same want.khdb x.khdb "a report that lists an assembly twice: the same"

@@ -31,7 +31,7 @@ static const struct pair_case pair_cases[] = {
 	{ { { R("a") }, { R("a") R("b") R("c") R("d") } }, 2,
 	  "2a has 4 records, 1a has 1: 'b', record 2, is the first without a mate" },
 	{ { { "" }, { R("a") } }, 0,
-	  "2a has 1 records, 1a has 0: 'a', record 1, is the first without a mate" },
+	  "2a has 1 record, 1a has 0: 'a', record 1, is the first without a mate" },
 	{ { { R("a") R("b"), R("c") }, { R("a"), R("b") R("c") } }, 2,
 	  "1a has 2 records, 2a has 1: 'b', record 2, is the first without a mate" },
 	{ { { R("a") R("b"), R("c") }, { R("a") R("b"), R("c") R("d") } }, 6,

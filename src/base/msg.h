@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,6 +42,9 @@ int kh_fail(kh_err *e, int code, const char *fmt, ...) KH_PRINTF(3, 4);
 int kh_fail_errno(kh_err *e, const char *what);
 
 int kh_fail_nomem(kh_err *e);
+
+/* The ending of a regular noun behind n: "", or "s". */
+static inline const char *kh_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 enum kh_level { KH_SILENT = -1, KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 

@@ -172,8 +172,9 @@ int kh_build_base_check(const struct build *b, kh_err *err)
 	if (lost <= b->o->max_unmapped * n)
 		return KH_OK;
 	return kh_fail(err, KH_EFORMAT,
-		       "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon in %s, more "
-		       "than build --max-unmapped %g allows%s", lost, n, b->o->base->path,
+		       "%" PRIu32 " of %" PRIu32 " target%s of %s %s no taxon in %s, more than "
+		       "build --max-unmapped %g allows%s", lost, n, kh_plural(n),
+		       b->o->base->path, lost == 1 ? "has" : "have",
 		       b->o->taxonomy ? b->o->taxonomy : "the lineages given", b->o->max_unmapped,
 		       lost == n ? ": is it of the same kind as the one of that database?" : "");
 }
@@ -213,8 +214,10 @@ static void tell_changes(const struct build *b, const struct changes *c)
 		       " under another parent, %" PRIu32 " with another rank",
 		       db->tax->n, db->path, c->removed, c->merged, c->renamed, c->moved, c->ranks);
 	if (c->targets > 0)
-		kh_log(KH_WARN, "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon any "
-		       "more and are left out", c->targets, db->h->n_targets, db->path);
+		kh_log(KH_WARN, "%" PRIu32 " of %" PRIu32 " target%s of %s %s no taxon any more "
+		       "and %s left out", c->targets, db->h->n_targets,
+		       kh_plural(db->h->n_targets), db->path,
+		       c->targets == 1 ? "has" : "have", c->targets == 1 ? "is" : "are");
 }
 
 /* What is alike in targets of a species was left out of all but one of them; so their

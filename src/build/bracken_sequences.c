@@ -124,7 +124,7 @@ static int check_all_came(const kh_sequences *s, kh_err *err)
 		return KH_OK;
 	return kh_fail(err, KH_EFORMAT, "%" PRIu64 " sequence%s of the database %s not among the "
 		       "references given, of these first '%.200s'", missing,
-		       missing == 1 ? "" : "s", missing == 1 ? "is" : "are",
+		       kh_plural(missing), missing == 1 ? "is" : "are",
 		       s->db->ids + s->db->target[first].id);
 }
 

@@ -268,9 +268,10 @@ static int check_whole(kh_references *r, size_t from, const struct tree *t, kh_e
 	if (rc || without == 0)
 		return rc;
 	return kh_errs_note(&r->errs, err, KH_EFORMAT,
-			    "%s/%s: %zu of the %zu assemblies in it have no sequences here, the "
-			    "first is %s: get them (datasets rehydrate), or delete their lines",
-			    t->folder, report_name, without, n, first);
+			    "%s/%s: %zu of %zu assembl%s in it %s no sequences here, the first is "
+			    "%s: run datasets rehydrate, or delete the lines of these",
+			    t->folder, report_name, without, n, n == 1 ? "y" : "ies",
+			    without == 1 ? "has" : "have", first);
 }
 
 /* To be called at the end of a walk, which has come to rc. */

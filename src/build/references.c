@@ -334,9 +334,9 @@ static int use_assemblies(kh_references *r, kh_err *err)
 	if (used > 0 || r->n == 0)
 		return KH_OK;
 	return kh_errs_note(&r->errs, err, KH_EFORMAT,
-			    "no reference has in its name one of the %zu accessions in "
+			    "no reference has in its name one of the %zu accession%s in "
 			    "--assemblies, as GCF_000005845.2_ASM584v2_genomic.fna has "
-			    "GCF_000005845.2", r->assemblies.n);
+			    "GCF_000005845.2", r->assemblies.n, kh_plural(r->assemblies.n));
 }
 
 /* Numbers the taxa of lineages, and gives the files theirs. */
@@ -352,7 +352,8 @@ static int use_lineages(kh_references *r, const char *taxonomy, kh_err *err)
 	for (size_t i = 0; i < doubts->n && !rc; i++)
 		kh_log(KH_WARN, "%s", doubts->v[i].msg);
 	if (!rc && doubts->found > doubts->n)
-		kh_log(KH_WARN, "and %zu more such taxa", doubts->found - doubts->n);
+		kh_log(KH_WARN, "and %zu more such tax%s", doubts->found - doubts->n,
+		       doubts->found - doubts->n == 1 ? "on" : "a");
 	for (size_t i = 0; i < r->n && !rc; i++) {
 		const uint32_t taxid = taxid_by_lineage(r->lineages, r->path[i]);
 

@@ -38,7 +38,7 @@ static void tell_unmapped(const struct build *b, const uint32_t *said, const str
 	size_t shown = 0;
 
 	kh_log(KH_WARN, "%zu of %zu %ssequence%s %s no taxon and %s left out", a->unmapped, a->n,
-	       a->new, a->n == 1 ? "" : "s", one ? "has" : "have", one ? "is" : "are");
+	       a->new, kh_plural(a->n), one ? "has" : "have", one ? "is" : "are");
 	for (size_t i = b->base.n; i < b->refs.n && shown < SHOWN; i++) {
 		char why[48] = "";
 
@@ -65,10 +65,10 @@ static int judge_unmapped(const struct build *b, const struct added *a, kh_err *
 		return kh_fail(err, KH_EFORMAT, "none of %zu sequence%s has a lineage in its "
 			       "header line, or in a table that --lineage TABLE names (build "
 			       "--max-unmapped 1 makes an empty database)", a->n,
-			       a->n == 1 ? "" : "s");
+			       kh_plural(a->n));
 	if (a->unmapped == a->n)
 		return kh_fail(err, KH_EFORMAT, "none of %zu %ssequence%s has a taxon of this "
-			       "taxonomy%s", a->n, a->new, a->n == 1 ? "" : "s",
+			       "taxonomy%s", a->n, a->new, kh_plural(a->n),
 			       o->base ? "" : " (build --max-unmapped 1 makes an empty database)");
 	if ((double)a->unmapped > o->max_unmapped * (double)a->n)
 		return kh_fail(err, KH_EFORMAT, "%zu of %zu %ssequences %s no taxon, more than "
@@ -165,8 +165,9 @@ static void tell_short(const struct build *b)
 		n += !b->refs.ref[t->target[i]].known;
 	if (n == 0)
 		return;
-	kh_log(KH_WARN, "%zu of %" PRIu32 " sequences with a taxon can never be found, as they "
-	       "have no %u bases in a row that are known", n, t->n_targets, b->sampling.k);
+	kh_log(KH_WARN, "%zu of %" PRIu32 " sequence%s with a taxon can never be found, as %s no "
+	       "%u bases in a row that are known", n, t->n_targets, kh_plural(t->n_targets),
+	       n == 1 ? "it has" : "they have", b->sampling.k);
 	n = 0;
 	for (uint32_t i = 0; i < t->n_targets && n < SHOWN; i++)
 		if (!b->refs.ref[t->target[i]].known) {
@@ -195,8 +196,8 @@ static int tell_empty(const struct build *b, kh_err *err)
 		kh_log(KH_INFO, "%zu sequence%s the name of an earlier one", b->refs.n_again,
 		       b->refs.n_again == 1 ? " has" : "s have");
 	if (n > 0)
-		kh_log(KH_WARN, "%zu of %zu files %s no sequence; the first is %s", n, o->n_refs,
-		       n == 1 ? "has" : "have", o->refs[first]);
+		kh_log(KH_WARN, "%zu of %zu file%s %s no sequence; the first is %s", n, o->n_refs,
+		       kh_plural(o->n_refs), n == 1 ? "has" : "have", o->refs[first]);
 	return KH_OK;
 }
 

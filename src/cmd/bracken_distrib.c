@@ -149,8 +149,8 @@ static int prepare(struct distrib_cmd *j, int n, char **operand, kh_err *err)
 	    (rc = kh_db_find(&j->file, j->v.db, err)) || (rc = name_tables(j, err)))
 		return rc;
 	if (j->refs.errs.found > 0)
-		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no tables are made",
-			       j->refs.errs.found);
+		return kh_fail(err, j->refs.errs.v[0].code, "%zu error%s, no tables are made",
+			       j->refs.errs.found, kh_plural(j->refs.errs.found));
 	rc = check_paths(j, err);
 	return rc ? rc : kh_backend_choose(&j->on.choice, j->v.device ? j->v.device : "auto", err);
 }
@@ -228,10 +228,11 @@ static void log_summary(const struct distrib_cmd *j)
 	const kh_distrib_summary *s = &j->sum;
 	const double t = s->seconds > 0 ? s->seconds : 1e-9;
 
-	kh_log(KH_INFO, "%" PRIu64 " sequences, %" PRIu64 " N-mers of %u length%s, %.2f %% "
-	       "classified", s->sequences, s->nmers, j->n_lengths, kh_plural(j->n_lengths),
+	kh_log(KH_INFO, "%" PRIu64 " sequence%s, %" PRIu64 " N-mer%s of %u length%s, %.2f %% "
+	       "classified", s->sequences, kh_plural(s->sequences), s->nmers,
+	       kh_plural(s->nmers), j->n_lengths, kh_plural(j->n_lengths),
 	       s->nmers ? 100.0 * (double)s->classified / (double)s->nmers : 0.0);
-	kh_log(KH_DEBUG, "%" PRIu64 " of them were classified, the others are called as these",
+	kh_log(KH_DEBUG, "classified were %" PRIu64 " of them, the others are called as these",
 	       s->calls);
 	kh_log(KH_INFO, "%s bracken-distrib on %s: %.0f N-mers/s, %.1f s, %s of memory",
 	       PACKAGE_STRING, j->on.choice.backend->name, (double)s->nmers / t, t,

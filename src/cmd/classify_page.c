@@ -211,9 +211,9 @@ static void tell_run(const struct classify *j, const kh_page_known *k, struct fa
 		add(f, "Minimizers", "of %" PRIu32 " characters, k = %" PRIu32, j->db->k2->rule.l,
 		    j->db->k2->rule.k);
 	} else {
-		add(f, "Contents", "%s sequences, %s bases, %s features, %" PRIu32 " taxa",
-		    grouped(a, h->n_targets), grouped(b, h->bases), grouped(c, h->features),
-		    h->n_taxa);
+		add(f, "Contents", "%s sequence%s, %s bases, %s features, %" PRIu32 " taxa",
+		    grouped(a, h->n_targets), kh_plural(h->n_targets), grouped(b, h->bases),
+		    grouped(c, h->features), h->n_taxa);
 		add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
 		    : "minhash windows", (unsigned)h->sampling.k);
 		tell_database(j, k, f);

@@ -95,8 +95,8 @@ void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err
 		kh_cmd_fail(j->command, &named);
 	} else if (name && !err && j->sample[i].inputs) {
 		kh_log(KH_INFO,
-		       "sample %s: %" PRIu64 " fragments, %" PRIu64 " classified (%.2f %%)", name,
-		       s->fragments, s->classified,
+		       "sample %s: %" PRIu64 " fragment%s, %" PRIu64 " classified (%.2f %%)",
+		       name, s->fragments, kh_plural(s->fragments), s->classified,
 		       s->fragments ? 100.0 * (double)s->classified / (double)s->fragments : 0.0);
 	}
 	j->sample[i].there = !err;
@@ -110,10 +110,10 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 	const kh_run_totals *t = &j->totals;
 
 	if (!rc) {
-		kh_log(KH_INFO, "%zu sample%s%s, %" PRIu64 " fragments, %" PRIu64 " classified",
+		kh_log(KH_INFO, "%zu sample%s%s, %" PRIu64 " fragment%s, %" PRIu64 " classified",
 		       t->done, kh_plural(t->done),
 		       t->skipped ? ", others were there already" : "", t->sum.fragments,
-		       t->sum.classified);
+		       kh_plural(t->sum.fragments), t->sum.classified);
 		kh_log(KH_INFO,
 		       "%s classify on %s: %.2f s, of which %.2f s for the database, %s of memory",
 		       PACKAGE_STRING, j->on.choice.backend->name, kh_cmd_seconds(),
@@ -125,7 +125,9 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 	if (t->skipped > 0)
 		snprintf(before, sizeof before, ", %zu %s before", t->skipped,
 			 t->skipped == 1 ? "was" : "were");
-	return rc ? kh_fail(err, rc, "stopped, %zu of %zu samples are done%s (--set keep-going "
-			    "goes on behind one that fails)", t->done, j->sheet.n, before)
-		  : kh_fail(err, KH_EIO, "%zu of %zu samples failed", t->failed, j->sheet.n);
+	return rc ? kh_fail(err, rc, "stopped, %zu of %zu sample%s %s done%s (--set keep-going "
+			    "goes on behind one that fails)", t->done, j->sheet.n,
+			    kh_plural(j->sheet.n), t->done == 1 ? "is" : "are", before)
+		  : kh_fail(err, KH_EIO, "%zu of %zu sample%s failed", t->failed, j->sheet.n,
+			    kh_plural(j->sheet.n));
 }

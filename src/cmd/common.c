@@ -134,8 +134,8 @@ unsigned kh_cmd_threads(uint64_t asked)
 	if (n == 0)
 		return cpus;
 	if (n > cpus) {
-		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPUs are there: using %u", n,
-		       cpus, cpus);
+		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPU%s there: using %u", n, cpus,
+		       cpus == 1 ? " is" : "s are", cpus);
 		return cpus;
 	}
 	return (unsigned)n;

@@ -138,9 +138,6 @@ int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, k
 /* Makes a folder for outputs unless it exists; fails if no file can be made in it. */
 int kh_cmd_make_folder(const char *folder, kh_err *err);
 
-/* The ending of a regular noun behind n: "", or "s". */
-static inline const char *kh_plural(uint64_t n) { return n == 1 ? "" : "s"; }
-
 /* The number of threads: `asked`, or, if that is 0, KMERHASH_THREADS, SLURM_CPUS_PER_TASK,
  * OMP_NUM_THREADS or all CPUs of this process. If there are fewer CPUs, warns and uses these. */
 unsigned kh_cmd_threads(uint64_t asked);

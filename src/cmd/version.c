@@ -44,7 +44,7 @@ static void print_libraries(void)
 /* Prints which instruction sets are used, of those that have code of their own. */
 static void print_cpu(void)
 {
-	printf("cpu\t%u threads may run at once; ", kh_cpus());
+	printf("cpu\t%u thread%s may run at once; ", kh_cpus(), kh_plural(kh_cpus()));
 #if defined __x86_64__ && defined __GNUC__
 	printf("AVX2 %s, AVX-512BW %s\n", __builtin_cpu_supports("avx2") ? "yes" : "no",
 	       __builtin_cpu_supports("avx512bw") ? "yes" : "no");
@@ -76,6 +76,8 @@ static void print_devices(void)
 
 	if (kh_backend_choose(&c, "cuda", &err))
 		printf("devices\tcpu; %s\n", err.msg);
+	else if (c.n == 1)
+		printf("devices\tcpu; 1 GPU, cuda:%d\n", c.device[0]);
 	else
 		printf("devices\tcpu; %zu GPUs, cuda:0 to cuda:%d\n", c.n, c.device[c.n - 1]);
 }

@@ -98,8 +98,8 @@ static int map_file(kh_db *db, kh_err *err)
 			       db->path);
 	db->bytes = (uint64_t)st.st_size;
 	if (db->bytes < (kh_db_is_kraken_file(db->path) ? KH_K2_HASH_HEAD : sizeof(kh_db_header)))
-		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " bytes are too few for a database",
-			       db->path, db->bytes);
+		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " byte%s too few for a database",
+			       db->path, db->bytes, db->bytes == 1 ? " is" : "s are");
 	void *map = kh_db_map(db);
 	if (map == MAP_FAILED && errno == ENOMEM)
 		return kh_fail(err, KH_ENOMEM, "%s: %s to be mapped, and %s are left of the "

@@ -268,9 +268,9 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 	const int n = kh_span_split(row, c, MOST);
 
 	if (n != columns || *last)
-		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->tsv.name,
-				    kh_merge_line(r), n, *last ? "no row below the unknown"
-							       : "as in the header");
+		return KH_MERGE_BAD(r, "%s:%llu: %d column%s between tabs, expected %s",
+				    r->tsv.name, kh_merge_line(r), n, kh_plural((uint64_t)n),
+				    *last ? "no row below the unknown" : "as in the header");
 	return is_organism(c, at) ? KH_OK : take_row(r, c, at, rows, last);
 }
 

@@ -104,8 +104,8 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 	int rc = KH_OK;
 
 	if (r->columns ? n != r->columns : n != 6 && n != 8)
-		return BAD(r, "%s:%llu: %d%s columns between tabs, expected %s%s", r->r->tsv.name,
-			   line_of(r), n, n > MOST ? " or more" : "",
+		return BAD(r, "%s:%llu: %d%s column%s between tabs, expected %s%s", r->r->tsv.name,
+			   line_of(r), n, n > MOST ? " or more" : "", kh_plural((uint64_t)n),
 			   r->columns == 6 ? "6" : r->columns == 8 ? "8" : "6 or 8",
 			   r->columns ? " as above" : ", as a report of Kraken 2 has");
 	r->columns = n;
@@ -123,9 +123,9 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 	if (!rc && !kh_span_u32(c[n - 2], &x->taxon.taxid))
 		rc = kh_merge_bad_column(r->r, n - 1, c[n - 2], "a taxid");
 	if (!rc && x->direct > x->clade)
-		rc = BAD(r, "%s:%llu: column 3: %llu reads, more than the %llu of the whole clade",
+		rc = BAD(r, "%s:%llu: column 3: %llu read%s, more than the %llu of the whole clade",
 			 r->r->tsv.name, line_of(r), (unsigned long long)x->direct,
-			 (unsigned long long)x->clade);
+			 kh_plural(x->direct), (unsigned long long)x->clade);
 	x->taxon.code = has_letter(c[n - 3]) ? c[n - 3] : (kh_span) { c[n - 3].p, 0 };
 	return rc ? rc : parse_name(r, n, c[n - 1], x);
 }
@@ -150,9 +150,10 @@ static int close_rows(struct reader *r, size_t depth)
 		if (r->r->sound && o->sum != o->clade && is_rounded(o))
 			r->r->m->rounded++;
 		else if (r->r->sound && o->sum != o->clade)
-			rc = BAD(r, "%s:%llu: column 2: %llu reads in the clade, but %llu in its "
+			rc = BAD(r, "%s:%llu: column 2: %llu read%s in the clade, but %llu in its "
 				 "parts: %s", r->r->tsv.name, (unsigned long long)o->line,
-				 (unsigned long long)o->clade, (unsigned long long)o->sum,
+				 (unsigned long long)o->clade, kh_plural(o->clade),
+				 (unsigned long long)o->sum,
 				 r->n_open < KH_REPORT_LEVELS ? "rows are missing"
 				 : "reports of taxonomies deeper than 1000 levels cannot be read");
 	}

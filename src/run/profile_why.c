@@ -25,11 +25,6 @@ KH_PRINTF(2, 3) static void add(kh_why *w, const char *format, ...)
 	w->n = n < 0 || w->n + (size_t)n >= KH_PROFILE_WHY ? KH_PROFILE_WHY - 1 : w->n + (size_t)n;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* --- species ----------------------------------------------------------------------- */
 const char *kh_profile_name(const kh_profile *p, uint32_t taxon)
 {
@@ -39,16 +34,16 @@ const char *kh_profile_name(const kh_profile *p, uint32_t taxon)
 /* What would make a low confidence a high one. */
 static void add_doubt(const kh_presence *p, kh_why *w)
 {
-	const uint64_t different = (kh_presence_different(p) + 128) / 256;
+	const uint64_t rounded = (kh_presence_different(p) + 128) / 256;
+	const uint64_t different = rounded < KH_SURE_READS ? rounded : KH_SURE_READS - 1;
 	const double of = kh_profile_identity(p->fit.high), to = kh_profile_identity(p->fit.low);
 
 	switch (p->doubt) {
 	case KH_NO_DOUBT:
 		break;
 	case KH_DOUBT_READS:
-		add(w, "; low: only %" PRIu64 " different reads, yes needs %d",
-		    different < KH_SURE_READS ? different : KH_SURE_READS - UINT64_C(1),
-		    KH_SURE_READS);
+		add(w, "; low: only %" PRIu64 " different read%s, yes needs %d",
+		    different, kh_plural(different), KH_SURE_READS);
 		break;
 	case KH_DOUBT_SHARE:
 		add(w, "; low: most reads that name it are of something else, yes needs more of "
@@ -89,9 +84,10 @@ static void why_few(const kh_profile_row *r, kh_why *w)
 {
 	const kh_presence *p = r->presence;
 
-	add(w, "%s: %" PRIu64 " read%s", kh_verdict_name(KH_TOO_FEW), p->called, plural(p->called));
+	add(w, "%s: %" PRIu64 " read%s", kh_verdict_name(KH_TOO_FEW), p->called,
+	    kh_plural(p->called));
 	if (p->found > 0)
-		add(w, " in %" PRIu64 " place%s", p->found, plural(p->found));
+		add(w, " in %" PRIu64 " place%s", p->found, kh_plural(p->found));
 	if (p->confidence == KH_LOW && p->found >= KH_SURE_READS)
 		add(w, ", near it, among others that are not; no abundance of so few");
 	else if (p->called > 0 && p->confidence == KH_LOW)
@@ -138,7 +134,7 @@ static const char *why_species(const kh_profile *of, const kh_profile_row *r,
 		break;
 	case KH_NARROW:
 		add(&w, "in %" PRIu64 " place%s only (plasmid, phage?), where %.1f were to be "
-		    "expected", p->found, plural(p->found), (double)p->expected / 256);
+		    "expected", p->found, kh_plural(p->found), (double)p->expected / 256);
 		break;
 	case KH_TOO_FEW:
 		why_few(r, &w);
@@ -165,7 +161,7 @@ const char *kh_profile_unknown_why(const kh_profile *of, const kh_profile_unknow
 	kh_why w = { text, 0 };
 
 	add(&w, "%" PRIu64 " read%s are like proteins of %.100s only, all over the genome",
-	    u->is.fragments, plural(u->is.fragments), kh_profile_name(of, u->taxon));
+	    u->is.fragments, kh_plural(u->is.fragments), kh_profile_name(of, u->taxon));
 	for (int i = 0; i < 2 && u->is.nearest[i] != KH_NO_TAXON; i++)
 		add(&w, "%s%.100s", i ? ", " : "; nearest to ",
 		    kh_profile_name(of, u->is.nearest[i]));
@@ -207,7 +203,7 @@ static const char *why_above(const kh_profile *of, const kh_profile_row *r,
 	if (r->translated > 0) {
 		snprintf(text, KH_PROFILE_WHY, "%" PRIu64 " read%s are like its proteins only, too "
 			 "few or too unlike for an unknown species", r->translated,
-			 plural(r->translated));
+			 kh_plural(r->translated));
 		return text;
 	}
 	switch (r->detected) {

@@ -324,8 +324,8 @@ static int parse_row(struct reader *r, kh_span row)
 	while (r->c.n > r->columns && r->c.v[r->c.n - 1].n == 0)
 		r->c.n--;
 	if (r->c.n != r->columns)
-		return BAD(r, "%s:%llu: %d columns, expected %d as in the header", r->tsv->name,
-			   line_of(r), r->c.n, r->columns);
+		return BAD(r, "%s:%llu: %d column%s, expected %d as in the header", r->tsv->name,
+			   line_of(r), r->c.n, kh_plural((uint64_t)r->c.n), r->columns);
 	for (int i = 0; i < N_ROLES; i++)
 		path[i] = r->column[i] >= 0 ? column[r->column[i]] : (kh_span) { "", 0 };
 	rc = check_row(r, column[r->column[SAMPLE]], path, &good);

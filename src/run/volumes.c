@@ -208,13 +208,15 @@ int kh_volumes_check(const kh_volumes *p, uint64_t fragments, const kh_answers_s
 {
 	const kh_answers_tail *t = kh_answers_in_tail(p->volume[0].in);
 
-	kh_log(KH_INFO, "of %" PRIu64 " fragments %" PRIu64 " were compared with the databases, as "
-	       "their candidates do not suffice", fragments, sum->compared);
+	kh_log(KH_INFO, "%" PRIu64 " of %" PRIu64 " fragment%s %s compared with the databases, as "
+	       "candidates do not suffice", sum->compared, fragments, kh_plural(fragments),
+	       sum->compared == 1 ? "was" : "were");
 	if (t->fragments == fragments && t->reads == sum->reads)
 		return KH_OK;
-	return kh_fail(err, KH_EFORMAT, "%s: these candidates are of %" PRIu64 " other fragments "
-		       "than the %" PRIu64 " that were read", kh_answers_in_path(p->volume[0].in),
-		       t->fragments, fragments);
+	return kh_fail(err, KH_EFORMAT, "%s: these candidates are of other reads: %" PRIu64
+		       " fragment%s, and %" PRIu64 " %s read", kh_answers_in_path(p->volume[0].in),
+		       t->fragments, kh_plural(t->fragments), fragments,
+		       fragments == 1 ? "was" : "were");
 }
 
 /* --- a fragment ------------------------------------------------------------------------------ */

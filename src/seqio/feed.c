@@ -20,8 +20,8 @@ static int check_options(const kh_feed_options *o, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "no input file");
 	if (o->n_path[1] && o->n_path[1] != o->n_path[0])
 		return kh_fail(err, KH_EUSAGE,
-			       "%zu files of first mates, but %zu of second mates",
-			       o->n_path[0], o->n_path[1]);
+			       "%zu file%s of first mates, but %zu of second mates",
+			       o->n_path[0], kh_plural(o->n_path[0]), o->n_path[1]);
 	if (o->interleaved && o->n_path[1])
 		return kh_fail(err, KH_EUSAGE,
 			       "interleaved mates are in one file, not in two");

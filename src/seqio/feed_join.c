@@ -185,9 +185,9 @@ static int keep_pairs(struct join *j)
 		return KH_OK;
 	if (j->final)
 		return kh_fail(j->err, KH_EFORMAT,
-			       "%s: %llu records: interleaved mates, but the "
-			       "number is odd",
-			       at->name, (unsigned long long)at->n_rec);
+			       "%s: %llu record%s: interleaved mates, but the "
+			       "number is odd", at->name, (unsigned long long)at->n_rec,
+			       kh_plural(at->n_rec));
 	const kh_record *last = &parsed->rec[--parsed->n_rec];
 	for (size_t i = last->text; i < j->pos; i++)
 		at->line -= j->b->buf[i] == '\n';

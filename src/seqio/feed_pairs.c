@@ -223,9 +223,9 @@ static int fail_unequal(const kh_feed *f, kh_err *err)
 	const struct feed_stream *more = &f->st[s], *less = &f->st[!s];
 
 	return kh_fail(err, KH_EFORMAT,
-		       "%s has %llu records, %s has %llu: '%s', record %llu, is "
-		       "the first without a mate",
-		       feed_file_name(more, i), (ull)more->counted.v[i],
+		       "%s has %llu record%s, %s has %llu: '%s', record %llu, is "
+		       "the first without a mate", feed_file_name(more, i),
+		       (ull)more->counted.v[i], kh_plural(more->counted.v[i]),
 		       feed_file_name(less, i), (ull)less->counted.v[i], f->orphan_name,
 		       (ull)less->counted.v[i] + 1);
 }

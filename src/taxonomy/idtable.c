@@ -42,7 +42,7 @@ static int guess(kh_idtable *t, kh_err *err)
 	if (t->n < 2 || t->n > SIMPLE)
 		return BAD(t, err, "%d column%s, expected an id and a taxid, or four columns as in "
 			   "accession2taxid, or a header with taxid and accession, id or seqid",
-			   t->n, t->n == 1 ? "" : "s");
+			   t->n, kh_plural((uint64_t)t->n));
 	if (t->n == 3 && second && third)
 		return BAD(t, err, "both \"%s\" and \"%s\" may be the taxid of \"%s\": a header "
 			   "with seqid and taxid says which", kh_span_show(v[1]).s,
@@ -90,7 +90,7 @@ static int split(kh_idtable *t, kh_span text, kh_err *err)
 	while (!rc && t->c.n > t->n && t->c.v[t->c.n - 1].n == 0)
 		t->c.n--;
 	return rc || t->c.n == t->n ? rc
-	       : BAD(t, err, "%d column%s, expected %d", t->c.n, t->c.n == 1 ? "" : "s", t->n);
+	       : BAD(t, err, "%d column%s, expected %d", t->c.n, kh_plural((uint64_t)t->c.n), t->n);
 }
 
 static int take(kh_idtable *t, kh_idrow *row, kh_err *err)

@@ -78,8 +78,8 @@ static int parse_table(kh_taxdump *d, kh_tsv *tsv, const table *t, kh_err *err)
 		int n = split(row, column, t->most);
 		if (n < t->columns)
 			return kh_fail(err, KH_EFORMAT,
-				       "%s:%llu: %d columns that end in '|', expected %d",
-				       tsv->name, at(tsv), n, t->columns);
+				       "%s:%llu: %d column%s ending in '|', expected %d",
+				       tsv->name, at(tsv), n, kh_plural((uint64_t)n), t->columns);
 		if ((rc = t->row(d, tsv, column, err)))
 			return rc;
 	}
