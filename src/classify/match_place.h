@@ -49,12 +49,12 @@ static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint
 	       (anchors > 1 || hsp >= db->sampling.k + KH_MATCH_BEYOND);
 }
 
-/* The same of a part's place in a species: if no HSP before has a greater score, or the greatest is
- * of this species, which the part may fit better here.  Other species are compared along the chain
- * of the best one in any case (match_chain.h). */
+/* The same of a part's place in a species: if its HSP has a greater score than all before, or as
+ * great a one as the greatest, and is of the same species.  Other species are compared along the
+ * chain of the best one in any case (match_chain.h). */
 static KH_HD bool kh_part_has_ends(const kh_found *f, uint32_t species, uint32_t hsp)
 {
-	return hsp >= f->hsp || (species == f->hsp_species && 4 * hsp >= f->hsp);
+	return hsp > f->hsp || (species == f->hsp_species && hsp >= f->hsp);
 }
 
 /* One or the other, by what the segment is of its fragment. */
