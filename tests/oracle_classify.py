@@ -240,8 +240,9 @@ class Classifier:
                                           key=lambda x: x[0], default=(0, None))
                         fit = self.hsp(target, read, at - start, 0, len(read))
                         far = fit[:3]
-                        if fit[0] + (whose == self.species(target)) > most if part else \
-                           4 * fit[0] >= most and (len(region) > 1 or fit[0] >= k + self.rule.BEYOND):
+                        own, wanted = whose == self.species(target), self.with_second or self.with_candidates
+                        if 4 * fit[0] >= most and (len(region) > 1 or fit[0] >= k + self.rule.BEYOND) if not part else \
+                           fit[0] >= most or own and 4 * fit[0] >= most if wanted else fit[0] + own > most:
                             far = self.with_ends(target, read, at - start, fit, part)
                         new.append((mate, strand, self.db.stride * first + at - start))
                         places[new[-1]] = target, at - start, far + fit[:1]

@@ -51,10 +51,15 @@ static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint
 
 /* The same of a part's place in a species: if its HSP has a greater score than all before, or as
  * great a one as the greatest, and is of the same species.  Other species are compared along the
- * chain of the best one in any case (match_chain.h). */
-static KH_HD bool kh_part_has_ends(const kh_found *f, uint32_t species, uint32_t hsp)
+ * chain of the best one in any case (match_chain.h).  Where more than the call is wanted, it
+ * matters how far each is behind: then an equal score is enough, and in the species of the greatest
+ * one a quarter of it. */
+static KH_HD bool kh_part_has_ends(const kh_match_db *db, const kh_found *f, uint32_t species,
+				   uint32_t hsp)
 {
-	return hsp > f->hsp || (species == f->hsp_species && hsp >= f->hsp);
+	const bool own = species == f->hsp_species;
+
+	return db->want ? hsp >= f->hsp || (own && 4 * hsp >= f->hsp) : hsp + own > f->hsp;
 }
 
 /* One or the other, by what the segment is of its fragment. */
@@ -62,7 +67,8 @@ static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_segment *s, c
 				    uint32_t anchors, const kh_place *p)
 {
 	return s->whole ? kh_read_has_ends(m->db, anchors, p->hsp.score, f->hsp)
-			: kh_part_has_ends(f, m->db->bins.species[p->target], p->hsp.score);
+			: kh_part_has_ends(m->db, f, m->db->bins.species[p->target],
+					   p->hsp.score);
 }
 
 /* Takes note of the best HSP of a place. */
