@@ -126,7 +126,7 @@ static void compare(const kh_gpu_query *q, uint32_t i)
 		for (uint32_t mate = 0; mate < 2; mate++)
 			ask(&x, &j, mate, all != 0);
 		kh_regions_make(m, &j.s);
-		if (!j.s.whole && !kh_regions_keep(m, &j.s, &kept))
+		if (!j.s.whole && kh_regions_pass_over(m, &j.s, &kept))
 			continue;
 		kh_regions_raise_lone(m, &j.s);
 		again = kh_match_segment(m, &j.s);

@@ -225,7 +225,7 @@ TEST(test_likeliest)
 		f.n_regions = (uint32_t)(test_rand() % 41);
 		for (uint32_t i = 0; i < f.n_regions; i++)
 			region[i].loss = test_rand() % 3 ? (uint16_t)(test_rand() % 9)
-							 : KH_REGION_COMPARED;
+							 : KH_REGION_DONE;
 		n = kh_regions_likeliest(&f, which, &loss);
 		assert_int_equal(loss, kh_regions_least_loss(&f));
 		for (uint32_t i = 0; i < f.n_regions; i++)

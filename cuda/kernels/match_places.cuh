@@ -252,7 +252,7 @@ __device__ __noinline__ void compare_region(warp_match *w, uint32_t mate, kh_reg
 
 	__syncwarp();
 	if (lane_id() == 0)
-		r->loss = KH_REGION_COMPARED;
+		r->loss = KH_REGION_DONE;
 	for (uint32_t from = r->from; from < end;) {
 		const uint32_t i = from + lane_id();
 		bool away = false;
@@ -361,7 +361,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 		}
 		__syncwarp();
 		if (lane_id() == 0)
-			r->loss = KH_REGION_COMPARED;
+			r->loss = KH_REGION_DONE;
 		if (places == 1)
 			add_place(w, r->n, &q);
 		__syncwarp();
@@ -372,7 +372,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 /* The least loss of a region that was not compared. */
 __device__ uint32_t least_loss(const kh_found *f)
 {
-	uint32_t least = KH_REGION_COMPARED;
+	uint32_t least = KH_REGION_DONE;
 
 	for (uint32_t i = lane_id(); i < f->n_regions; i += 32)
 		least = f->region[i].loss < least ? f->region[i].loss : least;

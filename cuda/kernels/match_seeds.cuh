@@ -300,15 +300,15 @@ __device__ void raise_lone(warp_match *w)
 	__syncwarp();
 }
 
-/* As kh_regions_keep. */
-__device__ bool keep_regions(warp_match *w)
+/* As kh_regions_pass_over. */
+__device__ bool pass_over_regions(warp_match *w)
 {
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[0];
 	kh_part_kept k = { UINT32_MAX, 0 };
 
 	if (kh_match_asks_all(m->db, &w->j.s))
-		return true;
+		return false;
 	for (uint32_t i = lane_id(); i < f->n_regions; i += 32) {
 		const kh_region *r = &f->region[i];
 
@@ -320,13 +320,13 @@ __device__ bool keep_regions(warp_match *w)
 	k.loss = __reduce_min_sync(ALL, k.loss);
 	k.anchors = __reduce_max_sync(ALL, k.anchors);
 	if (!kh_part_has_enough(&w->j.s.mate[0], &k))
-		return false;
+		return true;
 	for (uint32_t i = lane_id(); i < f->n_regions && w->kept.n > 0; i += 32)
 		if (!kh_region_is_kept(m->db, f, &f->region[i], &w->kept) &&
 		    kh_region_is_out(&f->region[i], &k))
-			f->region[i].loss = KH_REGION_COMPARED;
+			f->region[i].loss = KH_REGION_DONE;
 	__syncwarp();
-	return true;
+	return false;
 }
 
 } /* namespace */

@@ -377,7 +377,7 @@ __device__ void compare(const kh_gpu_query *q, const kh_match_db *db, warp_match
 		KH_ROLLED
 		for (uint32_t mate = 0; mate < mates; mate++)
 			make_regions(w, mate);
-		if (!w->j.s.whole && !keep_regions(w))
+		if (!w->j.s.whole && pass_over_regions(w))
 			continue;
 		raise_lone(w);
 		again = compare_segment(w);

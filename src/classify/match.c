@@ -326,7 +326,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 		kh_regions_make(m, s);
 	if (x->to.answers)
 		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
-	if (nothing || (!s->whole && !kh_regions_keep(m, s, &x->kept)))
+	if (nothing || (!s->whole && kh_regions_pass_over(m, s, &x->kept)))
 		return KH_OK;
 	kh_regions_raise_lone(m, s);
 	kh_claims_forget(&m->here);

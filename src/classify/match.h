@@ -53,8 +53,8 @@
  *	                kh_regions_raise_lone: those of which the other mate has none
  *	match_answer.c  kh_asking_bounds: what a database that is one volume of a collection
  *	                says beside its call
- *	match_long.h    kh_regions_keep: of a part, those in species that may be its read's, and
- *	                whether other seeds must be looked up
+ *	match_long.h    kh_regions_pass_over: of a part, those that are in no species that may be
+ *	                its read's, and whether other seeds must be looked up first
  *	match_score.h   kh_match_segment: the driver of the comparison, which calls, in this order,
  *	  match_place.h     kh_regions_compare_best, kh_regions_compare_from: the places of regions;
  *	                    kh_place_has_ends: which are extended beyond their HSP

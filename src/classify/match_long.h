@@ -234,16 +234,16 @@ static KH_HD bool kh_region_is_out(const kh_region *r, const kh_part_kept *k)
 }
 
 #ifndef __CUDACC__
-/* Passes over regions of a part, but none where kh_match_asks_all.  False: other seeds must be
- * looked up first. */
-static inline bool kh_regions_keep(kh_matching *m, const kh_segment *s, const kh_kept *kept)
+/* Passes over regions of a part, but none where kh_match_asks_all.  True: the other seeds must be
+ * looked up first (as kh_match_segment). */
+static inline bool kh_regions_pass_over(kh_matching *m, const kh_segment *s, const kh_kept *kept)
 {
 	kh_found *f = &m->found[0];
 	kh_part_kept k = { UINT32_MAX, 0 };
 	uint64_t other[KH_MATCH_ANCHORS / 64] = { 0 };
 
 	if (kh_match_asks_all(m->db, s))
-		return true;
+		return false;
 	for (uint32_t i = 0; i < f->n_regions; i++) {
 		const kh_region *r = &f->region[i];
 
@@ -255,11 +255,11 @@ static inline bool kh_regions_keep(kh_matching *m, const kh_segment *s, const kh
 		k.anchors = r->n > k.anchors ? r->n : k.anchors;
 	}
 	if (!kh_part_has_enough(&s->mate[0], &k))
-		return false;
+		return true;
 	for (uint32_t i = 0; i < f->n_regions && kept->n > 0; i++)
 		if (other[i / 64] >> i % 64 & 1 && kh_region_is_out(&f->region[i], &k))
-			f->region[i].loss = KH_REGION_COMPARED;
-	return true;
+			f->region[i].loss = KH_REGION_DONE;
+	return false;
 }
 #endif
 

@@ -322,7 +322,7 @@ static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_segment *s, 
 		kh_thin_places(m, s, mate, r, kh_places_most(s));
 		return;
 	}
-	r->loss = KH_REGION_COMPARED;
+	r->loss = KH_REGION_DONE;
 	for (uint32_t i = r->from; i < end; i++) {
 		if (first.bins > 0)
 			i = kh_anchors_first_off(f, first, stride, i, end);
@@ -398,7 +398,7 @@ static KH_HD bool kh_regions_compare_from(kh_matching *m, const kh_segment *s, u
 static inline uint32_t kh_regions_likeliest(const kh_found *f, uint16_t which[KH_MATCH_ANCHORS],
 					    uint32_t *loss)
 {
-	uint32_t n = 0, least = KH_REGION_COMPARED;
+	uint32_t n = 0, least = KH_REGION_DONE;
 
 	KH_UNROLLED
 	for (uint32_t i = 0; i < f->n_regions; i++) {

@@ -291,13 +291,13 @@ static inline void kh_regions_make(kh_matching *m, const kh_segment *s)
 /* Could a place in the region have this score? */
 static KH_HD bool kh_region_may(const kh_region *r, uint32_t len, int64_t score)
 {
-	return r->loss != KH_REGION_COMPARED && (int64_t)len - r->loss >= score;
+	return r->loss != KH_REGION_DONE && (int64_t)len - r->loss >= score;
 }
 
 /* The least loss of a region that was not compared. */
 static KH_HD uint32_t kh_regions_least_loss(const kh_found *f)
 {
-	uint32_t least = KH_REGION_COMPARED;
+	uint32_t least = KH_REGION_DONE;
 
 	for (uint32_t i = 0; i < f->n_regions; i++)
 		least = f->region[i].loss < least ? f->region[i].loss : least;

@@ -236,7 +236,7 @@ static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_segmen
 		const kh_region *r = &f->region[i];
 		int64_t last = INT64_MIN;
 
-		if (r->loss == KH_REGION_COMPARED)
+		if (r->loss == KH_REGION_DONE)
 			continue;
 		const uint32_t target = kh_match_target(m->db, kh_region_bin(f, r));
 

@@ -98,7 +98,7 @@ static KH_HD void kh_thin_places(kh_matching *m, const kh_segment *s, uint32_t m
 	const kh_found *f = &m->found[mate];
 	const uint32_t end = (uint32_t)r->from + r->n;
 
-	r->loss = KH_REGION_COMPARED;
+	r->loss = KH_REGION_DONE;
 	for (uint32_t i = r->from, j; i < end; i = j) {
 		const uint32_t t = kh_match_target(m->db, (uint32_t)(f->anchor[i] >> 32));
 

@@ -65,13 +65,13 @@ typedef struct kh_segment {
 typedef struct kh_region {
 	uint16_t from, n;
 	uint16_t loss;                  /* the mate's score is below its length by that, or more,
-					 * but for kh_region_lone_loss; or KH_REGION_COMPARED */
+					 * but for kh_region_lone_loss; or KH_REGION_DONE */
 	uint16_t weight;                /* in a crowd: anchors, and those of the other mate's
 					 * region beside it */
 } kh_region;
 
-/* It is compared, or passed over (kh_regions_keep): it is not compared later. */
-#define KH_REGION_COMPARED UINT16_MAX
+/* It was compared, or is passed over (kh_regions_pass_over): it is not compared from now on. */
+#define KH_REGION_DONE UINT16_MAX
 
 /* What a mate has found. */
 typedef struct kh_found {
