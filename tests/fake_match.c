@@ -206,13 +206,13 @@ static void compare_all(const kh_gpu_query *q)
 }
 
 /* The calls of long fragments: of parts that are compared first, and of the others. */
-static void compare_parts(const kh_gpu_query *q, bool first)
+static void compare_parts(const kh_gpu_query *q, bool first_round)
 {
 	for (uint32_t i = 0; i < q->n_slices; i++)
-		if (kh_gpu_wants_part(q, i, first))
+		if (kh_gpu_wants_part(q, i, first_round))
 			compare(q, q->n + i);
 	for (uint32_t k = 0; k < q->n_longs; k++)
-		kh_gpu_sum(q, &q->db, &q->longs[k], first);
+		kh_gpu_sum(q, &q->db, &q->longs[k], first_round);
 }
 
 static int run(const kh_gpu_query *q, cudaStream_t stream)

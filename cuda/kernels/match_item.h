@@ -198,24 +198,24 @@ typedef struct kh_gpu_summed {
 	uint32_t kmers;
 } kh_gpu_summed;
 
-static KH_HD bool kh_gpu_is_first(const kh_gpu_query *q, uint32_t part)
+static KH_HD bool kh_gpu_in_first_round(const kh_gpu_query *q, uint32_t part)
 {
 	const kh_gpu_numbered of = kh_gpu_part_number(q, &q->slice[part]);
 
-	return kh_match_is_first(of.i, of.n);
+	return kh_part_in_first_round(of.i, of.n);
 }
 
 /* Is a part to be compared: one of those that are compared first, or one of the others? */
-static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, bool first)
+static KH_HD bool kh_gpu_wants_part(const kh_gpu_query *q, uint32_t part, bool first_round)
 {
-	return kh_gpu_is_first(q, part) == first &&
-	       (first || q->call[q->slice[part].fragment].taxon == KH_GPU_CALL_OPEN);
+	return kh_gpu_in_first_round(q, part) == first_round &&
+	       (first_round || q->call[q->slice[part].fragment].taxon == KH_GPU_CALL_OPEN);
 }
 
 /* What number i of all is compared with, if it is a part. */
 static KH_HD kh_kept kh_gpu_kept(const kh_gpu_query *q, uint32_t i)
 {
-	if (i < q->n || kh_gpu_is_first(q, i - q->n))
+	if (i < q->n || kh_gpu_in_first_round(q, i - q->n))
 		return kh_kept_all();
 	return q->part[i - q->n - q->slice[i - q->n].number].kept;
 }
@@ -240,10 +240,10 @@ static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, k
 /* Adds those of a fragment's parts that are compared first, or the others.  False: there is no
  * room. */
 static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
-				   const kh_gpu_long *l, bool first, kh_gpu_summed *to)
+				   const kh_gpu_long *l, bool first_round, kh_gpu_summed *to)
 {
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
-		if (kh_gpu_is_first(q, k) != first)
+		if (kh_gpu_in_first_round(q, k) != first_round)
 			continue;
 		to->bases += kh_gpu_part_of(q, &q->slice[k]).len;
 		to->kmers += q->part[k].kmers;
@@ -265,7 +265,7 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 		const kh_gpu_part *p = &q->part[k];
 		bool own = false, kin = false;
 
-		if (!all && !kh_gpu_is_first(q, k))
+		if (!all && !kh_gpu_in_first_round(q, k))
 			continue;
 		const int32_t most = kh_gpu_part_best(db, p).score;
 
@@ -290,7 +290,7 @@ static KH_HD uint32_t kh_gpu_strain_by(const kh_gpu_query *q, const kh_match_db 
 {
 	const kh_gpu_part *p = &q->part[k];
 
-	if (!all && !kh_gpu_is_first(q, k))
+	if (!all && !kh_gpu_in_first_round(q, k))
 		return KH_NO_TAXON;
 	const int32_t most = kh_gpu_part_best(db, p).score;
 
@@ -324,7 +324,7 @@ static KH_HD kh_strain_poll kh_gpu_poll(const kh_gpu_query *q, const kh_match_db
 /* The call of a long fragment: by the parts that are compared first, if these tell enough; if not,
  * it is open, and follows from all. */
 static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l,
-			     bool first)
+			     bool first_round)
 {
 	kh_call *const call = &q->call[l->fragment];
 	kh_claim claim[KH_GPU_SUMS];
@@ -334,24 +334,24 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	kh_strain_poll poll = kh_strain_poll_of(0, 0);
 	uint32_t best;
 
-	if (!first && call->taxon != KH_GPU_CALL_OPEN)
+	if (!first_round && call->taxon != KH_GPU_CALL_OPEN)
 		return;
 	if (!kh_gpu_add_parts(q, db, l, true, &x) ||
-	    (!first && !kh_gpu_add_parts(q, db, l, false, &x))) {
+	    (!first_round && !kh_gpu_add_parts(q, db, l, false, &x))) {
 		kh_gpu_leave_to_host(q, l->fragment);
 		return;
 	}
 	best = kh_sums_best(&x.sums);
 	if (best != UINT32_MAX)
-		poll = kh_gpu_poll(q, db, l, !first, x.sums.claims.v[best].species);
-	if (first && (!kh_match_long_sure(db, &x.sums, x.bases, x.kmers) ||
+		poll = kh_gpu_poll(q, db, l, !first_round, x.sums.claims.v[best].species);
+	if (first_round && (!kh_match_long_sure(db, &x.sums, x.bases, x.kmers) ||
 		      kh_strain_poll_is_open(&poll))) {
 		call->taxon = KH_GPU_CALL_OPEN;
 		q->part[l->first].kept = kh_sums_kept(&x.sums);
 		return;
 	}
 	if (best != UINT32_MAX)
-		kh_gpu_share_parts(q, db, l, !first, &x.sums, best);
+		kh_gpu_share_parts(q, db, l, !first_round, &x.sums, best);
 	*call = kh_small_call_long(db, &x.sums, best, poll.taxon, x.bases, x.kmers,
 				   q->rule.confidence, kh_gpu_beside(q, l->fragment));
 }

@@ -125,10 +125,10 @@ __global__ void __launch_bounds__(BLOCK) short_kernel(const __grid_constant__ qu
 }
 
 /* A block is a warp, so that none waits for another one, and helps where there is something left:
- * in query `at` of all, and then in the others.  first: parts that are compared first, and
+ * in query `at` of all, and then in the others.  first_round: parts that are compared first, and
  * fragments. */
 __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ queries all,
-						       bool first)
+						       bool first_round)
 {
 	__shared__ kh_match_db db;
 	__shared__ warp_match work;
@@ -138,13 +138,13 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 	__syncthreads();
 	for (uint32_t done = 0, at = blockIdx.x % all.n; done < all.n;) {
 		const kh_gpu_query &q = all.q[at];
-		const uint32_t rest = first ? q.counts[KH_GPU_REST] : 0;
+		const uint32_t rest = first_round ? q.counts[KH_GPU_REST] : 0;
 		const uint32_t parts = q.found ? 0 : q.n_slices;
 		uint32_t i = 0;
 
 		if (lane_id() == 0)
-			i = atomicAdd(&q.counts[first ? KH_GPU_REST_TAKEN : KH_GPU_PARTS_TAKEN],
-				      1);
+			i = atomicAdd(&q.counts[first_round ? KH_GPU_REST_TAKEN
+							    : KH_GPU_PARTS_TAKEN], 1);
 		i = __shfl_sync(ALL, i, 0);
 		if (i >= rest + parts) {
 			at = at + 1 < all.n ? at + 1 : 0;
@@ -153,13 +153,13 @@ __global__ void __launch_bounds__(32, 16) match_kernel(const __grid_constant__ q
 		}
 		if (i < rest)
 			compare(&q, &db, &work, q.rest[i]);
-		else if (kh_gpu_wants_part(&q, i - rest, first))
+		else if (kh_gpu_wants_part(&q, i - rest, first_round))
 			compare(&q, &db, &work, q.n + i - rest);
 	}
 }
 
 __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ queries all,
-						    bool first)
+						    bool first_round)
 {
 	__shared__ kh_match_db db;
 	const kh_gpu_query &q = all.q[blockIdx.y];
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(BLOCK) sum_kernel(const __grid_constant__ quer
 		db = q.db;
 	__syncthreads();
 	if (i < q.n_longs && !q.found)
-		kh_gpu_sum(&q, &db, &q.longs[i], first);
+		kh_gpu_sum(&q, &db, &q.longs[i], first_round);
 }
 
 uint32_t words_of(const kh_gpu_query &q) { return q.n_words + 1; }

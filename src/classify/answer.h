@@ -40,13 +40,13 @@ enum {
 /* Bits of an answer. */
 enum {
 	KH_ANSWER_ANY = 1,              /* the index has seeds of the fragment */
-	/* of one segment: it has none of the seeds that are looked up first; */
-	KH_ANSWER_LATE = 2,
+	/* of one segment: it has none of the seeds that are looked up first, the early ones; */
+	KH_ANSWER_NONE_EARLY = 2,
 	/* no list is passed over, and there are KH_ANSWER_FEW anchors at most; */
 	KH_ANSWER_SMALL = 4,
 	/* it may be the leader, or, with score 0, counts for nothing beside others, */
 	KH_ANSWER_LEADS = 8,
-	KH_ANSWER_LATER = 16,           /* settled with all seeds, and not with the first */
+	KH_ANSWER_ALL_SEEDS = 16,       /* settled with all seeds, and not with the early ones */
 	KH_ANSWER_PLACED = 32,          /* it has a score */
 	KH_ANSWER_BITS = 63,
 	KH_ANSWER_OPEN = 64,            /* of one that is to be taken: it must be compared */

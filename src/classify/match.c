@@ -25,7 +25,7 @@ struct kh_matcher {
 	/* of a long fragment: sums of its parts by species, and the scores that they are made of */
 	kh_sums sums;
 	size_t cap_sum;
-	kh_later later;
+	kh_later parts;                 /* what these say, until the species is known */
 	uint32_t n_parts;
 	/* the fragment */
 	kh_call call;
@@ -75,7 +75,7 @@ void kh_matcher_free(kh_matcher *m)
 	kh_matching_clear(&m->m);
 	kh_claims_clear(&m->sums.claims);
 	free(m->sums.sum);
-	kh_later_clear(&m->later);
+	kh_later_clear(&m->parts);
 	kh_aligner_free(m->aligner);
 	free(m->found);
 	free(m);
@@ -95,7 +95,7 @@ static void begin(kh_matcher *m)
 	m->n_found = 0;
 	m->bases = 0;
 	m->n_parts = 0;
-	kh_later_forget(&m->later);
+	kh_later_forget(&m->parts);
 	m->sure = false;
 	m->kept = kh_kept_all();
 	kh_aligner_forget(m->aligner);
@@ -146,7 +146,7 @@ static int note_keys(kh_matcher *x, const kh_segment *s, const kh_claim *c, kh_e
 		if (!(c->mates >> mate & 1))
 			continue;
 		lies = kh_claim_diagonals(&x->m, c, mate);
-		for (size_t i = a->first; i < a->first + a->seeds; i++)
+		for (size_t i = a->first_seed; i < a->first_seed + a->seeds; i++)
 			if (has_seed(x, s, c, mate, &lies, x->waiting.all.pos[i]))
 				x->found[x->n_found++] = x->waiting.all.key[i];
 	}
@@ -178,8 +178,8 @@ static void share_parts(kh_matcher *x, uint32_t best)
 {
 	const kh_claim *claim = x->sums.claims.v;
 	const uint32_t genus = kh_species_genus(&x->db, claim[best].species);
-	const kh_credit *c = x->later.credit;
-	const size_t n = x->later.n_credit;
+	const kh_credit *c = x->parts.credit;
+	const size_t n = x->parts.n_credit;
 	kh_sum *sum = x->sums.sum;
 	size_t end;
 
@@ -199,7 +199,7 @@ static void share_parts(kh_matcher *x, uint32_t best)
 /* The strain of sum `best`, by its parts. */
 static kh_strain_poll poll_parts(kh_matcher *x, uint32_t best)
 {
-	return kh_later_poll(&x->later, &x->m, best, x->sums.claims.v[best].species);
+	return kh_later_poll(&x->parts, &x->m, best, x->sums.claims.v[best].species);
 }
 
 /* Do the parts that were compared first tell enough? */
@@ -218,7 +218,7 @@ static void count_hits(kh_matcher *x, uint32_t best)
 
 	for (uint32_t i = 0; i < c->n && !kh_match_is_thin(&x->db); i++)
 		if (i == best || x->to.second)
-			c->v[i].hits = kh_later_hits(&x->later, &x->db, i);
+			c->v[i].hits = kh_later_hits(&x->parts, &x->db, i);
 }
 
 static void call_long(kh_matcher *x, size_t number)
@@ -261,9 +261,9 @@ static int add_claim(kh_matcher *x, const kh_segment *s, const kh_claim *c,
 
 	kh_sums_add(&x->db, &x->sums, best, c, &credit.sum);
 	if (!kh_match_is_thin(&x->db))
-		kh_later_claims(&x->later, c, credit.sum);
+		kh_later_claims(&x->parts, c, credit.sum);
 	return c->score < best->score
-		       ? KH_OK : kh_later_credit(&x->later, &x->m, s, c, &credit, err);
+		       ? KH_OK : kh_later_credit(&x->parts, &x->m, s, c, &credit, err);
 }
 
 static int add_to_sums(kh_matcher *x, const kh_segment *s, kh_err *err)
@@ -279,7 +279,7 @@ static int add_to_sums(kh_matcher *x, const kh_segment *s, kh_err *err)
 		strains |= here->v[i].score == best.score &&
 			   kh_species_has_strains(&x->db, here->v[i].species);
 	if (!rc && !kh_match_is_thin(&x->db) && best.score > 0)
-		rc = kh_later_keep(&x->later, &x->m, s, strains, err);
+		rc = kh_later_keep(&x->parts, &x->m, s, strains, err);
 	for (uint32_t i = 0; i < here->n && !rc; i++)
 		if (here->v[i].score >= KH_MATCH_PART)
 			rc = add_claim(x, s, &here->v[i], &best, err);
@@ -311,12 +311,12 @@ static int take_claims(kh_matcher *x, const kh_segment *s, kh_err *err)
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
-/* Compares a segment whose anchors are known.  later: all its seeds were looked up.  *again: not
- * all were, and these do not decide which place is best, so the segment stays open. */
-static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh_err *err)
+/* Compares a segment whose anchors are known: of all its seeds, or of the early ones alone.
+ * *again: these do not decide which place is best, so the segment stays open. */
+static int compare(kh_matcher *x, kh_asking *asking, bool all_seeds, bool *again, kh_err *err)
 {
 	const kh_segment *s = &asking->s;
-	const bool early = asking->early[0].bins + asking->early[1].bins > 0;
+	const bool early_found = asking->early[0].bins + asking->early[1].bins > 0;
 	kh_matching *m = &x->m;
 	const bool nothing = kh_match_has_nothing(m, s, 0) || kh_match_has_nothing(m, s, 1);
 
@@ -325,7 +325,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	if (!nothing || x->to.answers)
 		kh_regions_make(m, s);
 	if (x->to.answers)
-		(later && early ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
+		(all_seeds && early_found ? kh_asking_bounds_again : kh_asking_bounds)(asking, m);
 	if (nothing || (!s->whole && kh_regions_pass_over(m, s, &x->kept)))
 		return KH_OK;
 	kh_regions_raise_lone(m, s);
@@ -336,7 +336,7 @@ static int compare(kh_matcher *x, kh_asking *asking, bool later, bool *again, kh
 	if (!*again && (s->whole || kh_match_is_thin(&x->db)))
 		kh_match_count_hits(m, s);
 	if (!*again && x->to.answers && s->whole)
-		kh_asking_settled(asking, m, later, &x->answer);
+		kh_asking_settled(asking, m, all_seeds, &x->answer);
 	return *again ? KH_OK : take_claims(x, s, err);
 }
 
@@ -347,13 +347,13 @@ static int settle(kh_matcher *m, kh_err *err)
 {
 	kh_asking_all *w = &m->waiting;
 	size_t left = 0;
-	int rc = kh_asking_look_up(w, &w->first, &m->db, err);
+	int rc = kh_asking_look_up(w, &w->early, &m->db, err);
 	bool again;
 
 	for (size_t i = 0; i < w->n && !rc; i++) {
 		m->any &= !w->v[i].s.whole;
 		for (uint32_t mate = 0; mate < 2; mate++)
-			m->any |= kh_asking_first(w, &w->v[i], mate, &m->m.found[mate]);
+			m->any |= kh_asking_early_anchors(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i], false, &again, err);
 		if (again)
 			w->v[left++] = w->v[i];
@@ -366,10 +366,10 @@ static int settle(kh_matcher *m, kh_err *err)
 	for (size_t i = 0; i < left && !rc; i++) {
 		m->any &= !w->v[i].s.whole;
 		for (uint32_t mate = 0; mate < 2; mate++)
-			m->any |= kh_asking_found(w, &w->v[i], mate, &m->m.found[mate]);
+			m->any |= kh_asking_all_anchors(w, &w->v[i], mate, &m->m.found[mate]);
 		rc = compare(m, &w->v[i], true, &again, err);
 	}
-	w->n = w->all.n = w->first.seeds.n = 0;
+	w->n = w->all.n = w->early.seeds.n = 0;
 	return rc;
 }
 
@@ -379,15 +379,15 @@ static int add_segment(kh_matcher *m, const kh_segment *s, kh_err *err)
 {
 	const kh_sampling *k = &m->rule->sampling;
 	const uint32_t apart = kh_match_asks_all(&m->db, s) ? 0 : k->k;
-	int rc = m->waiting.first.seeds.n >= TOGETHER ? settle(m, err) : KH_OK;
+	int rc = m->waiting.early.seeds.n >= TOGETHER ? settle(m, err) : KH_OK;
 
 	return rc ? rc : kh_asking_add(&m->waiting, s, k, apart, err);
 }
 
 /* --- fragments ----------------------------------------------------------------------- */
 /* Cuts a record into parts of about the same length, and adds those that are compared first, or the
- * others (kh_match_is_first). */
-static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool first,
+ * others (kh_part_in_first_round). */
+static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool first_round,
 		       size_t number, kh_err *err)
 {
 	const uint64_t n = (r->len + KH_MATCH_PART_BASES - 1) / KH_MATCH_PART_BASES;
@@ -400,7 +400,7 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, boo
 
 		const kh_segment s = { .mate = { part }, .number = number };
 
-		if (kh_match_is_first(i, n) == first)
+		if (kh_part_in_first_round(i, n) == first_round)
 			rc = add_segment(m, &s, err);
 	}
 	return rc;
@@ -408,13 +408,13 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, boo
 
 /* The same of both records of a fragment. */
 static int long_records(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
-			bool first, size_t number, kh_err *err)
+			bool first_round, size_t number, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (int i = 0; i < 2 && !rc; i++)
 		if (r[i])
-			rc = long_record(m, b[i], r[i], first, number, err);
+			rc = long_record(m, b[i], r[i], first_round, number, err);
 	return rc ? rc : settle(m, err);
 }
 
@@ -465,7 +465,7 @@ static int begin_job(kh_matcher *m, const kh_job *job, const kh_match_results *t
 	m->db.want = to->candidates ? KH_WANT_CANDIDATES
 		     : to->second   ? KH_WANT_SECOND
 				    : KH_WANT_NONE;
-	m->waiting.n = m->waiting.all.n = m->waiting.first.seeds.n = 0;
+	m->waiting.n = m->waiting.all.n = m->waiting.early.seeds.n = 0;
 	kh_claims_forget(&m->sums.claims);      /* of a job that failed */
 	return kh_aligner_begin(m->aligner, job, to->aligned, err);
 }

@@ -48,7 +48,7 @@
  *
  *	match.c         kh_match_job: fragments, their segments, in which turns they are compared
  *	match_ask.c     kh_asking_add: the seeds of a segment; kh_asking_look_up: what these find;
- *	                kh_asking_first, kh_asking_found: anchors.  Declared in match_in.h
+ *	                kh_asking_early_anchors, kh_asking_all_anchors.  Declared in match_in.h
  *	match_region.h  kh_regions_make: regions of anchors (match_sort.h: kh_anchors_sort_many);
  *	                kh_regions_raise_lone: those of which the other mate has none
  *	match_answer.c  kh_asking_bounds: what a database that is one volume of a collection

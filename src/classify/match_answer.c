@@ -53,7 +53,7 @@ void kh_asking_bounds_again(kh_asking *x, const kh_matching *m)
 	}
 }
 
-void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a)
+void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool all_seeds, kh_answer *a)
 {
 	const int64_t slack = kh_match_slack(m->db, &x->s);
 	bool leads = true;
@@ -68,9 +68,9 @@ void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_
 		a->load[i] = load_of(f, m->n_place > 0, x->far[i]);
 		leads &= f->crowd == 0 && is_plain(f, KH_ANSWER_MOST);
 	}
-	a->bits = (x->early[0].bins + x->early[1].bins == 0 ? KH_ANSWER_LATE : 0) |
+	a->bits = (x->early[0].bins + x->early[1].bins == 0 ? KH_ANSWER_NONE_EARLY : 0) |
 		  (x->small ? KH_ANSWER_SMALL : 0) | (leads ? KH_ANSWER_LEADS : 0) |
-		  (later ? KH_ANSWER_LATER : 0);
+		  (all_seeds ? KH_ANSWER_ALL_SEEDS : 0);
 	for (uint32_t i = 0; i < 2 && !leads; i++)
 		a->need[i] = a->load[i] = 0;
 }

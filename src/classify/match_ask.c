@@ -38,7 +38,7 @@ void kh_asking_clear(kh_asking_all *w)
 {
 	free(w->v);
 	seeds_clear(&w->all);
-	asked_clear(&w->first);
+	asked_clear(&w->early);
 	asked_clear(&w->others);
 	kh_joint_found_clear(&w->found);
 }
@@ -51,7 +51,7 @@ static int sample(kh_asking_all *w, kh_mate *x, const kh_sampling *k, kh_err *er
 	kh_seeds *all = &w->all;
 	int rc = seeds_room(all, (size_t)kh_sampling_asked_bound(k, starts), err);
 
-	x->first = all->n;
+	x->first_seed = all->n;
 	if (rc || starts == 0)
 		return rc;
 	x->seeds = (uint32_t)kh_sampling_asked(k, &span, all->key + all->n, all->pos + all->n);
@@ -68,15 +68,15 @@ static void ask(kh_seeds_asked *to, const kh_seeds *all, size_t i)
 	to->number[s->n++] = (uint32_t)i;
 }
 
-static int ask_first(kh_asking_all *w, kh_mate *x, uint32_t apart, struct kh_asking_mate *early,
+static int ask_early(kh_asking_all *w, kh_mate *x, uint32_t apart, struct kh_asking_mate *early,
 		     kh_err *err)
 {
-	kh_seeds_asked *to = &w->first;
+	kh_seeds_asked *to = &w->early;
 	uint32_t next = 0;
 	int rc = asked_room(to, x->seeds, err);
 
 	early->seed = to->seeds.n;
-	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++)
+	for (size_t i = x->first_seed; i < x->first_seed + x->seeds && !rc; i++)
 		if (w->all.pos[i] >= next) {
 			next = w->all.pos[i] + apart;
 			ask(to, &w->all, i);
@@ -99,7 +99,7 @@ int kh_asking_add(kh_asking_all *w, const kh_segment *s, const kh_sampling *k, u
 			continue;
 		rc = sample(w, &x->s.mate[i], k, err);
 		if (!rc)
-			rc = ask_first(w, &x->s.mate[i], apart, &x->early[i], err);
+			rc = ask_early(w, &x->s.mate[i], apart, &x->early[i], err);
 	}
 	w->n += !rc;
 	return rc;
@@ -109,10 +109,10 @@ int kh_asking_add(kh_asking_all *w, const kh_segment *s, const kh_sampling *k, u
 static int ask_others(kh_asking_all *w, kh_mate *x, const struct kh_asking_mate *early,
 		      kh_err *err)
 {
-	const uint32_t *had = w->first.number + early->seed, *end = had + early->seeds;
+	const uint32_t *had = w->early.number + early->seed, *end = had + early->seeds;
 	int rc = asked_room(&w->others, x->seeds - early->seeds, err);
 
-	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++) {
+	for (size_t i = x->first_seed; i < x->first_seed + x->seeds && !rc; i++) {
 		if (had < end && *had == i)
 			had++;
 		else
@@ -280,7 +280,7 @@ static void add_some(kh_found *f, const struct bins b[2])
 	}
 }
 
-/* Makes anchors of the bins that first and other seeds have; nearly always of all of them. */
+/* Makes anchors of the bins that early and other seeds have; nearly always of all of them. */
 static void add(kh_found *f, const struct bins b[2])
 {
 	if (b[0].n + b[1].n >= KH_LIST_OVER || !add_all(f, &b[0]) || !add_all(f, &b[1]))
@@ -301,10 +301,10 @@ static const uint64_t *from_bin(const kh_seeds_found *found, size_t i)
 	return found->n > 0 ? found->bin + i : NULL;
 }
 
-bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
+bool kh_asking_early_anchors(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
 	struct kh_asking_mate *a = &x->early[mate];
-	const kh_seeds_found *found = &w->first.found;
+	const kh_seeds_found *found = &w->early.found;
 	const size_t end = a->seed + a->seeds;
 	struct bins b[2] = { { .from = a->seed }, { .n = 0 } };
 
@@ -313,12 +313,12 @@ bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	a->bins = (uint32_t)(w->next - a->bin);
 	b[0].bin = from_bin(found, a->bin);
 	b[0].n = a->bins;
-	kh_found_begin(f, from_seed(w->first.seeds.pos, a->seed), a->seeds);
+	kh_found_begin(f, from_seed(w->early.seeds.pos, a->seed), a->seeds);
 	add(f, b);
 	return b[0].n > 0;
 }
 
-bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
+bool kh_asking_all_anchors(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 {
 	const struct kh_asking_mate *a = &x->early[mate];
 	const kh_mate *m = &x->s.mate[mate];
@@ -326,14 +326,14 @@ bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f)
 	const size_t from = w->next;
 
 	while (w->next < others->n &&
-	       w->others.number[(uint32_t)others->bin[w->next]] < m->first + m->seeds)
+	       w->others.number[(uint32_t)others->bin[w->next]] < m->first_seed + m->seeds)
 		w->next++;
 	const struct bins b[2] = {
-		{ from_bin(&w->first.found, a->bin), a->bins, w->first.number, m->first },
-		{ from_bin(others, from), w->next - from, w->others.number, m->first }
+		{ from_bin(&w->early.found, a->bin), a->bins, w->early.number, m->first_seed },
+		{ from_bin(others, from), w->next - from, w->others.number, m->first_seed }
 	};
 
-	kh_found_begin(f, from_seed(w->all.pos, m->first), m->seeds);
+	kh_found_begin(f, from_seed(w->all.pos, m->first_seed), m->seeds);
 	add(f, b);
 	return b[0].n + b[1].n > 0;
 }

@@ -2,8 +2,8 @@
  * match_in.h - which seeds of the segments that wait are looked up, and what they find: match.c
  *
  * First those of a mate are looked up that do not overlap, or all of a part that is asked for all
- * at once (kh_match_asks_all), of all segments together; then, for the segments where these did not
- * suffice, all the others.  What was found first is kept for that.
+ * at once (kh_match_asks_all), of all segments together: the early ones.  Then, for the segments
+ * where these did not suffice, all the others.  What was found early is kept for that.
  */
 #ifndef KH_CLASSIFY_MATCH_IN_H
 #define KH_CLASSIFY_MATCH_IN_H
@@ -27,7 +27,7 @@ typedef struct kh_seeds_asked {
 	kh_seeds_found found;
 } kh_seeds_asked;
 
-/* A segment that waits, and of each mate the seeds that were looked up first, and their bins. */
+/* A segment that waits, and of each mate the early seeds, and their bins. */
 typedef struct kh_asking {
 	kh_segment s;
 	struct kh_asking_mate {
@@ -43,7 +43,7 @@ typedef struct kh_asking_all {
 	kh_asking *v;
 	size_t n, cap;
 	kh_seeds all;                   /* seeds of all segments */
-	kh_seeds_asked first, others;
+	kh_seeds_asked early, others;
 	kh_seed_joint index;            /* where they are looked up; set by the caller */
 	kh_joint_found found;
 	size_t next;                    /* the bin where those of the next mate begin */
@@ -61,21 +61,21 @@ int kh_asking_add(kh_asking_all *w, const kh_segment *s, const kh_sampling *k, u
 int kh_asking_look_up(kh_asking_all *w, kh_seeds_asked *asked, const kh_match_db *db,
 		      kh_err *err);
 
-/* Makes anchors of the bins that the first seeds of a mate have, or all its seeds.  To be
+/* Makes anchors of the bins that the early seeds of a mate have, or all its seeds.  To be
  * called in the order of segments.  False: the index has none of the seeds. */
-bool kh_asking_first(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
-bool kh_asking_found(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
+bool kh_asking_early_anchors(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
+bool kh_asking_all_anchors(kh_asking_all *w, kh_asking *x, uint32_t mate, kh_found *f);
 
 /* Asks for the other seeds of the segments that are left. */
 int kh_asking_ask_others(kh_asking_all *w, kh_err *err);
 
 /* match_answer.c: notes the bounds of a segment by its regions; */
 void kh_asking_bounds(kh_asking *x, const kh_matching *m);
-/* the same of all seeds, where some of the first have found something: the bounds stay, but for
- * whether a mate is far from all; */
+/* the same of all seeds, where some of the early ones have found something: the bounds stay, but
+ * for whether a mate is far from all; */
 void kh_asking_bounds_again(kh_asking *x, const kh_matching *m);
-/* fills in the answer of a segment that is settled; later: all its seeds were looked up. */
-void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool later, kh_answer *a);
+/* fills in the answer of a segment that is settled, by all its seeds or by the early ones. */
+void kh_asking_settled(const kh_asking *x, const kh_matching *m, bool all_seeds, kh_answer *a);
 
 /* A part of a fragment as it was compared: its places, and perhaps what its seeds have found. */
 typedef struct kh_later_part {

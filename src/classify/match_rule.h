@@ -234,7 +234,7 @@ static KH_HD int kh_claim_names_long(const kh_claim *c, uint32_t ahead, uint64_t
 
 /* Is a part of a record, by its number of so many, one of those that are compared first?  They are
  * all over the record, and not where it begins.  If there are few, every second one is. */
-static KH_HD int kh_match_is_first(uint64_t part, uint64_t parts)
+static KH_HD int kh_part_in_first_round(uint64_t part, uint64_t parts)
 {
 	const uint64_t each = parts < KH_MATCH_FEW ? 2 : KH_MATCH_SOME;
 

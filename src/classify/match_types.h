@@ -51,7 +51,7 @@ typedef struct kh_mate {
 	uint64_t at;                    /* its first base there */
 	uint32_t len;                   /* 0: there is none */
 	uint32_t seeds, asked;          /* all; those that are looked up this time */
-	size_t first;                   /* number of the first one of all */
+	size_t first_seed;              /* its number among those of all segments */
 } kh_mate;
 
 /* A segment is what is compared at a time: a read, a pair, or a part of a long record. */

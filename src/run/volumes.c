@@ -274,15 +274,15 @@ struct kh_rivals {
 	unsigned leader;                /* a volume */
 	unsigned n, loud;               /* others that have seeds, and those that have places */
 	bool other;                     /* one cannot be weighed */
-	bool early;                     /* of the loud: some have seeds that are looked up first */
-	uint16_t first[2], all[2];      /* the greatest bounds, by these or by all seeds */
+	bool early;                     /* of the loud: some have seeds that are looked up early */
+	uint16_t by_early[2], by_all[2]; /* the greatest bounds, by these or by all seeds */
 	unsigned load[2], near[2];      /* of those that have no places; not of those far behind */
 };
 
 static void add_rival(struct kh_rivals *r, const kh_answer *a)
 {
-	const bool late = a->bits & KH_ANSWER_LATE;
-	uint16_t *most = late ? r->all : r->first;
+	const bool none_early = a->bits & KH_ANSWER_NONE_EARLY;
+	uint16_t *most = none_early ? r->by_all : r->by_early;
 
 	r->n++;
 	r->other |= !(a->bits & (a->score == 0 ? KH_ANSWER_LEADS : KH_ANSWER_SMALL));
@@ -293,7 +293,7 @@ static void add_rival(struct kh_rivals *r, const kh_answer *a)
 	if (a->score == 0)
 		return;
 	r->loud++;
-	r->early |= !late;
+	r->early |= !none_early;
 	for (int i = 0; i < 2; i++)
 		most[i] = a->bound[i] > most[i] ? a->bound[i] : most[i];
 }
@@ -330,8 +330,8 @@ static bool is_crowded(const kh_answer *a, const struct kh_rivals *r, int mate, 
 /* Do the others not count beside the leader, which has the greatest score, of fragment k? */
 static bool leads(const kh_answer *a, const struct kh_rivals *r, const kh_job *job, size_t k)
 {
-	const bool later = a->bits & KH_ANSWER_LATER;
-	const uint16_t *most = later ? r->all : r->first;
+	const bool all_seeds = a->bits & KH_ANSWER_ALL_SEEDS;
+	const uint16_t *most = all_seeds ? r->by_all : r->by_early;
 	const kh_block *b[2];
 	const kh_record *mate[2];
 
@@ -339,7 +339,7 @@ static bool leads(const kh_answer *a, const struct kh_rivals *r, const kh_job *j
 		return r->n == 0;
 	if (a->score == 0)
 		return true;
-	if (r->loud > KH_ANSWER_OTHERS || (later && r->early))
+	if (r->loud > KH_ANSWER_OTHERS || (all_seeds && r->early))
 		return false;
 	kh_job_records(job, k, b, mate);
 	for (int i = 0; i < 2; i++)
