@@ -32,11 +32,11 @@ static bool check(const kh_parse_batch *b, uint32_t i)
 
 	for (uint32_t t = 0; t < b->texts; t++) {
 		r[t] = kh_parse_lines(&b->in[t], i);
-		good = kh_four_is_plain(b->in[t].p, &r[t], 0, 1) && good;
+		good = kh_four_lines_are_plain(b->in[t].p, &r[t], 0, 1) && good;
 	}
 	good = kh_parse_note(b, i, good);
 	return good && (b->texts < 2 || b->any_names ||
-			kh_four_are_mates(b->in[0].p, &r[0], b->in[1].p, &r[1]));
+			kh_four_lines_are_mates(b->in[0].p, &r[0], b->in[1].p, &r[1]));
 }
 
 int kh_gpu_parse(const kh_parse_batch *b, void *stream)

@@ -25,10 +25,10 @@ static inline bool four_lines_at(const char *text, size_t n, size_t at, kh_four_
 
 static inline bool four_lines_plain(const char *text, const kh_four_lines *r)
 {
-	bool good = true, one = kh_four_is_plain(text, r, 0, 1);
+	bool good = true, one = kh_four_lines_are_plain(text, r, 0, 1);
 
 	for (uint32_t lane = 0; lane < 8; lane++)
-		good = kh_four_is_plain(text, r, lane, 8) && good;
+		good = kh_four_lines_are_plain(text, r, lane, 8) && good;
 	return good == one ? one : (abort(), false);
 }
 
@@ -36,17 +36,17 @@ static inline bool four_lines_plain(const char *text, const kh_four_lines *r)
 static inline bool four_lines_packed(const char *text, const kh_four_lines *r, const kh_parsed *p,
 				     const kh_record *rec)
 {
-	const uint32_t len = kh_four_bases(r);
+	const uint32_t len = kh_four_lines_bases(r);
 
 	if (rec->text != r->at || rec->text + rec->text_len != r->end[3] + 1u || rec->len != len ||
-	    rec->name != r->at + 1u || rec->id_len != kh_four_name(text, r))
+	    rec->name != r->at + 1u || rec->id_len != kh_four_lines_name(text, r))
 		return false;
 	for (uint32_t w = 0; 32 * w < len; w++) {
 		uint64_t bases;
 		uint32_t amb;
 
-		kh_four_pack(text, r->end[0] + 1 + 32 * w, len - 32 * w < 32 ? len - 32 * w : 32,
-			     &bases, &amb);
+		kh_chars_pack(text, r->end[0] + 1 + 32 * w, len - 32 * w < 32 ? len - 32 * w : 32,
+			      &bases, &amb);
 		if (bases != p->bases[rec->seq / 32 + w] || amb != p->amb[rec->seq / 32 + w])
 			return false;
 	}

@@ -335,12 +335,12 @@ TEST(test_four_characters)
 
 	for (uint32_t c = 0; c < 256 * 4 * (sizeof others - 1); c++) {
 		const uint32_t place = c / 256 % 4;
-		uint32_t x = kh_four_of(others[c / 1024]), zeros = 0, codes = 0, amb = 0, is_amb;
+		uint32_t x = kh_chars_of(others[c / 1024]), zeros = 0, codes = 0, amb = 0, is_amb;
 		bool known = true, qualities = true;
 
 		x = (x & ~(255u << 8 * place)) | (c & 255) << 8 * place;
 		for (int i = 0; i < 4; i++) {
-			const uint32_t one = x >> 8 * i & 255, code = kh_four_code((char)one);
+			const uint32_t one = x >> 8 * i & 255, code = kh_char_code((char)one);
 
 			known = known && code != KH_CODE_BAD;
 			qualities = qualities && one >= '!' && one <= '~';
@@ -348,10 +348,10 @@ TEST(test_four_characters)
 			codes |= (code & 3) << 2 * i;
 			amb |= (code >> 2 & 1) << i;
 		}
-		assert_int_equal(kh_four_are_codes(x), known);
-		assert_int_equal(kh_four_are_qualities(x), qualities);
-		assert_int_equal(kh_four_zeros(x), zeros);
-		assert_int_equal(kh_four_codes(x, &is_amb), codes);
+		assert_int_equal(kh_chars_are_codes(x), known);
+		assert_int_equal(kh_chars_are_qualities(x), qualities);
+		assert_int_equal(kh_chars_zeros(x), zeros);
+		assert_int_equal(kh_chars_codes(x, &is_amb), codes);
 		assert_int_equal(is_amb, amb);
 	}
 }
@@ -377,6 +377,6 @@ TEST(test_mates)
 		const size_t nb = (size_t)sprintf(b, "@%s\nA\n+\nI\n", v[i].b);
 
 		assert_true(four_lines_at(a, na, 0, &x) && four_lines_at(b, nb, 0, &y));
-		assert_int_equal(kh_four_are_mates(a, &x, b, &y), v[i].are);
+		assert_int_equal(kh_four_lines_are_mates(a, &x, b, &y), v[i].are);
 	}
 }

@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS) check_kernel(const __grid_constant__ 
 	for (uint32_t t = 0; t < b.texts && i < whole; t++) {
 		const kh_four_lines r = kh_parse_lines(&b.in[t], i);
 
-		good = kh_four_is_plain(b.in[t].p, &r, lane, LANES) && good;
+		good = kh_four_lines_are_plain(b.in[t].p, &r, lane, LANES) && good;
 	}
 	good = !(__ballot_sync(ALL, !good) & mine);
 	if (lane != 0 || i > b.cap)
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(THREADS) mates_kernel(const __grid_constant__ 
 		return;
 	const kh_four_lines x = kh_parse_lines(&b.in[0], i), y = kh_parse_lines(&b.in[1], i);
 
-	if (!kh_four_are_mates(b.in[0].p, &x, b.in[1].p, &y))
+	if (!kh_four_lines_are_mates(b.in[0].p, &x, b.in[1].p, &y))
 		atomicMin(&b.result->odd, i);
 }
 

@@ -121,9 +121,9 @@ static KH_HD bool kh_parse_note(const kh_parse_batch *b, uint32_t i, bool good)
 	for (uint32_t t = 0; t < b->texts && good; t++) {
 		const kh_four_lines r = kh_parse_lines(&b->in[t], i);
 
-		len[t] = kh_four_bases(&r);
+		len[t] = kh_four_lines_bases(&r);
 		if (b->fragment && t == 0)
-			name = kh_four_name(b->in[0].p, &r);
+			name = kh_four_lines_name(b->in[0].p, &r);
 	}
 	good = good && kh_match_is_segment(len[0], len[1]) && name <= KH_PARSER_NAME;
 	if (b->fragment)
@@ -174,15 +174,15 @@ static KH_HD void kh_parse_pack(const kh_parse_batch *b, uint32_t i, uint32_t t,
 				uint32_t lanes)
 {
 	const kh_four_lines r = kh_parse_lines(&b->in[t], i);
-	const uint32_t len = kh_four_bases(&r), words = (len + 31) / 32;
+	const uint32_t len = kh_four_lines_bases(&r), words = (len + 31) / 32;
 	const uint32_t at = b->word[i] + (t ? b->words[i] - words : 0);
 	const kh_gpu_record rec = { at - b->word[i / KH_PARSER_TASK * KH_PARSER_TASK], len };
 
 	for (uint32_t w = lane; w < words; w += lanes) {
 		const uint32_t left = len - 32 * w;
 
-		kh_four_pack(b->in[t].p, r.end[0] + 1 + 32 * w, left < 32 ? left : 32,
-			     &b->bases[at + w], &b->amb[at + w]);
+		kh_chars_pack(b->in[t].p, r.end[0] + 1 + 32 * w, left < 32 ? left : 32,
+			      &b->bases[at + w], &b->amb[at + w]);
 	}
 	if (lane == 0)
 		b->record[b->texts * i + t] = rec;
@@ -202,7 +202,7 @@ static KH_HD void kh_parse_name(const kh_parse_batch *b, uint32_t i, uint32_t la
 		return;
 	for (uint32_t t = 0; t < b->texts; t++) {
 		const kh_four_lines r = kh_parse_lines(&b->in[t], i);
-		const uint32_t len = kh_four_bases(&r);
+		const uint32_t len = kh_four_lines_bases(&r);
 
 		f.len[t] = (uint16_t)len;
 		ambiguous += kh_ambiguous_kmers(b->amb + word, len, b->k);

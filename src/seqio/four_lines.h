@@ -6,6 +6,10 @@
  * plain is left to the host.  The lanes of a warp share a record; on the CPU there is one lane.
  * Lines are read four characters at a time.  The functions for names of mates are also those of the
  * host's parser (feed_block.c).
+ *
+ *	kh_char_	of one character
+ *	kh_chars_	of four characters in a row, and of walks by four
+ *	kh_four_lines_	of a record
  */
 #ifndef KH_SEQIO_FOUR_LINES_H
 #define KH_SEQIO_FOUR_LINES_H
@@ -44,63 +48,64 @@ static KH_HD unsigned kh_mate_number(const char *id, uint32_t n, uint32_t all)
 #define KH_CODE_BAD 8u
 
 /* Letters from @ on, a bit each: ABCD GH K MN RST VWXY; and those that are bases. */
-#define KH_FOUR_LETTERS 0x3dc699eu
-#define KH_FOUR_BASES (1u << 1 | 1u << 3 | 1u << 7 | 1u << 20)
+#define KH_CHAR_LETTERS 0x3dc699eu
+#define KH_CHAR_BASES (1u << 1 | 1u << 3 | 1u << 7 | 1u << 20)
 
 /* 0 to 3, or one of the codes above.  U is bad here: the host takes it for T or, by kh_mask, for
  * ambiguous. */
-static KH_HD uint32_t kh_four_code(char c)
+static KH_HD uint32_t kh_char_code(char c)
 {
 	const uint32_t x = (unsigned char)c, bit = 1u << (x & 31);
 
 	if (x >= 64 && x < 128)
-		return KH_FOUR_BASES & bit     ? ((x >> 1) ^ (x >> 2)) & 3
-		       : KH_FOUR_LETTERS & bit ? KH_CODE_AMBIGUOUS
+		return KH_CHAR_BASES & bit     ? ((x >> 1) ^ (x >> 2)) & 3
+		       : KH_CHAR_LETTERS & bit ? KH_CODE_AMBIGUOUS
 					       : KH_CODE_BAD;
 	return x == '*' || x == '-' || x == '.' ? KH_CODE_AMBIGUOUS : KH_CODE_BAD;
 }
 
 /* --- four characters, the first one in the lowest byte --------------------------------------- */
-static KH_HD uint32_t kh_four_of(char c)
+/* A character four times. */
+static KH_HD uint32_t kh_chars_of(char c)
 {
 	return 0x01010101u * (unsigned char)c;
 }
 
 /* Bit 7 of each byte that is zero. */
-static KH_HD uint32_t kh_four_zeros(uint32_t x)
+static KH_HD uint32_t kh_chars_zeros(uint32_t x)
 {
 	return ~(((x & 0x7f7f7f7f) + 0x7f7f7f7f) | x | 0x7f7f7f7f);
 }
 
-static KH_HD uint32_t kh_four_equal(uint32_t x, char c)
+static KH_HD uint32_t kh_chars_equal(uint32_t x, char c)
 {
-	return kh_four_zeros(x ^ kh_four_of(c));
+	return kh_chars_zeros(x ^ kh_chars_of(c));
 }
 
 /* Is each one in a sequence? */
-static KH_HD bool kh_four_are_codes(uint32_t x)
+static KH_HD bool kh_chars_are_codes(uint32_t x)
 {
 	bool good = true;
 
 	if ((x & 0xc0c0c0c0) == 0x40404040)
-		return KH_FOUR_LETTERS >> (x & 31) & KH_FOUR_LETTERS >> (x >> 8 & 31) &
-		       KH_FOUR_LETTERS >> (x >> 16 & 31) & KH_FOUR_LETTERS >> (x >> 24 & 31) & 1;
+		return KH_CHAR_LETTERS >> (x & 31) & KH_CHAR_LETTERS >> (x >> 8 & 31) &
+		       KH_CHAR_LETTERS >> (x >> 16 & 31) & KH_CHAR_LETTERS >> (x >> 24 & 31) & 1;
 	for (int i = 0; i < 4; i++)
-		good = good && kh_four_code((char)(x >> 8 * i)) != KH_CODE_BAD;
+		good = good && kh_char_code((char)(x >> 8 * i)) != KH_CODE_BAD;
 	return good;
 }
 
 /* Is each one a quality, from ! to ~? */
-static KH_HD bool kh_four_are_qualities(uint32_t x)
+static KH_HD bool kh_chars_are_qualities(uint32_t x)
 {
-	const uint32_t from = (x & 0x7f7f7f7f) + kh_four_of(128 - '!');
-	const uint32_t behind = (x & 0x7f7f7f7f) + kh_four_of(127 - '~');
+	const uint32_t from = (x & 0x7f7f7f7f) + kh_chars_of(128 - '!');
+	const uint32_t behind = (x & 0x7f7f7f7f) + kh_chars_of(127 - '~');
 
 	return !((x | ~from | behind) & 0x80808080);
 }
 
 /* Four characters as two bits each; *amb: a bit for each that is ambiguous, and 0 here. */
-static KH_HD uint32_t kh_four_codes(uint32_t x, uint32_t *amb)
+static KH_HD uint32_t kh_chars_codes(uint32_t x, uint32_t *amb)
 {
 	const uint32_t code = ((x >> 1) ^ (x >> 2)) & 0x03030303;
 	const uint32_t low = code & 0x01010101, high = code >> 1 & 0x01010101;
@@ -112,7 +117,7 @@ static KH_HD uint32_t kh_four_codes(uint32_t x, uint32_t *amb)
 	if ((x & 0xdfdfdfdf) == letter)
 		return code * (1u << 24 | 1u << 18 | 1u << 12 | 1u << 6) >> 24;
 	for (int i = 0; i < 4; i++) {
-		const uint32_t one = kh_four_code((char)(x >> 8 * i));
+		const uint32_t one = kh_char_code((char)(x >> 8 * i));
 
 		codes |= (one & 3) << 2 * i;
 		*amb |= (one >> 2 & 1) << i;
@@ -123,39 +128,39 @@ static KH_HD uint32_t kh_four_codes(uint32_t x, uint32_t *amb)
 /* --- characters of a line --------------------------------------------------------------------- */
 /* Reads up to `end`, four at a time; behind it stands `fill`.  On a device the text is aligned to
  * words, and up to seven bytes behind `end` are read. */
-typedef struct kh_four_walk {
+typedef struct kh_chars_walk {
 	const char *text;
 	uint32_t at, end;
 #ifdef __CUDA_ARCH__
 	uint32_t word;                  /* that `at` is in */
 #endif
-} kh_four_walk;
+} kh_chars_walk;
 
 #ifdef __CUDA_ARCH__
-static KH_HD uint32_t kh_four_word(const char *text, uint32_t at)
+static KH_HD uint32_t kh_chars_word(const char *text, uint32_t at)
 {
 	return *(const uint32_t *)(text + (at & ~3u));
 }
 #endif
 
-static KH_HD kh_four_walk kh_four_walk_from(const char *text, uint32_t at, uint32_t end)
+static KH_HD kh_chars_walk kh_chars_walk_from(const char *text, uint32_t at, uint32_t end)
 {
 #ifdef __CUDA_ARCH__
-	const kh_four_walk w = { text, at, end, kh_four_word(text, at) };
+	const kh_chars_walk w = { text, at, end, kh_chars_word(text, at) };
 #else
-	const kh_four_walk w = { text, at, end };
+	const kh_chars_walk w = { text, at, end };
 #endif
 	return w;
 }
 
-static KH_HD uint32_t kh_four_next(kh_four_walk *w, char fill)
+static KH_HD uint32_t kh_chars_walk_next(kh_chars_walk *w, char fill)
 {
 	const uint32_t left = w->end - w->at;
 	const uint32_t keep = left < 4 ? (1u << 8 * left) - 1 : UINT32_MAX;
 	uint32_t x = 0;
 
 #ifdef __CUDA_ARCH__
-	const uint32_t next = kh_four_word(w->text, w->at + 4);
+	const uint32_t next = kh_chars_word(w->text, w->at + 4);
 
 	x = __funnelshift_r(w->word, next, 8 * (w->at & 3));
 	w->word = next;
@@ -164,29 +169,29 @@ static KH_HD uint32_t kh_four_next(kh_four_walk *w, char fill)
 		x |= (uint32_t)(unsigned char)w->text[w->at + i] << 8 * i;
 #endif
 	w->at += 4;
-	return (x & keep) | (kh_four_of(fill) & ~keep);
+	return (x & keep) | (kh_chars_of(fill) & ~keep);
 }
 
 /* Those at one place. */
-static KH_HD uint32_t kh_four_at(const char *text, uint32_t at, uint32_t end, char fill)
+static KH_HD uint32_t kh_chars_at(const char *text, uint32_t at, uint32_t end, char fill)
 {
-	kh_four_walk w = kh_four_walk_from(text, at, end);
+	kh_chars_walk w = kh_chars_walk_from(text, at, end);
 
-	return kh_four_next(&w, fill);
+	return kh_chars_walk_next(&w, fill);
 }
 
 /* Packs n <= 32 characters of a sequence as a word. */
-static KH_HD void kh_four_pack(const char *text, uint32_t at, uint32_t n, uint64_t *bases,
-			       uint32_t *amb)
+static KH_HD void kh_chars_pack(const char *text, uint32_t at, uint32_t n, uint64_t *bases,
+				uint32_t *amb)
 {
-	kh_four_walk w = kh_four_walk_from(text, at, at + n);
+	kh_chars_walk w = kh_chars_walk_from(text, at, at + n);
 	uint64_t b = 0;
 	uint32_t a = 0;
 
 	for (uint32_t i = 0; i < n; i += 4) {
 		uint32_t ambiguous;
 
-		b |= (uint64_t)kh_four_codes(kh_four_next(&w, 'A'), &ambiguous) << 2 * i;
+		b |= (uint64_t)kh_chars_codes(kh_chars_walk_next(&w, 'A'), &ambiguous) << 2 * i;
 		a |= ambiguous << i;
 	}
 	*bases = b;
@@ -199,14 +204,14 @@ typedef struct kh_four_lines {
 	uint32_t at, end[4];
 } kh_four_lines;
 
-static KH_HD uint32_t kh_four_bases(const kh_four_lines *r)
+static KH_HD uint32_t kh_four_lines_bases(const kh_four_lines *r)
 {
 	return r->end[1] - r->end[0] - 1;
 }
 
 /* Is this lane's share of the record plain?  The record is if all shares are. */
-static KH_HD bool kh_four_is_plain(const char *text, const kh_four_lines *r, uint32_t lane,
-				   uint32_t lanes)
+static KH_HD bool kh_four_lines_are_plain(const char *text, const kh_four_lines *r, uint32_t lane,
+					  uint32_t lanes)
 {
 	const uint32_t plus = r->end[1] + 1;
 	bool good = text[r->at] == '@' && r->end[0] - r->at > 1 && text[r->at + 1] != ' ' &&
@@ -214,28 +219,28 @@ static KH_HD bool kh_four_is_plain(const char *text, const kh_four_lines *r, uin
 		    r->end[3] - r->end[2] == r->end[1] - r->end[0];
 
 	for (uint32_t i = r->at + 1 + 4 * lane; i < r->end[0]; i += 4 * lanes) {
-		const uint32_t x = kh_four_at(text, i, r->end[0], 'A');
+		const uint32_t x = kh_chars_at(text, i, r->end[0], 'A');
 
-		good = good && !(kh_four_zeros(x) | kh_four_equal(x, '\r'));
+		good = good && !(kh_chars_zeros(x) | kh_chars_equal(x, '\r'));
 	}
 	for (uint32_t i = r->end[0] + 1 + 4 * lane; i < r->end[1]; i += 4 * lanes)
-		good = good && kh_four_are_codes(kh_four_at(text, i, r->end[1], 'A'));
+		good = good && kh_chars_are_codes(kh_chars_at(text, i, r->end[1], 'A'));
 	for (uint32_t i = plus + 1 + 4 * lane; i < r->end[2]; i += 4 * lanes)
-		good = good && !kh_four_equal(kh_four_at(text, i, r->end[2], 'A'), '\r');
+		good = good && !kh_chars_equal(kh_chars_at(text, i, r->end[2], 'A'), '\r');
 	for (uint32_t i = r->end[2] + 1 + 4 * lane; i < r->end[3]; i += 4 * lanes)
-		good = good && kh_four_are_qualities(kh_four_at(text, i, r->end[3], 'A'));
+		good = good && kh_chars_are_qualities(kh_chars_at(text, i, r->end[3], 'A'));
 	return good;
 }
 
 /* Characters of the name of a record with four lines. */
-static KH_HD uint32_t kh_four_name(const char *text, const kh_four_lines *r)
+static KH_HD uint32_t kh_four_lines_name(const char *text, const kh_four_lines *r)
 {
 	const uint32_t n = r->end[0] - r->at - 1;
-	kh_four_walk w = kh_four_walk_from(text, r->at + 1, r->end[0]);
+	kh_chars_walk w = kh_chars_walk_from(text, r->at + 1, r->end[0]);
 
 	for (uint32_t i = 0; i < n; i += 4) {
-		const uint32_t x = kh_four_next(&w, ' ');
-		const uint32_t blank = kh_four_equal(x, ' ') | kh_four_equal(x, '\t');
+		const uint32_t x = kh_chars_walk_next(&w, ' ');
+		const uint32_t blank = kh_chars_equal(x, ' ') | kh_chars_equal(x, '\t');
 
 		if (blank)
 			return i + kh_lowest_bit(blank) / 8;
@@ -245,20 +250,20 @@ static KH_HD uint32_t kh_four_name(const char *text, const kh_four_lines *r)
 
 /* Do two plain records have names of one pair, and no mate numbers that are equal, or a first one
  * that has number 2, or a second one that has number 1 beside one with a number? */
-static KH_HD bool kh_four_are_mates(const char *ta, const kh_four_lines *a, const char *tb,
-				    const kh_four_lines *b)
+static KH_HD bool kh_four_lines_are_mates(const char *ta, const kh_four_lines *a, const char *tb,
+					  const kh_four_lines *b)
 {
-	const uint32_t na = kh_four_name(ta, a), nb = kh_four_name(tb, b);
+	const uint32_t na = kh_four_lines_name(ta, a), nb = kh_four_lines_name(tb, b);
 	const char *ia = ta + a->at + 1, *ib = tb + b->at + 1;
 	const unsigned x = kh_mate_number(ia, na, a->end[0] - a->at - 1);
 	const unsigned y = kh_mate_number(ib, nb, b->end[0] - b->at - 1);
 	const uint32_t n = kh_mate_shared(ia, na);
-	kh_four_walk wa = kh_four_walk_from(ta, a->at + 1, a->at + 1 + n);
-	kh_four_walk wb = kh_four_walk_from(tb, b->at + 1, b->at + 1 + n);
+	kh_chars_walk wa = kh_chars_walk_from(ta, a->at + 1, a->at + 1 + n);
+	kh_chars_walk wb = kh_chars_walk_from(tb, b->at + 1, b->at + 1 + n);
 	bool same = n == kh_mate_shared(ib, nb) && x != 2 && (x == 0 || y != 1);
 
 	for (uint32_t i = 0; i < n && same; i += 4)
-		same = kh_four_next(&wa, ' ') == kh_four_next(&wb, ' ');
+		same = kh_chars_walk_next(&wa, ' ') == kh_chars_walk_next(&wb, ' ');
 	return same;
 }
 
