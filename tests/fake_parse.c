@@ -3,10 +3,10 @@
 
 #include "cuda/inflate/parse.h"
 
-int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
+int kh_gpu_parse_prepare(uint32_t cap, uint64_t *scratch_bytes)
 {
 	(void)cap;
-	*n_scratch = 256;
+	*scratch_bytes = 256;
 	return 0;
 }
 
@@ -16,13 +16,13 @@ static void find_lines(const kh_parse_batch *b, uint32_t t)
 	uint32_t n = 0;
 
 	for (uint32_t i = x->from; i < x->to; i++) {
-		if (x->p[i] != '\n')
+		if (x->text[i] != '\n')
 			continue;
 		if (n < 4 * b->cap)
-			x->line[n] = i;
+			x->feed[n] = i;
 		n++;
 	}
-	b->result->lines[t] = n;
+	b->result->n_feeds[t] = n;
 }
 
 static bool check(const kh_parse_batch *b, uint32_t i)
@@ -32,11 +32,11 @@ static bool check(const kh_parse_batch *b, uint32_t i)
 
 	for (uint32_t t = 0; t < b->texts; t++) {
 		r[t] = kh_parse_lines(&b->in[t], i);
-		good = kh_four_lines_are_plain(b->in[t].p, &r[t], 0, 1) && good;
+		good = kh_four_lines_are_plain(b->in[t].text, &r[t], 0, 1) && good;
 	}
 	good = kh_parse_note(b, i, good);
 	return good && (b->texts < 2 || b->any_names ||
-			kh_four_lines_are_mates(b->in[0].p, &r[0], b->in[1].p, &r[1]));
+			kh_four_lines_are_mates(b->in[0].text, &r[0], b->in[1].text, &r[1]));
 }
 
 int kh_gpu_parse(const kh_parse_batch *b, void *stream)
@@ -52,10 +52,10 @@ int kh_gpu_parse(const kh_parse_batch *b, void *stream)
 		kh_parse_skip(b, i);
 		if (i < whole && !check(b, i) && b->result->odd == UINT32_MAX)
 			b->result->odd = i;
-		b->word[i] = sum;
-		sum += b->words[i];
-		if (b->fragment) {
-			b->name[i] = names;
+		b->words_before[i] = sum;
+		sum += b->n_words[i];
+		if (kh_parse_wants_names(b)) {
+			b->names_before[i] = names;
 			names += b->n_name[i];
 		}
 	}
@@ -63,7 +63,7 @@ int kh_gpu_parse(const kh_parse_batch *b, void *stream)
 	for (uint32_t i = 0; i < b->result->n; i++)
 		for (uint32_t t = 0; t < b->texts; t++)
 			kh_parse_pack(b, i, t, 0, 1);
-	for (uint32_t i = 0; i < b->result->n && b->fragment; i++)
+	for (uint32_t i = 0; i < b->result->n && kh_parse_wants_names(b); i++)
 		kh_parse_name(b, i, 0, 1);
 	return 0;
 }

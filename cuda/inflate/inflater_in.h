@@ -91,7 +91,8 @@ int kh_inflate_left(const kh_inflater *z, uint64_t *bytes, kh_err *err);
 int kh_inflate_run(kh_inflater_file *f, kh_inflater_run *r, kh_err *err);
 
 /* parser.c */
-int kh_inflate_parser_open(kh_inflater_file *f, bool names, kh_inflater_parser **p, kh_err *err);
+int kh_inflate_parser_open(kh_inflater_file *f, bool wants_names, kh_inflater_parser **p,
+			   kh_err *err);
 unsigned kh_inflate_parser_buffers(const kh_inflater_parser *p);
 void kh_inflate_parser_close(kh_inflater_parser *p);
 void kh_inflate_parsers_free(kh_inflater *z);

@@ -21,7 +21,7 @@ __device__ uint32_t feeds_of(const kh_parse_text &t, uint32_t tile, uint32_t *at
 	*at = t.from / KH_PARSE_TILE * KH_PARSE_TILE + tile * KH_PARSE_TILE + threadIdx.x * EACH;
 	if (*at >= t.to || *at + EACH <= t.from)
 		return 0;
-	const uint4 x = *(const uint4 *)(t.p + *at);
+	const uint4 x = *(const uint4 *)(t.text + *at);
 	const uint32_t word[4] = { x.x, x.y, x.z, x.w };
 	uint32_t feeds = 0;
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) count_kernel(const __grid_constant__ 
 		return;
 	const uint32_t sum = reduce(room).Sum(__popc(feeds_of(t, blockIdx.x, &at)));
 	if (threadIdx.x == 0)
-		t.tile[blockIdx.x] = sum;
+		t.feeds_before[blockIdx.x] = sum;
 }
 
 /* A block a text. */
@@ -68,16 +68,16 @@ __global__ void __launch_bounds__(1024) sum_kernel(const __grid_constant__ kh_pa
 
 	for (uint32_t from = 0; from < n; from += 1024) {
 		const uint32_t i = from + threadIdx.x;
-		uint32_t mine = i < n ? t.tile[i] : 0, all;
+		uint32_t mine = i < n ? t.feeds_before[i] : 0, all;
 
 		scan(room).ExclusiveSum(mine, mine, all);
 		__syncthreads();
 		if (i < n)
-			t.tile[i] = base + mine;
+			t.feeds_before[i] = base + mine;
 		base += all;
 	}
 	if (threadIdx.x == 0) {
-		b.result->lines[blockIdx.x] = base;
+		b.result->n_feeds[blockIdx.x] = base;
 		b.result->odd = UINT32_MAX;
 	}
 }
@@ -93,9 +93,9 @@ __global__ void __launch_bounds__(THREADS) lines_kernel(const __grid_constant__ 
 		return;
 	uint32_t feeds = feeds_of(t, blockIdx.x, &at);
 	scan(room).ExclusiveSum((uint32_t)__popc(feeds), number);
-	number += t.tile[blockIdx.x];
+	number += t.feeds_before[blockIdx.x];
 	for (; feeds && number < 4 * b.cap; feeds &= feeds - 1)
-		t.line[number++] = at + __ffs(feeds) - 1;
+		t.feed[number++] = at + __ffs(feeds) - 1;
 }
 
 /* Eight lanes a fragment; those of a warp go together. */
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS) check_kernel(const __grid_constant__ 
 	for (uint32_t t = 0; t < b.texts && i < whole; t++) {
 		const kh_four_lines r = kh_parse_lines(&b.in[t], i);
 
-		good = kh_four_lines_are_plain(b.in[t].p, &r, lane, LANES) && good;
+		good = kh_four_lines_are_plain(b.in[t].text, &r, lane, LANES) && good;
 	}
 	good = !(__ballot_sync(ALL, !good) & mine);
 	if (lane != 0 || i > b.cap)
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(THREADS) mates_kernel(const __grid_constant__ 
 		return;
 	const kh_four_lines x = kh_parse_lines(&b.in[0], i), y = kh_parse_lines(&b.in[1], i);
 
-	if (!kh_four_lines_are_mates(b.in[0].p, &x, b.in[1].p, &y))
+	if (!kh_four_lines_are_mates(b.in[0].text, &x, b.in[1].text, &y))
 		atomicMin(&b.result->odd, i);
 }
 
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS) name_kernel(const __grid_constant__ k
 /* Sums of cap + 1 numbers. */
 cudaError_t add_up(const kh_parse_batch *b, const uint32_t *of, uint32_t *to, cudaStream_t stream)
 {
-	size_t bytes = b->n_scratch;
+	size_t bytes = b->scratch_bytes;
 
 	return caught([&] {
 		return cub::DeviceScan::ExclusiveSum(b->scratch, bytes, of, to, (int)b->cap + 1,
@@ -166,7 +166,7 @@ cudaError_t add_up(const kh_parse_batch *b, const uint32_t *of, uint32_t *to, cu
 
 } /* namespace */
 
-extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
+extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *scratch_bytes)
 {
 	size_t bytes = 0;
 	const cudaError_t alike = share_alike(count_kernel, sum_kernel, lines_kernel, check_kernel,
@@ -178,7 +178,7 @@ extern "C" int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch)
 						     (int)cap + 1);
 	});
 
-	*n_scratch = bytes;
+	*scratch_bytes = bytes;
 	return alike == cudaSuccess ? e : alike;
 }
 
@@ -202,14 +202,14 @@ extern "C" int kh_gpu_parse(const kh_parse_batch *b, void *on)
 		mates_kernel<<<blocks_for(b->cap), THREADS, 0, stream>>>(*b);
 	e = cudaPeekAtLastError();
 	if (e == cudaSuccess)
-		e = add_up(b, b->words, b->word, stream);
-	if (e == cudaSuccess && b->fragment)
-		e = add_up(b, b->n_name, b->name, stream);
+		e = add_up(b, b->n_words, b->words_before, stream);
+	if (e == cudaSuccess && kh_parse_wants_names(b))
+		e = add_up(b, b->n_name, b->names_before, stream);
 	if (e != cudaSuccess)
 		return e;
 	settle_kernel<<<1, 1, 0, stream>>>(*b);
 	pack_kernel<<<dim3(records, b->texts), THREADS, 0, stream>>>(*b);
-	if (b->fragment)
+	if (kh_parse_wants_names(b))
 		name_kernel<<<records, THREADS, 0, stream>>>(*b);
 	return cudaGetLastError();
 }

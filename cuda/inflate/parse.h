@@ -31,31 +31,31 @@ enum {
 };
 
 typedef struct kh_parse_text {
-	const char *p;                  /* of a slot, aligned to 16, whose bytes from a multiple of
+	const char *text;               /* of a slot, aligned to 16, whose bytes from a multiple of
 					 * 16 in front of `from` to 16 behind `to` are readable */
 	uint32_t from, to;              /* KH_PARSER_WINDOW bytes at most */
-	uint32_t *tile;                 /* KH_PARSE_TILES: line feeds in front of each */
-	uint32_t *line;                 /* 4 cap: the first line feeds */
+	uint32_t *feeds_before;         /* KH_PARSE_TILES: line feeds in front of each tile */
+	uint32_t *feed;                 /* 4 cap: where the first line feeds are */
 } kh_parse_text;
 
 typedef struct kh_parse_result {
-	uint32_t lines[2];              /* line feeds of the windows */
+	uint32_t n_feeds[2];            /* line feeds of the windows */
 	uint32_t odd;                   /* the first fragment that is odd (kh_inflater_parse), or
 					 * UINT32_MAX */
 	uint32_t n;                     /* fragments */
 	uint32_t used[2];               /* where they end */
-	uint32_t names;                 /* bytes of their names */
-	uint32_t word[KH_PARSER_TASKS + 1];     /* the first one of each task */
+	uint32_t name_bytes;            /* of all their names */
+	uint32_t first_word[KH_PARSER_TASKS + 1];       /* of each task */
 } kh_parse_result;
 
 /* All that kernels get; memory of the device. */
 typedef struct kh_parse_batch {
 	kh_parse_text in[2];
 	uint32_t texts;                 /* 1 or 2 */
-	bool any_names;
+	bool any_names;                 /* those of mates need not agree */
 	uint32_t cap;                   /* fragments */
 	kh_parse_result *result;
-	uint32_t *words, *word;         /* cap + 1: of each fragment, and in front */
+	uint32_t *n_words, *words_before;       /* cap + 1: of each fragment, and in front */
 	uint32_t *len;                  /* cap: bases of each */
 	/* Of `texts` times kh_parse_words(), and one more; of texts times cap.  Words of a record
 	 * are counted from those of its task. */
@@ -65,14 +65,14 @@ typedef struct kh_parse_batch {
 	/* NULL, or names are wanted: cap of these; room for the names, of which no more fragments
 	 * are taken; cap + 1: bytes of each name, and in front; k of ambiguous k-mers */
 	kh_parsed_fragment *fragment;
-	char *names;
-	uint32_t names_room, *n_name, *name, k;
+	char *name_text;
+	uint32_t name_text_room, *n_name, *names_before, k;
 	void *scratch;
-	uint64_t n_scratch;
+	uint64_t scratch_bytes;
 } kh_parse_batch;
 
 /* Launchers; they return a cudaError_t.  Bytes of scratch: */
-int kh_gpu_parse_prepare(uint32_t cap, uint64_t *n_scratch);
+int kh_gpu_parse_prepare(uint32_t cap, uint64_t *scratch_bytes);
 int kh_gpu_parse(const kh_parse_batch *b, void *stream);
 
 #ifdef __cplusplus
@@ -85,11 +85,17 @@ static inline uint32_t kh_parse_words(uint32_t window, uint32_t cap)
 	return window / 64 + cap;
 }
 
+/* Are names wanted, and what else lines have of a fragment? */
+static KH_HD bool kh_parse_wants_names(const kh_parse_batch *b)
+{
+	return b->fragment != NULL;
+}
+
 static KH_HD kh_four_lines kh_parse_lines(const kh_parse_text *t, uint32_t i)
 {
-	const uint32_t *line = t->line + 4 * i;
-	const kh_four_lines r = { i ? line[-1] + 1 : t->from,
-				  { line[0], line[1], line[2], line[3] } };
+	const uint32_t *feed = t->feed + 4 * i;
+	const kh_four_lines r = { i ? feed[-1] + 1 : t->from,
+				  { feed[0], feed[1], feed[2], feed[3] } };
 
 	return r;
 }
@@ -100,15 +106,15 @@ static KH_HD uint32_t kh_parse_whole(const kh_parse_batch *b)
 	uint32_t n = b->cap;
 
 	for (uint32_t t = 0; t < b->texts; t++)
-		n = b->result->lines[t] / 4 < n ? b->result->lines[t] / 4 : n;
+		n = b->result->n_feeds[t] / 4 < n ? b->result->n_feeds[t] / 4 : n;
 	return n;
 }
 
 /* Fragment i is not whole. */
 static KH_HD void kh_parse_skip(const kh_parse_batch *b, uint32_t i)
 {
-	b->words[i] = 0;
-	if (b->fragment)
+	b->n_words[i] = 0;
+	if (kh_parse_wants_names(b))
 		b->n_name[i] = 0;
 }
 
@@ -122,26 +128,26 @@ static KH_HD bool kh_parse_note(const kh_parse_batch *b, uint32_t i, bool good)
 		const kh_four_lines r = kh_parse_lines(&b->in[t], i);
 
 		len[t] = kh_four_lines_bases(&r);
-		if (b->fragment && t == 0)
-			name = kh_four_lines_name(b->in[0].p, &r);
+		if (kh_parse_wants_names(b) && t == 0)
+			name = kh_four_lines_name(b->in[0].text, &r);
 	}
 	good = good && kh_match_is_segment(len[0], len[1]) && name <= KH_PARSER_NAME;
-	if (b->fragment)
+	if (kh_parse_wants_names(b))
 		b->n_name[i] = good ? name : 0;
-	b->words[i] = good ? (len[0] + 31) / 32 + (len[1] + 31) / 32 : 0;
+	b->n_words[i] = good ? (len[0] + 31) / 32 + (len[1] + 31) / 32 : 0;
 	b->len[i] = len[0] + len[1];
 	return good;
 }
 
 /* Of n fragments, those whose names there is room for. */
-static KH_HD uint32_t kh_parse_named(const kh_parse_batch *b, uint32_t n)
+static KH_HD uint32_t kh_parse_fit_names(const kh_parse_batch *b, uint32_t n)
 {
 	uint32_t least = 0, most = n;   /* there is room for `least`, and for `most` at most */
 
 	while (least < most) {
 		const uint32_t i = least + (most - least + 1) / 2;
 
-		if (b->name[i] <= b->names_room)
+		if (b->names_before[i] <= b->name_text_room)
 			least = i;
 		else
 			most = i - 1;
@@ -156,17 +162,17 @@ static KH_HD void kh_parse_settle(const kh_parse_batch *b)
 	const uint32_t whole = kh_parse_whole(b);
 	uint32_t n = r->odd < whole ? r->odd : whole;
 
-	if (b->fragment)
-		n = kh_parse_named(b, n);
+	if (kh_parse_wants_names(b))
+		n = kh_parse_fit_names(b, n);
 	r->n = n;
-	r->names = b->fragment ? b->name[n] : 0;
+	r->name_bytes = kh_parse_wants_names(b) ? b->names_before[n] : 0;
 	for (uint32_t t = 0; t < b->texts; t++)
-		r->used[t] = n ? b->in[t].line[4 * n - 1] + 1 : b->in[t].from;
+		r->used[t] = n ? b->in[t].feed[4 * n - 1] + 1 : b->in[t].from;
 	for (uint32_t k = 0; k <= KH_PARSER_TASKS; k++)
-		r->word[k] = b->word[k * KH_PARSER_TASK < n ? k * KH_PARSER_TASK : n];
+		r->first_word[k] = b->words_before[k * KH_PARSER_TASK < n ? k * KH_PARSER_TASK : n];
 	/* a word without a known base, which is read behind the last one */
-	b->bases[b->word[n]] = 0;
-	b->amb[b->word[n]] = UINT32_MAX;
+	b->bases[b->words_before[n]] = 0;
+	b->amb[b->words_before[n]] = UINT32_MAX;
 }
 
 /* Packs the record of fragment i in text t: this lane's words. */
@@ -175,13 +181,14 @@ static KH_HD void kh_parse_pack(const kh_parse_batch *b, uint32_t i, uint32_t t,
 {
 	const kh_four_lines r = kh_parse_lines(&b->in[t], i);
 	const uint32_t len = kh_four_lines_bases(&r), words = (len + 31) / 32;
-	const uint32_t at = b->word[i] + (t ? b->words[i] - words : 0);
-	const kh_gpu_record rec = { at - b->word[i / KH_PARSER_TASK * KH_PARSER_TASK], len };
+	const uint32_t at = b->words_before[i] + (t ? b->n_words[i] - words : 0);
+	const uint32_t task = b->words_before[i / KH_PARSER_TASK * KH_PARSER_TASK];
+	const kh_gpu_record rec = { at - task, len };
 
 	for (uint32_t w = lane; w < words; w += lanes) {
 		const uint32_t left = len - 32 * w;
 
-		kh_chars_pack(b->in[t].p, r.end[0] + 1 + 32 * w, left < 32 ? left : 32,
+		kh_chars_pack(b->in[t].text, r.end[0] + 1 + 32 * w, left < 32 ? left : 32,
 			      &b->bases[at + w], &b->amb[at + w]);
 	}
 	if (lane == 0)
@@ -192,12 +199,12 @@ static KH_HD void kh_parse_pack(const kh_parse_batch *b, uint32_t i, uint32_t t,
 static KH_HD void kh_parse_name(const kh_parse_batch *b, uint32_t i, uint32_t lane,
 				uint32_t lanes)
 {
-	const char *name = b->in[0].p + kh_parse_lines(&b->in[0], i).at + 1;
-	kh_parsed_fragment f = { b->name[i], (uint16_t)b->n_name[i], { 0, 0 }, 0 };
-	uint32_t word = b->word[i], ambiguous = 0;
+	const char *name = b->in[0].text + kh_parse_lines(&b->in[0], i).at + 1;
+	kh_parsed_fragment f = { b->names_before[i], (uint16_t)b->n_name[i], { 0, 0 }, 0 };
+	uint32_t word = b->words_before[i], ambiguous = 0;
 
 	for (uint32_t k = lane; k < f.n_name; k += lanes)
-		b->names[f.name + k] = name[k];
+		b->name_text[f.name + k] = name[k];
 	if (lane != 0)
 		return;
 	for (uint32_t t = 0; t < b->texts; t++) {
