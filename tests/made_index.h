@@ -46,17 +46,17 @@ static inline kh_taxonomy *small_tree(void)
 static inline kh_bins small_bins(void)
 {
 	static uint32_t first[N_TARGETS + 1], taxon[N_TARGETS + N_SPECIES];
-	static uint32_t species[N_TARGETS];
+	static uint32_t species_row[N_TARGETS];
 
 	for (uint32_t i = 0; i < N_TARGETS; i++) {
 		first[i] = i * (TARGET_BINS + GAP);
 		taxon[i] = target_taxon[i];
-		species[i] = N_TARGETS + target_species[i];
+		species_row[i] = N_TARGETS + target_species[i];
 	}
 	first[N_TARGETS] = N_BINS;
 	for (uint32_t i = 0; i < N_SPECIES; i++)
 		taxon[N_TARGETS + i] = species_taxon[i];
-	return (kh_bins) { .first = first, .taxon = taxon, .species = species,
+	return (kh_bins) { .first = first, .taxon = taxon, .species_row = species_row,
 			   .n_targets = N_TARGETS, .n_species = N_SPECIES,
 			   .bits = kh_seed_bits(N_BINS) };
 }

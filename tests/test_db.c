@@ -147,7 +147,7 @@ static void assert_same_text(const kh_db *a, const kh_db *b)
 		assert_memory_equal(a->text + x / 16, b->text + y / 16,
 				    (a->kept[i].bins + 1) * stride / 4);
 		assert_int_equal(a->bins.taxon[i], b->bins.taxon[i]);
-		assert_int_equal(a->bins.species[i], b->bins.species[i]);
+		assert_int_equal(a->bins.species_row[i], b->bins.species_row[i]);
 	}
 }
 

@@ -7,7 +7,8 @@
 enum { SPECIES_A = 4, SPECIES_B, MOST = 2 * KH_REGION_LONE_MOST, LOSS = 2 };
 
 /* Three targets, of ten bins each: one of species A, two of species B. */
-static const uint32_t first[] = { 0, 10, 20 }, species[] = { SPECIES_A, SPECIES_B, SPECIES_B };
+static const uint32_t first[] = { 0, 10, 20 };
+static const uint32_t species_row[] = { SPECIES_A, SPECIES_B, SPECIES_B };
 static const uint32_t text[] = { 0 };
 
 typedef struct pair {
@@ -23,7 +24,8 @@ static void begin(pair *p)
 {
 	memset(p, 0, sizeof *p);
 	p->db = (kh_match_db) { .text = text,
-				.bins = { .n_targets = 3, .first = first, .species = species },
+				.bins = { .n_targets = 3, .first = first,
+					  .species_row = species_row },
 				.sampling = { .scheme = KH_SYNCMER },
 				.want = KH_WANT_CANDIDATES };
 	p->m.db = &p->db;

@@ -94,15 +94,16 @@ enum { LISTS = KH_LIST_MAX + 1, LIST_TARGETS = 300 };
 /* Targets of a bin each, all of different species. */
 static kh_bins many_species(void)
 {
-	static uint32_t first[LIST_TARGETS + 1], taxon[2 * LIST_TARGETS], species[LIST_TARGETS];
+	static uint32_t first[LIST_TARGETS + 1], taxon[2 * LIST_TARGETS];
+	static uint32_t species_row[LIST_TARGETS];
 
 	for (uint32_t i = 0; i <= LIST_TARGETS; i++)
 		first[i] = i;
 	for (uint32_t i = 0; i < LIST_TARGETS; i++) {
 		taxon[i] = taxon[LIST_TARGETS + i] = i + 1;
-		species[i] = LIST_TARGETS + i;
+		species_row[i] = LIST_TARGETS + i;
 	}
-	return (kh_bins) { .first = first, .taxon = taxon, .species = species,
+	return (kh_bins) { .first = first, .taxon = taxon, .species_row = species_row,
 			   .n_targets = LIST_TARGETS, .n_species = LIST_TARGETS,
 			   .bits = kh_seed_bits(LIST_TARGETS) };
 }

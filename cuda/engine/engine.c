@@ -140,14 +140,14 @@ static int put_bins(const kh_db *db, struct kh_cuda_copy *c, kh_err *err)
 	if ((rc = put(&c->first, db->bins.first, m + sizeof(uint32_t), err)) ||
 	    (rc = put_guess(db, c, err)) ||
 	    (rc = put(&c->taxon, db->bins.taxon, m + species, err)) ||
-	    (rc = put(&c->target_species, db->bins.species, m, err)) ||
+	    (rc = put(&c->species_row, db->bins.species_row, m, err)) ||
 	    (rc = put(&c->parent, t->parent, n, err)) || (rc = put(&c->end, t->end, n, err)) ||
 	    (rc = put(&c->species, t->species, n, err)) || (rc = put(&c->genus, t->genus, n, err)))
 		return rc;
 	x->bins = db->bins;
 	x->bins.first = c->first.p;
 	x->bins.taxon = c->taxon.p;
-	x->bins.species = c->target_species.p;
+	x->bins.species_row = c->species_row.p;
 	x->tree = (kh_tree) { .n = t->n,
 			      .parent = c->parent.p,
 			      .end = c->end.p,

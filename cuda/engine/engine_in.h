@@ -34,7 +34,7 @@ typedef struct kh_cuda_run {
 struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share of the bytes */
-	KH_GPU_BUFS(all, image, dir, volume, first, guess, taxon, target_species, parent, end,
+	KH_GPU_BUFS(all, image, dir, volume, first, guess, taxon, species_row, parent, end,
 		    species, genus, stretch, strains, tile, seeds, translated_stretch);
 	kh_match_db db;
 	kh_batches *batches;

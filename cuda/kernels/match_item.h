@@ -160,7 +160,7 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 	p->kmers = kh_mate_kmers(&x->m, &j->s, 0);
 	for (uint32_t k = 0; k < x->m.here.n; k++) {
 		const kh_claim *v = &x->m.here.v[k];
-		kh_gpu_part_claim c = { v->species, v->score, v->matches, v->columns, v->hits,
+		kh_gpu_part_claim c = { v->species_no, v->score, v->matches, v->columns, v->hits,
 					0 };
 
 		if (v->score < KH_MATCH_PART)
@@ -187,7 +187,7 @@ static KH_HD kh_part_best kh_gpu_part_best(const kh_match_db *db, const kh_gpu_p
 	kh_part_best best = kh_part_best_none();
 
 	for (uint32_t c = 0; c < p->n; c++)
-		kh_part_see(db, &best, p->claim[c].species, p->claim[c].score);
+		kh_part_see(db, &best, p->claim[c].species_no, p->claim[c].score);
 	return best;
 }
 
@@ -227,7 +227,7 @@ static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, k
 
 	for (uint32_t c = 0; c < p->n; c++) {
 		const kh_gpu_part_claim *x = &p->claim[c];
-		const kh_claim claim = { x->species, x->score, x->matches, x->columns, 1,
+		const kh_claim claim = { x->species_no, x->score, x->matches, x->columns, 1,
 					 { 0, 0 }, x->hits };
 		uint32_t number;
 
@@ -258,8 +258,8 @@ static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_match_db *db,
 static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *db,
 				     const kh_gpu_long *l, bool all, kh_sums *sums, uint32_t best)
 {
-	const uint32_t species = sums->claims.v[best].species;
-	const uint32_t genus = kh_species_genus(db, species);
+	const uint32_t species_no = sums->claims.v[best].species_no;
+	const uint32_t genus = kh_species_genus(db, species_no);
 
 	for (uint32_t k = l->first; k < l->first + l->n; k++) {
 		const kh_gpu_part *p = &q->part[k];
@@ -272,12 +272,12 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 		for (uint32_t c = 0; c < p->n; c++) {
 			if (p->claim[c].score != most)
 				continue;
-			own |= p->claim[c].species == species;
-			kin |= kh_species_genus(db, p->claim[c].species) == genus;
+			own |= p->claim[c].species_no == species_no;
+			kin |= kh_species_genus(db, p->claim[c].species_no) == genus;
 		}
 		for (uint32_t c = 0; c < p->n && own; c++)
 			if (p->claim[c].score == most)
-				sums->sum[kh_claims_of(&sums->claims, p->claim[c].species)]
+				sums->sum[kh_claims_of(&sums->claims, p->claim[c].species_no)]
 					.shared += (uint32_t)most;
 		sums->sum[best].kin += kin ? (uint32_t)most : 0;
 	}
@@ -286,7 +286,7 @@ static KH_HD void kh_gpu_share_parts(const kh_gpu_query *q, const kh_match_db *d
 /* The strain that part k says of a species; KH_NO_TAXON: the species is not among its best ones, or
  * only the first parts have been compared, and k is none of them. */
 static KH_HD uint32_t kh_gpu_strain_by(const kh_gpu_query *q, const kh_match_db *db, uint32_t k,
-				       bool all, uint32_t species)
+				       bool all, uint32_t species_no)
 {
 	const kh_gpu_part *p = &q->part[k];
 
@@ -295,27 +295,27 @@ static KH_HD uint32_t kh_gpu_strain_by(const kh_gpu_query *q, const kh_match_db 
 	const int32_t most = kh_gpu_part_best(db, p).score;
 
 	for (uint32_t c = 0; c < p->n; c++)
-		if (p->claim[c].species == species && p->claim[c].score == most)
+		if (p->claim[c].species_no == species_no && p->claim[c].score == most)
 			return p->claim[c].strain;
 	return KH_NO_TAXON;
 }
 
 /* What parts, all or the first ones, say of the strain of a species. */
 static KH_HD kh_strain_poll kh_gpu_poll(const kh_gpu_query *q, const kh_match_db *db,
-					const kh_gpu_long *l, bool all, uint32_t species)
+					const kh_gpu_long *l, bool all, uint32_t species_no)
 {
-	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(db, species), 0);
+	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(db, species_no), 0);
 	const uint32_t end = l->first + l->n;
 	uint32_t strain;
 
-	if (!kh_species_has_strains(db, species))
+	if (!kh_species_has_strains(db, species_no))
 		return p;
 	do {
 		for (uint32_t k = l->first; k < end; k++)
-			if ((strain = kh_gpu_strain_by(q, db, k, all, species)) != KH_NO_TAXON)
+			if ((strain = kh_gpu_strain_by(q, db, k, all, species_no)) != KH_NO_TAXON)
 				kh_strain_poll_see(&db->tree, &p, strain);
 		for (uint32_t k = l->first; k < end; k++)
-			if ((strain = kh_gpu_strain_by(q, db, k, all, species)) != KH_NO_TAXON)
+			if ((strain = kh_gpu_strain_by(q, db, k, all, species_no)) != KH_NO_TAXON)
 				kh_strain_poll_count(&db->tree, &p, strain);
 	} while (kh_strain_poll_next(&p));
 	return p;
@@ -343,7 +343,7 @@ static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const
 	}
 	best = kh_sums_best(&x.sums);
 	if (best != UINT32_MAX)
-		poll = kh_gpu_poll(q, db, l, !first_round, x.sums.claims.v[best].species);
+		poll = kh_gpu_poll(q, db, l, !first_round, x.sums.claims.v[best].species_no);
 	if (first_round && (!kh_match_long_sure(db, &x.sums, x.bases, x.kmers) ||
 		      kh_strain_poll_is_open(&poll))) {
 		call->taxon = KH_GPU_CALL_OPEN;

@@ -280,7 +280,7 @@ __device__ void raise_lone(warp_match *w)
 	const uint32_t n = m->found[0].n_regions, other = m->found[1].n_regions;
 	const uint32_t more = kh_region_lone_loss(m->db, &w->j.s, n, other), i = lane_id();
 	const bool second = i >= n, mine = i < n + other;
-	uint32_t species = 0;
+	uint32_t row = 0;
 	bool lone = mine && (second ? other : n) > 1;
 
 	if (more == 0)
@@ -289,11 +289,11 @@ __device__ void raise_lone(warp_match *w)
 	kh_region *r = &f->region[second ? i - n : i];
 
 	if (mine)
-		species = kh_bin_species(m->db, kh_region_bin(f, r));
+		row = kh_bin_species_row(m->db, kh_region_bin(f, r));
 	for (uint32_t k = 0; k < n + other; k++) {
-		const uint32_t x = __shfl_sync(ALL, species, (int)k);
+		const uint32_t x = __shfl_sync(ALL, row, (int)k);
 
-		lone = lone && ((k >= n) == second || x != species);
+		lone = lone && ((k >= n) == second || x != row);
 	}
 	if (lone)
 		r->loss += (uint16_t)more;

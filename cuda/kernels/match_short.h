@@ -233,7 +233,8 @@ static KH_HD bool kh_short_both(const kh_match_db *db, const kh_short_found f[2]
 	const bool beside = kh_places_beside(&v[f[0].place[0]], &v[f[1].place[0]]);
 
 	*both = kh_claim_together(&one, &two, beside ? 0 : KH_MATCH_APART);
-	return one.species == two.species && (beside || !more) && kh_claim_better(both, &one) &&
+	return one.species_no == two.species_no && (beside || !more) &&
+	       kh_claim_better(both, &one) &&
 	       kh_claim_better(both, &two);
 }
 
@@ -408,7 +409,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	if (db->want == KH_WANT_SECOND && best &&
 	    kh_claims_near(&claims, best->score, KH_MATCH_REACH) > 1)
 		return KH_SHORT_LEFT;
-	if (best && kh_match_may_be_strain(db, best->species, c.taxon)) {
+	if (best && kh_match_may_be_strain(db, best->species_no, c.taxon)) {
 		c.taxon = kh_short_strain_of(db, best, f);
 		if (c.taxon == KH_NO_TAXON)
 			return KH_SHORT_LEFT;

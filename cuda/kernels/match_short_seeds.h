@@ -204,7 +204,7 @@ static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_segment *s
 {
 	const uint32_t n = r[0].n_regions, all = n + r[1].n_regions;
 	const uint32_t more = kh_region_lone_loss(db, s, n, all - n);
-	uint32_t species[2 * KH_REGION_LONE_MOST];
+	uint32_t row[2 * KH_REGION_LONE_MOST];
 
 	if (more == 0)
 		return;
@@ -212,7 +212,7 @@ static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_segment *s
 	for (uint32_t i = 0; i < all; i++) {
 		const bool second = i >= n;
 
-		species[i] = kh_bin_species(
+		row[i] = kh_bin_species_row(
 			db, kh_short_region_bin(&r[second], second ? i - n : i));
 	}
 	KH_ROLLED
@@ -223,7 +223,7 @@ static KH_HD void kh_short_raise_lone(const kh_match_db *db, const kh_segment *s
 
 		KH_ROLLED
 		for (uint32_t j = from; j < to; j++)
-			lone &= species[j] != species[i];
+			lone &= row[j] != row[i];
 		r[second].region[second ? i - n : i] += (uint16_t)(lone ? more << 8 : 0);
 	}
 }

@@ -275,7 +275,7 @@ static KH_HD bool kh_short_has_alleles(const kh_short_way *w, const kh_place *he
 			kh_match_target(db, kh_anchor_bin(w->r->anchor[first]));
 
 		has = w->r->region[i] >= w->region && db->stretch[target].alleles > 0 &&
-		      db->bins.species[target] == db->bins.species[here->target];
+		      db->bins.species_row[target] == db->bins.species_row[here->target];
 	}
 	return has;
 }
@@ -291,11 +291,11 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 	bool known = false;
 
 	if (f->n_places != 1 || f->tie || f->crowd != UINT32_MAX ||
-	    !kh_species_has_strains(db, db->bins.species[here->target] - db->bins.n_targets) ||
+	    !kh_species_has_strains(db, kh_bins_species_no(&db->bins, here->target)) ||
 	    kh_short_has_alleles(w, here))
 		return KH_NO_TAXON;
 	const uint32_t species =
-		kh_species_taxon(db, db->bins.species[here->target] - db->bins.n_targets);
+		kh_species_taxon(db, kh_bins_species_no(&db->bins, here->target));
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < n && !known; i++)
@@ -314,7 +314,7 @@ static KH_HD uint32_t kh_short_strain(const kh_short_way *w, const kh_short_foun
 static KH_HD uint32_t kh_short_strain_of(const kh_match_db *db, const kh_claim *c,
 					 const kh_short_found f[2])
 {
-	kh_strain of = kh_strain_of(kh_species_taxon(db, c->species));
+	kh_strain of = kh_strain_of(kh_species_taxon(db, c->species_no));
 
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		if (!(c->mates >> mate & 1))

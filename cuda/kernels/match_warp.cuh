@@ -56,11 +56,11 @@ __device__ void claim_each(kh_matching *m, uint32_t n)
 	for (uint32_t k = 0; k < n; k++) {
 		kh_claim y = x;
 
-		y.species = __shfl_sync(ALL, x.species, (int)k);
+		y.species_no = __shfl_sync(ALL, x.species_no, (int)k);
 		y.score = __shfl_sync(ALL, x.score, (int)k);
 		y.matches = __shfl_sync(ALL, x.matches, (int)k);
 		y.columns = __shfl_sync(ALL, x.columns, (int)k);
-		if (y.species != x.species)
+		if (y.species_no != x.species_no)
 			continue;
 		first = k < first ? k : first;
 		best = best && !kh_claim_better(&y, &x) && (k >= i || kh_claim_better(&x, &y));
@@ -94,11 +94,11 @@ __device__ __noinline__ void make_claims(kh_matching *m)
 		claim_each(m, n);
 		return;
 	}
-	const uint32_t species = lane_id() < n ? kh_claim_of_place(m, lane_id()).species : 0;
+	const uint32_t species_no = lane_id() < n ? kh_claim_of_place(m, lane_id()).species_no : 0;
 
 	KH_ROLLED
 	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t x = __shfl_sync(ALL, species, (int)i);
+		const uint32_t x = __shfl_sync(ALL, species_no, (int)i);
 
 		if (lane_id() == 0)
 			kh_claims_add(m, kh_claims_of(&m->here, x), i, second);
@@ -235,7 +235,7 @@ __device__ void compare_along(warp_match *w)
 
 	const kh_chain *chain = find_chain(w, &l, at);
 
-	if (i < m->here.n && m->here.v[i].species != b.species)
+	if (i < m->here.n && m->here.v[i].species_no != b.species_no)
 		kh_chain_raise(m, &w->j.s, chain, &b, i);
 	__syncwarp();
 }

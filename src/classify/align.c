@@ -15,7 +15,7 @@ enum {
 
 /* Where a mate, or a part of a record, lies in a species. */
 struct place {
-	uint32_t species;               /* number */
+	uint32_t species_no;
 	uint32_t mate, back;
 	uint32_t kept;                  /* number of the stretch of a target (kh_db.kept) */
 	int64_t at;                     /* in the text: of its first base as it lies there */
@@ -32,7 +32,7 @@ struct kh_aligner {
 	kh_alignments *to;              /* NULL: they are not wanted */
 	struct place *place;            /* of the fragment under way */
 	size_t n_places, cap_places;
-	uint32_t species;               /* that its call rests on */
+	uint32_t species_no;            /* that its call rests on */
 	kh_ungapped_list joined;        /* of the alignment under way */
 	kh_refiner refiner;
 };
@@ -156,7 +156,7 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_segment *s, const 
 		if (rc)
 			break;
 		struct place *p = &a->place[a->n_places++];
-		*p = (struct place) { .species = c->species,
+		*p = (struct place) { .species_no = c->species_no,
 				      .back = kh_place_strand(&at[i]),
 				      .kept = at[i].target,
 				      .at = kh_place_at(&at[i]),
@@ -177,7 +177,7 @@ int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_segment *s, kh_err *
 	if (!best)
 		return KH_OK;
 	if (s->whole) {
-		a->species = best->species;
+		a->species_no = best->species_no;
 		return note_claim(a, m, s, best, err);
 	}
 	for (uint32_t i = 0; i < m->here.n && !rc; i++)
@@ -186,9 +186,9 @@ int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_segment *s, kh_err *
 	return rc;
 }
 
-void kh_aligner_choose(kh_aligner *a, uint32_t species)
+void kh_aligner_choose(kh_aligner *a, uint32_t species_no)
 {
-	a->species = species;
+	a->species_no = species_no;
 }
 
 /* A record of this fragment as it lies in a stretch of a target. */
@@ -382,7 +382,7 @@ int kh_aligner_end(kh_aligner *a, size_t number, kh_err *err)
 	if (!a->to)
 		return KH_OK;
 	for (size_t i = 0; i < a->n_places; i++)
-		if (x[i].species == a->species)
+		if (x[i].species_no == a->species_no)
 			a->place[n++] = x[i];
 	if (n > 1)                      /* some parts are compared before others */
 		qsort(a->place, n, sizeof *a->place, by_order);

@@ -32,7 +32,7 @@ bool kh_aligner_wanted(const kh_aligner *a);
  * of a part of a fragment, each species that counts.  Places are added to `m`. */
 int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_segment *s, kh_err *err);
 /* The call of a fragment of several segments rests on this species; */
-void kh_aligner_choose(kh_aligner *a, uint32_t species);
+void kh_aligner_choose(kh_aligner *a, uint32_t species_no);
 /* a fragment ends that is called, and gets its alignments; */
 int kh_aligner_end(kh_aligner *a, size_t number, kh_err *err);
 /* another one begins. */

@@ -177,7 +177,7 @@ static void call(kh_matcher *x, const kh_segment *s, const kh_claim *best)
 static void share_parts(kh_matcher *x, uint32_t best)
 {
 	const kh_claim *claim = x->sums.claims.v;
-	const uint32_t genus = kh_species_genus(&x->db, claim[best].species);
+	const uint32_t genus = kh_species_genus(&x->db, claim[best].species_no);
 	const kh_credit *c = x->parts.credit;
 	const size_t n = x->parts.n_credit;
 	kh_sum *sum = x->sums.sum;
@@ -188,7 +188,7 @@ static void share_parts(kh_matcher *x, uint32_t best)
 
 		for (end = i; end < n && c[end].part == c[i].part; end++) {
 			own |= c[end].sum == best;
-			kin |= kh_species_genus(&x->db, claim[c[end].sum].species) == genus;
+			kin |= kh_species_genus(&x->db, claim[c[end].sum].species_no) == genus;
 		}
 		for (size_t k = i; k < end && own; k++)
 			sum[c[k].sum].shared += c[k].score;
@@ -199,7 +199,7 @@ static void share_parts(kh_matcher *x, uint32_t best)
 /* The strain of sum `best`, by its parts. */
 static kh_strain_poll poll_parts(kh_matcher *x, uint32_t best)
 {
-	return kh_later_poll(&x->parts, &x->m, best, x->sums.claims.v[best].species);
+	return kh_later_poll(&x->parts, &x->m, best, x->sums.claims.v[best].species_no);
 }
 
 /* Do the parts that were compared first tell enough? */
@@ -237,9 +237,9 @@ static void call_long(kh_matcher *x, size_t number)
 	x->answer.score = (uint32_t)c->score;
 	x->answer.level = KH_LEVELS - 1;
 	kh_sums_give(&x->db, &x->sums, best, beside);
-	kh_aligner_choose(x->aligner, c->species);
+	kh_aligner_choose(x->aligner, c->species_no);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sums, best, x->bases);
-	if (kh_match_may_be_strain(&x->db, c->species, x->call.taxon))
+	if (kh_match_may_be_strain(&x->db, c->species_no, x->call.taxon))
 		x->call.taxon = poll_parts(x, best).taxon;
 	kh_claims_forget(&x->sums.claims);
 }
@@ -274,10 +274,10 @@ static int add_to_sums(kh_matcher *x, const kh_segment *s, kh_err *err)
 	int rc = sums_room(x, here->n, err);
 
 	for (uint32_t i = 0; i < here->n; i++)
-		kh_part_see(&x->db, &best, here->v[i].species, here->v[i].score);
+		kh_part_see(&x->db, &best, here->v[i].species_no, here->v[i].score);
 	for (uint32_t i = 0; i < here->n; i++)
 		strains |= here->v[i].score == best.score &&
-			   kh_species_has_strains(&x->db, here->v[i].species);
+			   kh_species_has_strains(&x->db, here->v[i].species_no);
 	if (!rc && !kh_match_is_thin(&x->db) && best.score > 0)
 		rc = kh_later_keep(&x->parts, &x->m, s, strains, err);
 	for (uint32_t i = 0; i < here->n && !rc; i++)

@@ -98,7 +98,7 @@ static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, i
 	KH_ROLLED
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->v[i].score >= score)
-			e = kh_extent_add(e, kh_species_taxon(db, c->v[i].species));
+			e = kh_extent_add(e, kh_species_taxon(db, c->v[i].species_no));
 	return kh_tree_lca(&db->tree, e.lo, e.hi);
 }
 
@@ -116,7 +116,7 @@ static KH_HD bool kh_claim_is_second(const kh_match_db *db, const kh_claim *x,
 {
 	if (!before || kh_claim_better(x, before) || kh_claim_better(before, x))
 		return !before || kh_claim_better(x, before);
-	return kh_species_taxon(db, x->species) < kh_species_taxon(db, before->species);
+	return kh_species_taxon(db, x->species_no) < kh_species_taxon(db, before->species_no);
 }
 
 /* The second-best species of a fragment that is one segment: the best of those whose score is near
@@ -134,7 +134,7 @@ static KH_HD kh_second kh_claims_second(const kh_match_db *db, const kh_claims *
 		    kh_claim_is_second(db, x, second))
 			second = x;
 	}
-	return second ? kh_second_of(kh_species_taxon(db, second->species), second->hits)
+	return second ? kh_second_of(kh_species_taxon(db, second->species_no), second->hits)
 		      : kh_second_none();
 }
 
@@ -193,7 +193,7 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 
 		if (kh_claim_behind(best->score, has) > reach)
 			continue;
-		const uint32_t species = db->tree.species[kh_species_taxon(db, c->v[i].species)];
+		const uint32_t species = db->tree.species[kh_species_taxon(db, c->v[i].species_no)];
 
 		if (species == KH_NO_TAXON || has <= 0 ||
 		    !kh_candidates_add(&to, score, &n, species, (uint32_t)has)) {

@@ -6,9 +6,9 @@
 
 /* --- claims ------------------------------------------------------------------------- */
 /* The taxon of a species' call, if its strain is not known. */
-static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species)
+static KH_HD uint32_t kh_species_taxon(const kh_match_db *db, uint32_t species_no)
 {
-	return db->bins.taxon[db->bins.n_targets + species];
+	return db->bins.taxon[db->bins.n_targets + species_no];
 }
 
 /* Do two places lie as the mates of a pair: in one target, on opposite strands, and beside each
@@ -21,49 +21,49 @@ static KH_HD bool kh_places_beside(const kh_place *a, const kh_place *b)
 	       apart >= -KH_MATCH_SPAN && apart <= KH_MATCH_SPAN;
 }
 
-static KH_HD kh_claim kh_claim_none(uint32_t species)
+static KH_HD kh_claim kh_claim_none(uint32_t species_no)
 {
-	const kh_claim c = { species, 0, 0, 0, 0, { 0, 0 }, 0 };
+	const kh_claim c = { species_no, 0, 0, 0, 0, { 0, 0 }, 0 };
 
 	return c;
 }
 
 /* The number of a species' claim; UINT32_MAX: there is none. */
-static KH_HD uint32_t kh_claims_find(const kh_claims *c, uint32_t species)
+static KH_HD uint32_t kh_claims_find(const kh_claims *c, uint32_t species_no)
 {
 	uint32_t i = 0;
 
 	if (c->of)
-		return c->of[species] - 1;
-	while (i < c->n && c->v[i].species != species)
+		return c->of[species_no] - 1;
+	while (i < c->n && c->v[i].species_no != species_no)
 		i++;
 	return i < c->n ? i : UINT32_MAX;
 }
 
 /* Makes a claim; UINT32_MAX: there is no room. */
-static KH_HD uint32_t kh_claims_new(kh_claims *c, uint32_t species)
+static KH_HD uint32_t kh_claims_new(kh_claims *c, uint32_t species_no)
 {
 	if (c->n == c->cap)
 		return UINT32_MAX;
-	c->v[c->n] = kh_claim_none(species);
+	c->v[c->n] = kh_claim_none(species_no);
 	c->alone[c->n].best[0] = c->alone[c->n].best[1] = 0;
 	if (c->of)
-		c->of[species] = c->n + 1;
+		c->of[species_no] = c->n + 1;
 	return c->n++;
 }
 
 /* The number of a species' claim, which is made if there is none; UINT32_MAX: there is no room. */
-static KH_HD uint32_t kh_claims_of(kh_claims *c, uint32_t species)
+static KH_HD uint32_t kh_claims_of(kh_claims *c, uint32_t species_no)
 {
-	const uint32_t i = kh_claims_find(c, species);
+	const uint32_t i = kh_claims_find(c, species_no);
 
-	return i != UINT32_MAX ? i : kh_claims_new(c, species);
+	return i != UINT32_MAX ? i : kh_claims_new(c, species_no);
 }
 
 static KH_HD void kh_claims_forget(kh_claims *c)
 {
 	for (uint32_t i = 0; i < c->n && c->of; i++)
-		c->of[c->v[i].species] = 0;
+		c->of[c->v[i].species_no] = 0;
 	c->n = 0;
 }
 
@@ -71,7 +71,7 @@ static KH_HD void kh_claims_forget(kh_claims *c)
 static KH_HD kh_claim kh_claim_of_one(const kh_match_db *db, const kh_place *places, uint32_t place)
 {
 	const kh_place *p = &places[place];
-	kh_claim c = { db->bins.species[p->target] - db->bins.n_targets, (int32_t)p->fit.score,
+	kh_claim c = { kh_bins_species_no(&db->bins, p->target), (int32_t)p->fit.score,
 		       p->fit.matches, p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0 };
 
 	c.place[kh_place_mate(p)] = place;
@@ -85,7 +85,7 @@ static KH_HD kh_claim kh_claim_of_place(const kh_matching *m, uint32_t place)
 
 static KH_HD kh_claim kh_claim_together(const kh_claim *a, const kh_claim *b, int32_t less)
 {
-	const kh_claim c = { a->species, a->score + b->score - less, a->matches + b->matches,
+	const kh_claim c = { a->species_no, a->score + b->score - less, a->matches + b->matches,
 			     a->columns + b->columns, a->mates | b->mates,
 			     { (a->mates & 1 ? a : b)->place[0], (b->mates & 2 ? b : a)->place[1] },
 			     a->hits + b->hits };
@@ -203,7 +203,7 @@ static KH_HD void kh_match_claims(kh_matching *m)
 	kh_places_sort(m);
 	second = kh_places_second(m);
 	for (uint32_t i = 0; i < m->n_place; i++) {
-		const uint32_t n = kh_claims_of(&m->here, kh_claim_of_place(m, i).species);
+		const uint32_t n = kh_claims_of(&m->here, kh_claim_of_place(m, i).species_no);
 
 		kh_claims_add(m, n, i, second);
 	}

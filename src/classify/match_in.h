@@ -126,7 +126,8 @@ int kh_later_credit(kh_later *l, const kh_matching *m, const kh_segment *s, cons
 /* The hits of a sum. */
 uint32_t kh_later_hits(const kh_later *l, const kh_match_db *db, uint32_t sum);
 /* The strain of a sum of this species, by its parts; m: what parts were compared in. */
-kh_strain_poll kh_later_poll(kh_later *l, const kh_matching *m, uint32_t sum, uint32_t species);
+kh_strain_poll kh_later_poll(kh_later *l, const kh_matching *m, uint32_t sum,
+			     uint32_t species_no);
 
 /* match_rooms.c: room for so many claims; */
 int kh_claims_room(kh_claims *c, uint32_t n, kh_err *err);

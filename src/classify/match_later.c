@@ -170,11 +170,12 @@ static void find_strains(kh_later *l, const kh_matching *m, uint32_t sum)
 	}
 }
 
-kh_strain_poll kh_later_poll(kh_later *l, const kh_matching *m, uint32_t sum, uint32_t species)
+kh_strain_poll kh_later_poll(kh_later *l, const kh_matching *m, uint32_t sum,
+			     uint32_t species_no)
 {
-	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(m->db, species), 0);
+	kh_strain_poll p = kh_strain_poll_of(kh_species_taxon(m->db, species_no), 0);
 
-	if (!kh_species_has_strains(m->db, species))
+	if (!kh_species_has_strains(m->db, species_no))
 		return p;
 	find_strains(l, m, sum);
 	do {

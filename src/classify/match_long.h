@@ -35,21 +35,21 @@ static KH_HD kh_part_best kh_part_best_none(void)
 }
 
 /* The genus of a species, or what stands for it; where that is the root, the species itself. */
-static KH_HD uint32_t kh_species_genus(const kh_match_db *db, uint32_t species)
+static KH_HD uint32_t kh_species_genus(const kh_match_db *db, uint32_t species_no)
 {
-	const uint32_t taxon = kh_species_taxon(db, species);
+	const uint32_t taxon = kh_species_taxon(db, species_no);
 	const uint32_t genus = db->tree.genus[taxon];
 
 	return genus == KH_NO_TAXON || genus == 0 ? taxon : genus;
 }
 
 /* Takes note of a claim with such a score; one below KH_MATCH_PART is passed over. */
-static KH_HD void kh_part_see(const kh_match_db *db, kh_part_best *b, uint32_t species,
+static KH_HD void kh_part_see(const kh_match_db *db, kh_part_best *b, uint32_t species_no,
 			      int32_t score)
 {
 	if (score < KH_MATCH_PART || score <= b->other)
 		return;
-	const uint32_t genus = kh_species_genus(db, species);
+	const uint32_t genus = kh_species_genus(db, species_no);
 
 	if (score > b->score) {
 		if (genus != b->genus)
@@ -77,7 +77,7 @@ static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_b
 			      const kh_claim *x, uint32_t *number)
 {
 	const kh_sum none = { 0, 0, 0, 0, 0 };
-	const uint32_t n = s->claims.n, i = kh_claims_of(&s->claims, x->species);
+	const uint32_t n = s->claims.n, i = kh_claims_of(&s->claims, x->species_no);
 
 	if (i == UINT32_MAX)
 		return false;
@@ -86,7 +86,7 @@ static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_b
 	s->claims.v[i] = kh_claim_together(&s->claims.v[i], x, 0);
 	s->sum[i].credit += x->score == b->score ? (uint32_t)x->score : 0;
 	s->sum[i].odds += kh_part_odds(kh_claim_behind(b->score, x->score));
-	if (x->score > b->other && kh_species_genus(db, x->species) == b->genus)
+	if (x->score > b->other && kh_species_genus(db, x->species_no) == b->genus)
 		s->sum[i].ahead += (uint32_t)(x->score - b->other);
 	*number = i;
 	return true;
@@ -109,7 +109,7 @@ static KH_HD bool kh_sum_before(const kh_sums *s, uint32_t a, uint32_t b)
 {
 	if (kh_sum_better(s, a, b) || kh_sum_better(s, b, a))
 		return kh_sum_better(s, a, b);
-	return s->claims.v[a].species < s->claims.v[b].species;
+	return s->claims.v[a].species_no < s->claims.v[b].species_no;
 }
 
 /* The number of the first one behind `last`, or of all; UINT32_MAX, for either: there is none. */
@@ -166,7 +166,7 @@ static KH_HD bool kh_match_long_sure(const kh_match_db *db, const kh_sums *s, ui
 	for (uint32_t i = 0; i < s->claims.n; i++)
 		if (s->claims.v[i].score >= c->score - c->score / KH_MATCH_AHEAD ||
 		    KH_MATCH_JOINED * (uint64_t)s->sum[i].credit >= s->sum[best].credit)
-			e = kh_extent_add(e, taxon[s->claims.v[i].species]);
+			e = kh_extent_add(e, taxon[s->claims.v[i].species_no]);
 	return db->tree.species[kh_tree_lca(&db->tree, e.lo, e.hi)] != KH_NO_TAXON;
 }
 
@@ -195,7 +195,7 @@ static KH_HD kh_kept kh_sums_kept(const kh_sums *s)
 	for (uint32_t i = best; i != UINT32_MAX; i = kh_sums_next(s, i)) {
 		if (!kh_credit_is_kept(k.n, s->sum[i].credit, s->sum[best].credit))
 			break;
-		k.species[k.n++] = s->claims.v[i].species;
+		k.species_no[k.n++] = s->claims.v[i].species_no;
 	}
 	return k;
 }
@@ -205,10 +205,11 @@ static KH_HD bool kh_region_is_kept(const kh_match_db *db, const kh_found *f, co
 {
 	if (k->n == 0)
 		return true;
-	const uint32_t species = kh_bin_species(db, kh_region_bin(f, r)) - db->bins.n_targets;
+	const uint32_t species_no =
+		kh_bins_species_no(&db->bins, kh_match_target(db, kh_region_bin(f, r)));
 
 	for (uint32_t i = 0; i < k->n; i++)
-		if (k->species[i] == species)
+		if (k->species_no[i] == species_no)
 			return true;
 	return false;
 }
@@ -305,7 +306,7 @@ static KH_HD kh_candidates kh_sums_candidates(const kh_match_db *db, const kh_su
 	while (reach > 0 && kh_sums_with(s, most - reach) > KH_CANDIDATES)
 		reach--;
 	for (uint32_t i = 0; i < s->claims.n; i++) {
-		const uint32_t species = db->tree.species[taxon[s->claims.v[i].species]];
+		const uint32_t species = db->tree.species[taxon[s->claims.v[i].species_no]];
 
 		if (!kh_sum_may_be(s, i, most - reach))
 			continue;
@@ -330,11 +331,12 @@ static KH_HD kh_second kh_sums_second(const kh_match_db *db, const kh_sums *s, u
 			continue;
 		if (second == UINT32_MAX || kh_sum_better(s, i, second) ||
 		    (!kh_sum_better(s, second, i) &&
-		     kh_species_taxon(db, v[i].species) < kh_species_taxon(db, v[second].species)))
+		     kh_species_taxon(db, v[i].species_no) <
+			     kh_species_taxon(db, v[second].species_no)))
 			second = i;
 	}
 	return second != UINT32_MAX
-		       ? kh_second_of(kh_species_taxon(db, v[second].species), v[second].hits)
+		       ? kh_second_of(kh_species_taxon(db, v[second].species_no), v[second].hits)
 		       : kh_second_none();
 }
 
@@ -361,7 +363,7 @@ static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_sums *
 		return KH_NO_TAXON;
 	for (uint32_t i = 0; i < s->claims.n; i++)
 		if (kh_sum_near(s, best, i))
-			e = kh_extent_add(e, kh_species_taxon(db, s->claims.v[i].species));
+			e = kh_extent_add(e, kh_species_taxon(db, s->claims.v[i].species_no));
 	taxon = kh_tree_lca(&db->tree, e.lo, e.hi);
 	return db->tree.species[taxon] != KH_NO_TAXON && kh_sum_is_own(&s->sum[best])
 		       ? taxon : kh_rule_raise(&db->tree, taxon);

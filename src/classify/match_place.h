@@ -54,10 +54,10 @@ static KH_HD bool kh_read_has_ends(const kh_match_db *db, uint32_t anchors, uint
  * chain of the best one in any case (match_chain.h).  Where more than the call is wanted, it
  * matters how far each is behind: then an equal score is enough, and in the species of the greatest
  * one a quarter of it. */
-static KH_HD bool kh_part_has_ends(const kh_match_db *db, const kh_found *f, uint32_t species,
+static KH_HD bool kh_part_has_ends(const kh_match_db *db, const kh_found *f, uint32_t row,
 				   uint32_t hsp)
 {
-	const bool own = species == f->hsp_species;
+	const bool own = row == f->hsp_species_row;
 
 	return db->want ? hsp >= f->hsp || (own && 4 * hsp >= f->hsp) : hsp + own > f->hsp;
 }
@@ -67,7 +67,7 @@ static KH_HD bool kh_place_has_ends(const kh_matching *m, const kh_segment *s, c
 				    uint32_t anchors, const kh_place *p)
 {
 	return s->whole ? kh_read_has_ends(m->db, anchors, p->hsp.score, f->hsp)
-			: kh_part_has_ends(m->db, f, m->db->bins.species[p->target],
+			: kh_part_has_ends(m->db, f, m->db->bins.species_row[p->target],
 					   p->hsp.score);
 }
 
@@ -77,7 +77,7 @@ static KH_HD void kh_place_see_hsp(const kh_matching *m, kh_found *f, const kh_p
 	if (p->hsp.score <= f->hsp)
 		return;
 	f->hsp = p->hsp.score;
-	f->hsp_species = m->db->bins.species[p->target];
+	f->hsp_species_row = m->db->bins.species_row[p->target];
 }
 
 /* Compares a mate at a place of a region, and extends the alignment if kh_place_has_ends. */

@@ -20,7 +20,7 @@ static KH_HD void kh_found_begin(kh_found *f, const uint32_t *pos, uint32_t aske
 	f->n_anchors = 0;
 	f->known = kh_seed_none();
 	f->best = f->hsp = f->n_places = 0;
-	f->hsp_species = KH_NO_TAXON;
+	f->hsp_species_row = KH_NO_TAXON;
 	f->crowd = 0;
 #ifndef __CUDA_ARCH__
 	f->least = INT32_MAX;
@@ -106,9 +106,9 @@ static KH_HD uint32_t kh_region_lone_loss(const kh_match_db *db, const kh_segmen
 		       ? (uint32_t)KH_MATCH_NEARBY : 0;
 }
 
-static KH_HD uint32_t kh_bin_species(const kh_match_db *db, uint32_t bin)
+static KH_HD uint32_t kh_bin_species_row(const kh_match_db *db, uint32_t bin)
 {
-	return db->bins.species[kh_match_target(db, bin)];
+	return db->bins.species_row[kh_match_target(db, bin)];
 }
 
 #ifndef __CUDACC__
@@ -247,7 +247,7 @@ static inline void kh_regions_raise_lone(kh_matching *m, const kh_segment *s)
 {
 	const uint32_t more =
 		kh_region_lone_loss(m->db, s, m->found[0].n_regions, m->found[1].n_regions);
-	uint32_t species[2][KH_REGION_LONE_MOST];
+	uint32_t row[2][KH_REGION_LONE_MOST];
 
 	if (more == 0)
 		return;
@@ -255,7 +255,7 @@ static inline void kh_regions_raise_lone(kh_matching *m, const kh_segment *s)
 		const kh_found *f = &m->found[mate];
 
 		for (uint32_t i = 0; i < f->n_regions; i++)
-			species[mate][i] = kh_bin_species(m->db, kh_region_bin(f, &f->region[i]));
+			row[mate][i] = kh_bin_species_row(m->db, kh_region_bin(f, &f->region[i]));
 	}
 	for (uint32_t mate = 0; mate < 2; mate++) {
 		const kh_found *f = &m->found[mate];
@@ -264,7 +264,7 @@ static inline void kh_regions_raise_lone(kh_matching *m, const kh_segment *s)
 		for (uint32_t i = 0; n > 1 && i < n; i++) {
 			uint32_t j = 0;
 
-			while (j < of_other && species[!mate][j] != species[mate][i])
+			while (j < of_other && row[!mate][j] != row[mate][i])
 				j++;
 			if (j == of_other)
 				f->region[i].loss += (uint16_t)more;

@@ -156,7 +156,7 @@ static KH_HD uint32_t kh_match_loss(const uint32_t *pos, uint32_t n, uint32_t k,
 /* --- claims ------------------------------------------------------------------------------ */
 /* How well a species fits. */
 typedef struct kh_claim {
-	uint32_t species;               /* number, from 0 */
+	uint32_t species_no;
 	int32_t score;
 	uint32_t matches, columns;
 	uint32_t mates;                 /* 1: the first has a part in it, 2: the second, 3: both */

@@ -50,7 +50,7 @@ static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t besi
 	const kh_claim both = kh_claim_together(&one, &two, 0);
 
 	/* the place has made its species' claim */
-	kh_claim_raise(m, kh_claims_find(&m->here, both.species), &both);
+	kh_claim_raise(m, kh_claims_find(&m->here, both.species_no), &both);
 }
 
 /* Seeks the other mate of a place where it fits best. */
@@ -132,7 +132,7 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_segment *s)
 	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), &hsp, true);
 
 	for (uint32_t i = 0; i < m->here.n; i++)
-		if (m->here.v[i].species != b.species)
+		if (m->here.v[i].species_no != b.species_no)
 			kh_chain_raise(m, s, &chain, &b, i);
 }
 
@@ -227,7 +227,7 @@ static KH_HD kh_extent kh_match_crowded(const kh_matching *m, const kh_segment *
 
 	if (r->weight != f->crowd || !kh_region_may(r, s->mate[mate].len, best - other))
 		return e;
-	return kh_extent_add(e, b->taxon[b->species[kh_match_target(m->db, kh_region_bin(f, r))]]);
+	return kh_extent_add(e, b->taxon[kh_bin_species_row(m->db, kh_region_bin(f, r))]);
 }
 
 static KH_HD kh_extent kh_match_crowd(const kh_matching *m, const kh_segment *s, int64_t best)

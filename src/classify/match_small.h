@@ -260,7 +260,7 @@ static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_sums *su
 	if (best != UINT32_MAX) {
 		c.hits = sums->claims.v[best].hits;
 		c.taxon = kh_match_long_taxon(db, sums, best, bases);
-		if (kh_match_may_be_strain(db, sums->claims.v[best].species, c.taxon))
+		if (kh_match_may_be_strain(db, sums->claims.v[best].species_no, c.taxon))
 			c.taxon = strain;
 		kh_sums_give(db, sums, best, to);
 	}

@@ -175,9 +175,9 @@ static KH_HD_CALLED uint32_t kh_strain_of_place(const kh_match_db *db, const kh_
 
 /* --- a fragment --------------------------------------------------------------------------- */
 /* Has a species strains that could be called? */
-static KH_HD bool kh_species_has_strains(const kh_match_db *db, uint32_t species)
+static KH_HD bool kh_species_has_strains(const kh_match_db *db, uint32_t species_no)
 {
-	const uint32_t taxon = kh_species_taxon(db, species);
+	const uint32_t taxon = kh_species_taxon(db, species_no);
 
 	return db->tree.end[taxon] > taxon + 1 && db->tree.species[taxon] != KH_NO_TAXON;
 }
@@ -241,7 +241,7 @@ static KH_HD_CALLED void kh_strain_regions(const kh_matching *m, const kh_segmen
 		const uint32_t target = kh_match_target(m->db, kh_region_bin(f, r));
 
 		if (m->db->stretch[target].alleles == 0 ||
-		    b->species[target] != b->species[here->target])
+		    b->species_row[target] != b->species_row[here->target])
 			continue;
 		for (uint32_t k = r->from; k < (uint32_t)r->from + r->n; k++)
 			kh_strain_look(m, s, here, f->anchor[k], species, &last, e);
@@ -260,9 +260,9 @@ static KH_HD kh_extent kh_strain_add_place(const kh_matching *m, const kh_segmen
 }
 
 /* Is an anchor in a species? */
-static KH_HD bool kh_strain_is_in(const kh_match_db *db, uint64_t anchor, uint32_t species)
+static KH_HD bool kh_strain_is_in(const kh_match_db *db, uint64_t anchor, uint32_t row)
 {
-	return db->bins.species[kh_match_target(db, kh_anchor_bin(anchor))] == species;
+	return db->bins.species_row[kh_match_target(db, kh_anchor_bin(anchor))] == row;
 }
 
 #ifdef KH_TEXT_SSE2
@@ -279,7 +279,7 @@ static inline uint32_t kh_strain_of_seed(const uint8_t *seeds, uint32_t n, uint3
 /* How many of n anchors are of a seed, and in a species?  seeds: of each, or NULL. */
 static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *anchor,
 				     const uint8_t *seeds, uint32_t n, uint32_t seed,
-				     uint32_t species)
+				     uint32_t row)
 {
 	uint32_t bins = 0, i = 0;
 
@@ -287,13 +287,13 @@ static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *anch
 	for (; seeds && i < n; i += 16)
 		for (uint32_t x = kh_strain_of_seed(seeds + i, n - i, seed); x != 0; x &= x - 1)
 			bins += kh_strain_is_in(db, anchor[i + (uint32_t)__builtin_ctz(x)],
-						species);
+						row);
 #else
 	(void)seeds;
 #endif
 	for (; i < n; i++)
 		bins += (uint32_t)anchor[i] == seed &&
-			kh_strain_is_in(db, anchor[i], species);
+			kh_strain_is_in(db, anchor[i], row);
 	return bins;
 }
 
@@ -310,7 +310,7 @@ static KH_HD bool kh_strain_is_known(const kh_match_db *db, const kh_mate *a, co
 	return (kh_place_at(here) + ahead) / db->sampling.stride == bin &&
 	       kh_match_in_target(db, here->target, bin) &&
 	       kh_strain_bins(db, anchor, seeds, n, (uint32_t)anchor[i],
-			      db->bins.species[here->target]) < KH_SPECIES_PLACES;
+			      db->bins.species_row[here->target]) < KH_SPECIES_PLACES;
 }
 
 /* Nothing but the anchors in the bins where the mate lies is asked for that. */
@@ -341,7 +341,7 @@ static KH_HD bool kh_strain_any_is_known(const kh_matching *m, const kh_segment 
 static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_segment *s,
 					const kh_claim *c, uint32_t mate)
 {
-	const uint32_t species = kh_species_taxon(m->db, c->species);
+	const uint32_t species = kh_species_taxon(m->db, c->species_no);
 	const kh_place *here = &m->place[c->place[mate]];
 
 	if (!kh_strain_any_is_known(m, s, here))
@@ -355,7 +355,7 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_segment *
 
 		if (i != c->place[mate] && kh_place_mate(p) == mate &&
 		    p->fit.score >= here->fit.score &&
-		    m->db->bins.species[p->target] == m->db->bins.n_targets + c->species)
+		    m->db->bins.species_row[p->target] == m->db->bins.n_targets + c->species_no)
 			e = kh_strain_add_place(m, s, p, species, e);
 	}
 	return kh_tree_lca(&m->db->tree, e.lo, e.hi);
@@ -365,8 +365,8 @@ static KH_HD uint32_t kh_strain_of_mate(const kh_matching *m, const kh_segment *
 static KH_HD uint32_t kh_strain_of_claim(const kh_matching *m, const kh_segment *s,
 					 const kh_claim *c)
 {
-	const bool has = kh_species_has_strains(m->db, c->species) && !kh_match_is_thin(m->db);
-	kh_strain of = kh_strain_of(kh_species_taxon(m->db, c->species));
+	const bool has = kh_species_has_strains(m->db, c->species_no) && !kh_match_is_thin(m->db);
+	kh_strain of = kh_strain_of(kh_species_taxon(m->db, c->species_no));
 
 	for (uint32_t mate = 0; mate < 2 && has; mate++)
 		if (c->mates >> mate & 1)
@@ -432,9 +432,9 @@ static KH_HD bool kh_strain_poll_is_open(const kh_strain_poll *p)
 
 /* --- calls -------------------------------------------------------------------------------- */
 /* May the call of a species be of its strains?  Not if it is not that of the species. */
-static KH_HD bool kh_match_may_be_strain(const kh_match_db *db, uint32_t species, uint32_t taxon)
+static KH_HD bool kh_match_may_be_strain(const kh_match_db *db, uint32_t species_no, uint32_t taxon)
 {
-	return taxon == kh_species_taxon(db, species) && kh_species_has_strains(db, species);
+	return taxon == kh_species_taxon(db, species_no) && kh_species_has_strains(db, species_no);
 }
 
 /* The call of a fragment that is one segment, which is called `taxon` by species, of whose claims
@@ -442,7 +442,7 @@ static KH_HD bool kh_match_may_be_strain(const kh_match_db *db, uint32_t species
 static KH_HD uint32_t kh_match_strain(const kh_matching *m, const kh_segment *s,
 				      const kh_claim *best, uint32_t taxon)
 {
-	return best && kh_match_may_be_strain(m->db, best->species, taxon) &&
+	return best && kh_match_may_be_strain(m->db, best->species_no, taxon) &&
 			       !kh_extent_any(m->crowd)
 		       ? kh_strain_of_claim(m, s, best) : taxon;
 }

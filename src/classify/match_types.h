@@ -89,7 +89,7 @@ typedef struct kh_found {
 	uint32_t n_places;
 	uint32_t best;                  /* the greatest score of a place, */
 	uint32_t hsp;                   /* and of its best HSP, */
-	uint32_t hsp_species;           /* of a part: where that is, of equal ones the first */
+	uint32_t hsp_species_row;       /* of a part: where that is, of equal ones the first */
 	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
 					 * the greatest weight of them; but 1, while seeds are left
 					 * to look up */
@@ -125,14 +125,14 @@ typedef struct kh_claims {
 	kh_claim *v;
 	kh_alone *alone;                /* of each */
 	uint32_t n, cap;
-	/* by species: its number in v, plus 1; 0: none.  NULL: there are so few claims that
-	 * they are searched */
+	/* by species_no: the claim's number in v, plus 1; 0: none.  NULL: there are so few claims
+	 * that they are searched */
 	uint32_t *of;
 } kh_claims;
 
 /* Species that parts of a fragment are compared with; none: with all. */
 typedef struct kh_kept {
-	uint32_t n, species[KH_MATCH_KEPT];
+	uint32_t n, species_no[KH_MATCH_KEPT];
 } kh_kept;
 
 /* A segment that is compared, in rooms of the caller. */

@@ -21,8 +21,8 @@ static int make_room(kh_bin_map *m, uint32_t n_targets, uint32_t n_species, kh_e
 {
 	m->first = kh_array((size_t)n_targets + 1, sizeof *m->first, err);
 	m->taxon = kh_array((size_t)n_targets + n_species, sizeof *m->taxon, err);
-	m->species = kh_array(n_targets, sizeof *m->species, err);
-	return m->first && m->taxon && m->species ? KH_OK : KH_ENOMEM;
+	m->species_row = kh_array(n_targets, sizeof *m->species_row, err);
+	return m->first && m->taxon && m->species_row ? KH_OK : KH_ENOMEM;
 }
 
 static void fill(kh_bin_map *m, const kh_bins *targets, const kh_tree *tree,
@@ -35,7 +35,7 @@ static void fill(kh_bin_map *m, const kh_bins *targets, const kh_tree *tree,
 
 		m->first[i] = targets->first[i];
 		m->taxon[i] = targets->taxon[i];
-		m->species[i] = n + number[species];
+		m->species_row[i] = n + number[species];
 		m->taxon[n + number[species]] = species;
 	}
 	m->first[n] = (uint32_t)m->end;
@@ -52,7 +52,7 @@ int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, const k
 		return KH_ENOMEM;
 	n = number_species(number, targets, tree);
 	rc = make_room(m, targets->n_targets, n, err);
-	m->bins = (kh_bins) { .first = m->first, .taxon = m->taxon, .species = m->species,
+	m->bins = (kh_bins) { .first = m->first, .taxon = m->taxon, .species_row = m->species_row,
 			      .n_targets = targets->n_targets, .n_species = n };
 	if (!rc)
 		fill(m, targets, tree, number);
@@ -64,6 +64,6 @@ void kh_bin_map_clear(kh_bin_map *m)
 {
 	free(m->first);
 	free(m->taxon);
-	free(m->species);
+	free(m->species_row);
 	*m = (kh_bin_map) { .first = NULL };
 }

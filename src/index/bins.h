@@ -19,16 +19,22 @@
 #define KH_LIST_OVER 255
 #define KH_SPECIES_PLACES 2             /* bins of a seed in one species: the first ones stay */
 
-/* Targets in the order of bins: number i has the bins from first[i] on.  Species have numbers
- * behind those of the targets. */
+/* Targets in the order of bins: number i has the bins from first[i] on.  In `taxon` species have
+ * rows behind those of the targets: number i (species_no) of n_species has row n_targets + i. */
 typedef struct kh_bins {
 	const uint32_t *first;          /* n_targets, ascending, and the bin behind the last one */
 	/* n_targets and n_species: preorder numbers of taxa */
 	const uint32_t *taxon;
-	const uint32_t *species;        /* n_targets: number of the target's species */
+	const uint32_t *species_row;    /* n_targets: where the target's species is in `taxon` */
 	uint32_t n_targets, n_species;
 	uint32_t bits;                  /* that any bin can be written with: kh_seed_bits */
 } kh_bins;
+
+/* The number of a target's species. */
+static KH_HD uint32_t kh_bins_species_no(const kh_bins *b, uint32_t target)
+{
+	return b->species_row[target] - b->n_targets;
+}
 
 /* The target of a bin in use: the last one with first <= bin. */
 static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
@@ -51,7 +57,7 @@ static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
 /* The bins of targets, with the arrays that they point to. */
 typedef struct kh_bin_map {
 	kh_bins bins;
-	uint32_t *first, *taxon, *species;
+	uint32_t *first, *taxon, *species_row;
 	uint64_t end;           /* behind the last gap */
 } kh_bin_map;
 

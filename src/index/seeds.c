@@ -29,7 +29,7 @@ void kh_image_clear(kh_image *im)
 	free(im->line);
 	free(im->word);
 	free(im->cut.in);
-	free(im->cut.species);
+	free(im->cut.species_no);
 	*im = (kh_image) { .line = NULL };
 }
 
@@ -38,7 +38,7 @@ static int room_to_cut(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *e
 {
 	if (!c->in)
 		c->in = kh_array(bins->n_species, sizeof *c->in, err);
-	return c->in ? KH_GROW(c->species, c->cap_species, longest, err) : KH_ENOMEM;
+	return c->in ? KH_GROW(c->species_no, c->cap_species, longest, err) : KH_ENOMEM;
 }
 
 /* The target of a bin that is not before target t: often t itself, or, with strains, the next
@@ -61,12 +61,12 @@ static size_t cut_list(kh_cut *c, const kh_bins *b, uint32_t *bin, size_t n)
 		return n;
 	for (size_t i = 0; i < n; i++) {
 		t = target_from(b, t, bin[i]);
-		c->species[i] = b->species[t] - b->n_targets;
-		if (c->in[c->species[i]]++ < KH_SPECIES_PLACES)
+		c->species_no[i] = kh_bins_species_no(b, t);
+		if (c->in[c->species_no[i]]++ < KH_SPECIES_PLACES)
 			bin[kept++] = bin[i];
 	}
 	for (size_t i = 0; i < n; i++)
-		c->in[c->species[i]] = 0;
+		c->in[c->species_no[i]] = 0;
 	return kept;
 }
 

@@ -210,7 +210,7 @@ uint64_t kh_seed_line_bytes(const kh_seed_range *r);
 /* What cuts lists by species: the first KH_SPECIES_PLACES bins in one stay. */
 typedef struct kh_cut {
 	uint32_t *in;           /* what each species has of the current list; zero between lists */
-	uint32_t *species;      /* of each bin */
+	uint32_t *species_no;   /* of each bin */
 	size_t cap_species;
 } kh_cut;
 

@@ -92,7 +92,7 @@ int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err)
 {
 	const kh_tree tree = kh_taxonomy_tree(db->tax);
 	uint64_t *bases = kh_array(tree.n, sizeof *bases, err);
-	uint32_t species = 0, few = 0;
+	uint32_t n_species = 0, n_short = 0;
 
 	if (!bases)
 		return KH_ENOMEM;
@@ -100,11 +100,11 @@ int kh_genomes_are_short(const kh_db *db, bool *are, kh_err *err)
 		bases[kh_tree_own_species(&tree, db->target[db->kept[i].target].taxon)] +=
 			kh_db_kept_bases(db, &db->kept[i]);
 	for (uint32_t i = 0; i < tree.n; i++) {
-		species += bases[i] > 0;
-		few += bases[i] > 0 && bases[i] < KH_SHORT_GENOME;
+		n_species += bases[i] > 0;
+		n_short += bases[i] > 0 && bases[i] < KH_SHORT_GENOME;
 	}
 	free(bases);
-	*are = few > species / 2;
+	*are = n_short > n_species / 2;
 	return KH_OK;
 }
 
@@ -233,8 +233,8 @@ static int search_all(struct search *s, kh_err *err)
 	return kh_team_run(team, search_some, s, err);
 }
 
-/* 1 + the number of the species of a target among those of the sample, or 0. */
-static uint32_t species_of(const kh_modelling *w, uint32_t target)
+/* kh_modelling.place of a target's species; 0: it has none, or none of the sample. */
+static uint32_t place_of_target(const kh_modelling *w, uint32_t target)
 {
 	const kh_db *db = w->in->db;
 	const uint32_t species = db->tax->species[db->target[target].taxon];
@@ -254,7 +254,7 @@ int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64
 	int rc = s.own && s.found && s.shift ? kh_intervals(w->in->db, &first, err) : KH_ENOMEM;
 
 	for (uint32_t t = 0, at; t < n && !rc; t++)
-		if ((at = species_of(w, t))) {
+		if ((at = place_of_target(w, t))) {
 			s.own[t] = own[at - 1];
 			s.shift[t] = shift[at - 1];
 		}
@@ -262,7 +262,7 @@ int kh_search(kh_modelling *w, const uint32_t *own, const uint8_t *shift, uint64
 	if (!rc)
 		rc = search_all(&s, err);
 	for (uint32_t t = 0, at; t < n && !rc; t++)
-		if ((at = species_of(w, t)))
+		if ((at = place_of_target(w, t)))
 			found[at - 1] += s.found[t];
 	free(first);
 	free(s.own);

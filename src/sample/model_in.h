@@ -43,7 +43,7 @@ typedef struct kh_probe {
 
 /* A class with several candidates, among which its fragments are shared (shares.c). */
 typedef struct kh_named {
-	uint32_t at : 31;               /* the candidate's number among the species */
+	uint32_t at : 31;               /* the candidate's index in kh_model.at */
 	uint32_t called : 1;            /* it is the call of the class */
 	uint32_t cost;                  /* of its drop */
 } kh_named;
@@ -79,7 +79,7 @@ static inline uint64_t *kh_tallies_of(const kh_tallies *s, unsigned thread)
 typedef struct kh_modelling {
 	const kh_model_input *in;
 	kh_model *m;
-	uint32_t *place;                /* by taxon: 1 + index in m->at, 0: none */
+	uint32_t *place;                /* by taxon: 1 + index in kh_model.at, 0: none */
 	/* by species and used cell: its fragments, in 1/256 (kh_many_of); and of these those of
 	 * classes with one candidate, constant in all rounds */
 	uint64_t *many, *alone;

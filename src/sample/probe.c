@@ -296,9 +296,10 @@ static int ask_some(void *arg, unsigned id, kh_err *err)
 }
 
 /* --- where the reads begin ----------------------------------------------------------------- */
-/* The number of the species of a stretch of the text, if it is to be asked about and the stretch is
- * long enough; else UINT32_MAX. */
-static uint32_t species_of(const kh_modelling *w, uint32_t stretch, uint64_t *from, uint64_t *bases)
+/* The index in kh_model.at of the species of a stretch of the text, if it is to be asked about and
+ * the stretch is long enough; else UINT32_MAX. */
+static uint32_t presence_of_stretch(const kh_modelling *w, uint32_t stretch, uint64_t *from,
+				    uint64_t *bases)
 {
 	const kh_db *db = w->in->db;
 	const uint32_t s = db->tax->species[db->target[db->kept[stretch].target].taxon];
@@ -319,13 +320,13 @@ static int find_places(kh_modelling *w, kh_err *err)
 	uint64_t from, bases;
 
 	for (uint32_t t = 0; t < n; t++) {
-		const uint32_t i = species_of(w, t, &from, &bases);
+		const uint32_t i = presence_of_stretch(w, t, &from, &bases);
 
 		if (i != UINT32_MAX)
 			all[i] += bases;
 	}
 	for (uint32_t t = 0; t < n; t++) {
-		const uint32_t i = species_of(w, t, &from, &bases);
+		const uint32_t i = presence_of_stretch(w, t, &from, &bases);
 		const uint64_t last = bases > BASES ? bases - BASES : 0;
 
 		for (uint32_t j = 0; j < KH_PROBES && i != UINT32_MAX; j++) {
