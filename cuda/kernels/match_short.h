@@ -215,7 +215,7 @@ static KH_HD bool kh_short_too_little(const kh_match_db *db, const kh_segment *s
 	for (uint32_t i = 0; i < 2; i++)
 		if (s->mate[i].len > 0 && kh_match_species_net(s->mate[i].len) < least)
 			least = kh_match_species_net(s->mate[i].len);
-	const bool little = db->want != KH_WANT_NONE
+	const bool little = kh_match_wants_others(db)
 				    ? !kh_match_may_want_by(db, s, (int64_t)f[0].best + f[1].best)
 				    : 4 * ((int64_t)f[0].net + f[1].net) < least;
 

@@ -64,7 +64,8 @@ static KH_HD bool kh_match_may_call(const kh_match_db *db, const kh_place *place
 static KH_HD bool kh_match_wants_hits(const kh_match_db *db, const kh_place *places,
 				      const kh_segment *s, const kh_claim *best)
 {
-	return !s->whole || (db->want && kh_match_may_want_by(db, s, best->score)) ||
+	return !s->whole ||
+	       (kh_match_wants_others(db) && kh_match_may_want_by(db, s, best->score)) ||
 	       kh_match_may_call(db, places, s, best);
 }
 

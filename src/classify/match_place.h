@@ -59,7 +59,8 @@ static KH_HD bool kh_part_has_ends(const kh_match_db *db, const kh_found *f, uin
 {
 	const bool own = row == f->hsp_species_row;
 
-	return db->want ? hsp >= f->hsp || (own && 4 * hsp >= f->hsp) : hsp + own > f->hsp;
+	return kh_match_wants_others(db) ? hsp >= f->hsp || (own && 4 * hsp >= f->hsp)
+					 : hsp + own > f->hsp;
 }
 
 /* One or the other, by what the segment is of its fragment. */

@@ -99,7 +99,8 @@ enum { KH_REGION_LONE_MOST = 16 };      /* with more regions of a mate no loss i
 static KH_HD uint32_t kh_region_lone_loss(const kh_match_db *db, const kh_segment *s, uint32_t n,
 					  uint32_t of_other)
 {
-	const bool wanted = s->whole && db->want && !db->alleles && kh_match_seeds_tell(db);
+	const bool wanted = s->whole && kh_match_wants_others(db) && !db->alleles &&
+			    kh_match_seeds_tell(db);
 
 	return wanted && n > 0 && of_other > 0 && n + of_other > 2 && n <= KH_REGION_LONE_MOST &&
 			       of_other <= KH_REGION_LONE_MOST

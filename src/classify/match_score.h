@@ -141,7 +141,9 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_segment *s)
  * may fit better than its seeds say, and tie: the allele may be in a seed that it lacks. */
 static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_segment *s)
 {
-	return !s->whole ? KH_MATCH_SLACK : db->want || db->alleles ? KH_MATCH_NEARBY : 0;
+	if (!s->whole)
+		return KH_MATCH_SLACK;
+	return kh_match_wants_others(db) || db->alleles ? KH_MATCH_NEARBY : 0;
 }
 
 /* --- a segment ---------------------------------------------------------------------- */
@@ -150,7 +152,7 @@ static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_segment *s)
  * the call is wanted, as then it matters how far other species are behind. */
 static KH_HD bool kh_match_asks_all(const kh_match_db *db, const kh_segment *s)
 {
-	return !s->whole && (db->want || !kh_match_seeds_tell(db));
+	return !s->whole && (kh_match_wants_others(db) || !kh_match_seeds_tell(db));
 }
 
 /* Is one mate enough to know that the other seeds must be looked up?  The mate may have a place

@@ -276,7 +276,8 @@ static inline uint32_t kh_strain_of_seed(const uint8_t *seeds, uint32_t n, uint3
 }
 #endif
 
-/* How many of n anchors are of a seed, and in a species?  seeds: of each, or NULL. */
+/* How many of n anchors are of a seed, and in the species of a row?  seeds: of each anchor, as
+ * bytes, which is faster; NULL: there are none.  Anchors have them, too. */
 static KH_HD uint32_t kh_strain_bins(const kh_match_db *db, const uint64_t *anchor,
 				     const uint8_t *seeds, uint32_t n, uint32_t seed,
 				     uint32_t row)

@@ -44,6 +44,12 @@ typedef struct kh_match_db {
 	kh_least least;
 } kh_match_db;
 
+/* Is more wanted of a fragment than its call?  Then it matters how far other species are behind. */
+static KH_HD bool kh_match_wants_others(const kh_match_db *db)
+{
+	return db->want != KH_WANT_NONE;
+}
+
 /* A read, or a mate: where its bases are, and its seeds. */
 typedef struct kh_mate {
 	const uint64_t *bases;          /* packed (kmer.h) */
@@ -57,7 +63,7 @@ typedef struct kh_mate {
 /* A segment is what is compared at a time: a read, a pair, or a part of a long record. */
 typedef struct kh_segment {
 	kh_mate mate[2];
-	bool whole;                     /* it is all of its fragment */
+	bool whole;                     /* it is all of its fragment, and no part of a long one */
 	size_t number;                  /* of the fragment in the job */
 } kh_segment;
 
