@@ -194,7 +194,7 @@ static int join_alike(kh_taxonomy **t, const kh_taxonomy_volume *volume, size_t 
 {
 	kh_taxdump *d = NULL;
 	kh_taxonomy *all = NULL;
-	int rc = kh_taxdump_begin(&d, err);
+	int rc = kh_taxdump_new(&d, err);
 
 	for (size_t k = 0; k < n && !rc; k++)
 		rc = add(d, volume, k, err);
@@ -292,7 +292,7 @@ static int join_both(kh_taxonomy **t, const kh_taxonomy_volume *volume, size_t n
 
 	if (!(rc = join_alike(&of_dumps, volume, n, err)) &&
 	    !(rc = join_alike(&of_lineages, volume + n, m, err)) &&
-	    !(rc = kh_taxdump_begin(&d, err))) {
+	    !(rc = kh_taxdump_new(&d, err))) {
 		const kh_taxonomy_volume dumps = { of_dumps, volume->name, NULL };
 		const kh_taxonomy_volume lineages = { of_lineages, volume[n].name, NULL };
 

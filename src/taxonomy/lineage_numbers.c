@@ -160,8 +160,12 @@ uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 {
-	int rc = kh_taxdump_begin(d, err);
+	int rc = KH_OK;
 
+	if (*d)
+		kh_taxdump_reopen(*d);
+	else
+		rc = kh_taxdump_new(d, err);
 	for (size_t i = 0; i < l->n && !rc; i++) {
 		const kh_lineage_node *x = &l->node[i];
 		const kh_taxnode node = {

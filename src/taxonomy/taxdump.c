@@ -354,8 +354,7 @@ uint32_t kh_taxdump_code(const kh_taxdump *d, uint32_t taxid)
 	return i == KH_NO_TAXON ? 0 : d->node[i].code;
 }
 
-/* A dump of the root alone. */
-static int make_root(kh_taxdump **out, kh_err *err)
+int kh_taxdump_new(kh_taxdump **out, kh_err *err)
 {
 	static const kh_taxnode root = { .taxid = 1, .parent = 1 };
 	kh_taxdump *d = kh_array(1, sizeof *d, err);
@@ -373,15 +372,10 @@ static int make_root(kh_taxdump **out, kh_err *err)
 	return rc;
 }
 
-int kh_taxdump_begin(kh_taxdump **d, kh_err *err)
+void kh_taxdump_reopen(kh_taxdump *d)
 {
-	kh_taxdump *x = *d;
-
-	if (!x)
-		return make_root(d, err);
-	for (size_t i = 0; i < x->n; i++)
-		x->node[i].parent = x->node[x->node[i].parent].taxid;
-	return KH_OK;
+	for (size_t i = 0; i < d->n; i++)
+		d->node[i].parent = d->node[d->node[i].parent].taxid;
 }
 
 int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err)

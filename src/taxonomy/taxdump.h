@@ -44,10 +44,12 @@ struct kh_taxdump {
 	unsigned shift;
 };
 
-/* Add nodes.  begin makes a dump if *d is NULL; between begin and end, `parent` of every node is a
- * taxid.  If the taxon is there, its name and rank stay, and the new parent replaces the old one
- * unless it is the root; so the uppermost taxon that is added keeps its place in the dump. */
-int kh_taxdump_begin(kh_taxdump **d, kh_err *err);
+/* Nodes are added to a dump of the root alone, which `new` makes, or to one that is there, after
+ * `reopen`; up to `end`, `parent` of every node is a taxid.  If the taxon is there, its name and
+ * rank stay, and the new parent replaces the old one unless it is the root; so the uppermost taxon
+ * that is added keeps its place in the dump. */
+int kh_taxdump_new(kh_taxdump **d, kh_err *err);
+void kh_taxdump_reopen(kh_taxdump *d);
 int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err);
 int kh_taxdump_end(kh_taxdump *d, kh_err *err);
 
