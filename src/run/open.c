@@ -29,9 +29,7 @@ static int add_operands(kh_sheet *s, const kh_open_options *o, kh_err *err)
 
 		rc = kh_sheet_add_reads(s, x, file, (kh_sheet_file[2]) { 0 }, err);
 	}
-	if (!rc)
-		rc = kh_sheet_check_twice(s, NULL, NULL, err);
-	return rc ? rc : kh_sheet_check_mates(s, NULL, NULL, err);
+	return rc ? rc : kh_sheet_check_operands(s, err);
 }
 
 /* --- what is written ---------------------------------------------------------------- */

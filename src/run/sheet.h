@@ -84,11 +84,10 @@ kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err);
  * and column of the first one. */
 int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
 		       const kh_sheet_file where[2], kh_err *err);
-/* Fails if a stream, as a FIFO, is named twice, and if a file is named twice for a sample, by
- * whatever names: its reads would count twice.  name: of the table, or NULL. */
-int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err);
-/* Fails if a file of second mates is a copy of that of the first ones. */
-int kh_sheet_check_mates(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err);
+/* Of a sheet that was made of operands: fails if a stream, as a FIFO, is named twice, if a file is
+ * named twice for a sample, by whatever names, as its reads would count twice, and if a file of
+ * second mates is a copy of that of the first ones. */
+int kh_sheet_check_operands(const kh_sheet *s, kh_err *err);
 
 /* All errors in rows are added to `errs`. */
 int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err);

@@ -62,7 +62,8 @@ static int note_twice(const kh_sheet *s, const char *name, const kh_sheet_file *
 			    s->v[f->sample].name);
 }
 
-int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
+/* name: of the table; NULL, and no `errs`, of operands. */
+static int check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
 {
 	kh_file_id *id = kh_array(s->n_files, sizeof *id, err);
 	bool *stream = kh_array(s->n_files, sizeof *stream, err);
@@ -122,7 +123,7 @@ static bool is_copy(const char *a, const char *b)
 	       x.st_size == y.st_size && x.st_size > 0 && same_bytes(a, b) && has_text(a);
 }
 
-int kh_sheet_check_mates(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
+static int check_mates(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -139,6 +140,13 @@ int kh_sheet_check_mates(const kh_sheet *s, const char *name, kh_errs *errs, kh_
 				       "it should have", g->path, f->path);
 	}
 	return rc;
+}
+
+int kh_sheet_check_operands(const kh_sheet *s, kh_err *err)
+{
+	const int rc = check_twice(s, NULL, NULL, err);
+
+	return rc ? rc : check_mates(s, NULL, NULL, err);
 }
 
 static int check_files(const kh_sheet *s, kh_errs *errs, kh_err *err)
@@ -164,8 +172,8 @@ int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err)
 		rc = kh_sheet_parse(s, &tsv, errs, err);
 	kh_tsv_clear(&tsv);
 	if (!rc)
-		rc = kh_sheet_check_twice(s, path, errs, err);
+		rc = check_twice(s, path, errs, err);
 	if (!rc)
-		rc = kh_sheet_check_mates(s, path, errs, err);
+		rc = check_mates(s, path, errs, err);
 	return rc ? rc : check_files(s, errs, err);
 }
