@@ -62,7 +62,7 @@ class Rule:
     WHOLE, PART, ENDS, BEYOND, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 2, 8, 14, 6, 64
     SEEDS, ANCHORS, PLACES, DIAGONALS, SLACK = 128, 256, 32, 8, 16
     SPAN, APART, PART_SCORE = 1008, 20, 20
-    NEAR, SHARED = 6, 4
+    NEAR, SHARED, COMMON = 6, 4, 8
     SOME, FEW, AHEAD, JOINED, LONG = 4, 12, 4, 2, 128
     ENOUGH, KEPT_FEW, KEPT = 2, 4, 6
     SPECIES, GENUS = 25, 44
@@ -177,29 +177,42 @@ class Classifier:
         return tuple(map(sum, zip(fit[:3], *(found for found, _ in self.ends(target, read, at, fit, part)))))
 
     def along(self, seq, claims):
-        """raises the claims of a part by how it fits where the best one has it"""
+        """raises the claims of a part by how it fits where the best one has it; {species: its variable columns there}"""
         length, reads = len(seq), (plain(seq), reverse_complement(plain(seq)))
         top = max(claims, key=lambda s: claims[s][0])
         (score, matches, compared, _), where = claims[top]
         (_, strand, _), target, at, _ = where[0]
         fit = self.hsp(target, reads[strand], at, 0, length)
         path = [(*fit[3:], 0)] + [(*found[3:], here - at) for found, here in self.ends(target, reads[strand], at, fit, True)]
-        for species in set(claims) - {top}:
+        variable = {}
+        for species in claims if len(claims) > 1 else ():
             (_, back, _), target, at, _ = claims[species][1][0]
             fit = self.hsp(target, reads[back], at, 0, length)
-            middle = sum(fit[3:]) // 2
-            column = length - 1 - middle if back != strand else middle
-            far = [max(begin - column, column - end + 1, 0) for begin, end, _ in path]
-            same = 0
-            for begin, end, aside in path:
-                aside -= path[far.index(min(far))][2]
-                if back != strand:
-                    begin, end, aside = length - end, length - begin, -aside
-                same += sum(self.matches(target, at + aside + i, reads[back][i]) for i in range(begin, end)
-                            if 0 <= at + aside + i < len(self.texts[target]))
+            turned = [(length - end, length - begin, -aside) if back != strand else (begin, end, aside) for begin, end, aside in path]
+            own, same, variable[species] = self.own(target, reads[back], at, fit, turned), 0, 0
+            for begin, end, aside in turned:
+                here = at + aside - turned[own][2]
+                columns = [i for i in range(begin, end) if 0 <= here + i < len(self.texts[target])]
+                same += sum(self.matches(target, here + i, reads[back][i]) for i in columns)
+                variable[species] += sum(self.texts[target][here + i] != self.others[target][here + i] for i in columns)
             new = score - 2 * (matches - same), same, compared, 1
-            if new > claims[species][0]:
+            if species != top and new > claims[species][0]:
                 claims[species] = new, claims[species][1]
+        return variable
+
+    def own(self, target, read, at, fit, path):
+        """the number of the HSP of a path in which that of a place lies"""
+        middle = sum(fit[3:]) // 2
+        far = [max(begin - middle, middle - end + 1, 0) for begin, end, _ in path]
+        own, common = far.index(min(far)), {}
+        for i, (begin, end, _) in enumerate(path):
+            columns = range(max(begin, fit[3]), min(end, fit[4]))
+            if len(columns) >= self.rule.COMMON:
+                right = [0 <= at + x < len(self.texts[target]) and self.matches(target, at + x, read[x]) for x in columns]
+                common[i] = 2 * sum(right) - len(right)
+        if any(path[i][2] != path[own][2] for i in common):
+            own = max(common, key=lambda i: (common[i], -i))
+        return own
 
     def loss(self, length, seeds, lists, region=()):
         """what the seeds cost that a region has no anchor of"""
@@ -288,7 +301,8 @@ class Classifier:
         places, left, crowd = {}, [], [0, 0]
         every = [[region for _, region in of] for of in regions] + [[]]
         lone = self.raise_lone(regions, slack) if slack and not part and not self.any_alleles else 0
-        room = self.rule.PLACES if len(mates) == 1 and not part else self.rule.PLACES // 2
+        all_places = len(mates) == 1 and (not part or self.with_second or self.with_candidates)
+        room = self.rule.PLACES if all_places else self.rule.PLACES // 2
         for mate, seq in enumerate(mates):
             of = regions[mate]
             left.append(of)
@@ -640,17 +654,17 @@ class Classifier:
         return None
 
     def part(self, seq, kept=None):
-        """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits, strain) in a part"""
+        """species -> (credit, score, matches, -bases compared, score ahead of other genera, hits, strain, variable columns) in a part"""
         claims, places, _, left, asked = self.settled([seq], True, self.rule.SLACK, kept)
-        if claims:
-            self.along(seq, claims)
+        variable = self.along(seq, claims) if claims else {}
         claims = {s: claim for s, claim in claims.items() if claim[0][0] >= self.rule.PART_SCORE}
         found, best = {}, max((what[0] for what, _ in claims.values()), default=0)
         for species, (what, where) in claims.items():
             credit = best if what[0] == best else 0
             other = max((claims[s][0][0] for s in claims if self.genus(s) != self.genus(species)), default=0)
             strain = self.strain([seq], species, where, places, left, asked, True) if credit else None
-            found[species] = credit, *what[:3], max(0, what[0] - other), self.hits([seq], where, places), strain
+            found[species] = (credit, *what[:3], max(0, what[0] - other), self.hits([seq], where, places), strain,
+                              variable.get(species, 0))
         return found
 
     def genus(self, species):
@@ -694,7 +708,8 @@ class Classifier:
         credit, score, matches, less, ahead, hits = total[best]
         self.second = self.second_of({s: total[s][:5] for s in total if s != best}, lambda s: total[s][5])
         tops = [max(what[1] for what in part.values()) for part in found if part]
-        odds = {s: sum(self.odds((top - part[s][1] + 1) // 2) for part, top in zip(filter(None, found), tops) if s in part)
+        odds = {s: sum(self.odds((top - part[s][1] + 1) // 2, part[s][7])
+                       for part, top in zip(filter(None, found), tops) if s in part)
                 for s in total if total[s][0] > 0}
         if not rule.names_long(sum(map(len, parts)), score, -less, matches, ahead):
             return n, None, hits, odds, None
@@ -713,9 +728,11 @@ class Classifier:
         return n, taxon if own else self.tree.raised(taxon), hits, odds, None
 
     @staticmethod
-    def odds(behind):
-        """What a part says for a species that has so many mismatches more than the best one there"""
-        return 3 if behind == 0 else 1 - 3 * behind if behind <= 3 else -1
+    def odds(behind, variable):
+        """What a part says for a species that has so many mismatches more than the best one there, and such columns"""
+        if behind > 3:
+            return -7 if behind <= 5 else -4 if behind <= 9 else 0
+        return (6, -3, -8, -8)[behind] - variable.bit_length()
 
     def parts_of(self, mates, first):
         """Those that are compared first, or the others"""
@@ -812,7 +829,7 @@ class ThinClassifier(Classifier):
         pass
 
     def along(self, seq, claims):
-        pass
+        return {}
 
     def strain(self, mates, species, *_):
         return self.db.called[species]

@@ -127,11 +127,11 @@ enum {
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
 
 /* A claim of a part of a long fragment, and a part: n of them. */
-#define KH_GPU_PART_CLAIMS (KH_MATCH_PLACES / 2)
+#define KH_GPU_PART_CLAIMS KH_MATCH_PLACES
 typedef struct kh_gpu_part_claim {
 	uint32_t species_no;
 	int32_t score;
-	uint32_t matches, columns, hits;
+	uint32_t matches, columns, hits, variable;
 	uint32_t strain;                /* what taxon the species has here, if it is the best */
 } kh_gpu_part_claim;
 

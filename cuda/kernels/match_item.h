@@ -161,7 +161,7 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 	for (uint32_t k = 0; k < x->m.here.n; k++) {
 		const kh_claim *v = &x->m.here.v[k];
 		kh_gpu_part_claim c = { v->species_no, v->score, v->matches, v->columns, v->hits,
-					0 };
+					v->variable, 0 };
 
 		if (v->score < KH_MATCH_PART)
 			continue;
@@ -228,7 +228,7 @@ static KH_HD bool kh_gpu_add_part(const kh_match_db *db, const kh_gpu_part *p, k
 	for (uint32_t c = 0; c < p->n; c++) {
 		const kh_gpu_part_claim *x = &p->claim[c];
 		const kh_claim claim = { x->species_no, x->score, x->matches, x->columns, 1,
-					 { 0, 0 }, x->hits };
+					 { 0, 0 }, x->hits, x->variable };
 		uint32_t number;
 
 		if (!kh_sums_add(db, &to->sums, &best, &claim, &number))

@@ -177,7 +177,7 @@ __device__ __noinline__ void add_place(warp_match *w, uint32_t anchors, kh_place
 	kh_found *f = &m->found[kh_place_mate(p)];
 	const uint32_t n = m->n_place;
 
-	if (f->n_places == kh_places_most(&w->j.s))
+	if (f->n_places == kh_places_most(m->db, &w->j.s))
 		return;
 	const bool part = !w->j.s.whole;
 
@@ -352,7 +352,7 @@ __device__ __noinline__ void compare_regions(warp_match *w, uint32_t mate, uint3
 		const uint32_t places = __shfl_sync(ALL, n, lane);
 		kh_place q = place_of_lane(&p, lane);
 
-		if (crowd && (f->n_places == kh_places_most(&w->j.s) ||
+		if (crowd && (f->n_places == kh_places_most(w->x.m.db, &w->j.s) ||
 			      !kh_region_may(r, len, (int64_t)f->best - slack)))
 			continue;
 		if (places > 1) {
@@ -434,8 +434,8 @@ __device__ void compare_crowd(warp_match *w, uint32_t mate, uint32_t slack)
 	if (lane_id() == 0)
 		f->crowd = most;
 	__syncwarp();
-	while (!more && f->n_places < kh_places_most(s)) {
-		const uint32_t room = kh_places_most(s) - f->n_places;
+	while (!more && f->n_places < kh_places_most(w->x.m.db, s)) {
+		const uint32_t room = kh_places_most(w->x.m.db, s) - f->n_places;
 		uint32_t mine = UINT32_MAX, last = UINT32_MAX, n = 0;
 
 		for (; n < room && (last = next_heaviest(f, len, slack, last)) != 0; n++)
@@ -458,7 +458,7 @@ __device__ __noinline__ bool compare_from(warp_match *w, uint32_t mate, int64_t 
 	for (uint32_t i = lane_id(); i < f->n_regions; i += 32)
 		n += kh_region_may(&f->region[i], len, score);
 	n = __reduce_add_sync(ALL, n);
-	if (n > kh_places_most(&w->j.s) - f->n_places) {
+	if (n > kh_places_most(w->x.m.db, &w->j.s) - f->n_places) {
 		compare_crowd(w, mate, slack);
 		return true;
 	}

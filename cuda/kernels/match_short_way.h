@@ -170,7 +170,7 @@ static KH_HD bool kh_short_next_region(kh_short_way *w, kh_short_found *f)
 		if (f->next >= len || len - f->next + kh_match_slack(w->db, w->s) < f->best)
 			return kh_short_stop(w, KH_SHORT_DONE);
 		if (f->crowd == UINT32_MAX &&
-		    kh_short_like(w->r, f->next) + w->places > kh_places_most(w->s)) {
+		    kh_short_like(w->r, f->next) + w->places > kh_places_most(w->db, w->s)) {
 			if (!w->all)
 				return kh_short_stop(w, KH_SHORT_AGAIN);
 			f->crowd = f->next;
@@ -219,7 +219,7 @@ static KH_HD bool kh_short_take(kh_short_way *w, const kh_place *p, const kh_lai
 				uint32_t hsp, bool ends, kh_short_found *f)
 {
 	const uint32_t net = kh_short_net(&p->fit), slack = kh_match_slack(w->db, w->s);
-	const bool room = w->places++ < kh_places_most(w->s) && w->here.n < KH_SHORT_HERE;
+	const bool room = w->places++ < kh_places_most(w->db, w->s) && w->here.n < KH_SHORT_HERE;
 	/* in a crowd, whether ends are compared hangs on the order of places, which the CPU has
 	 * another one of */
 	const bool other = !ends && f->before != UINT32_MAX &&

@@ -235,7 +235,7 @@ __device__ void compare_along(warp_match *w)
 
 	const kh_chain *chain = find_chain(w, &l, at);
 
-	if (i < m->here.n && m->here.v[i].species_no != b.species_no)
+	if (i < m->here.n)
 		kh_chain_raise(m, &w->j.s, chain, &b, i);
 	__syncwarp();
 }

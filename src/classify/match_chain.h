@@ -14,7 +14,8 @@
 enum {
 	/* HSPs beside the best one, at most, as each has the score of an end; or of a read,
 	 * which has one on each side */
-	KH_CHAIN_ENDS = KH_MATCH_PART_BASES / KH_END_SCORE + 1
+	KH_CHAIN_ENDS = KH_MATCH_PART_BASES / KH_END_SCORE + 1,
+	KH_CHAIN_COMMON = 8     /* columns that HSPs have in common, at least */
 };
 
 /* Columns of a read, and how many bases aside it lies there. */
@@ -75,28 +76,88 @@ static KH_HD uint32_t kh_chain_nearest(const kh_chain *p, uint32_t column)
 	return which;
 }
 
-/* The claim that a species has, by claim c, along the chain of the best one: the HSP in which
- * the middle of its own best one lies is where it is by itself, and the others are as far aside of
- * that as those of the chain are. */
+/* Some columns of a part, and where it lies in a species by these. */
+typedef struct kh_chain_run {
+	int64_t at;
+	uint32_t from, to;
+} kh_chain_run;
+
+/* Those of HSP i of the chain in a species where HSP `own` lies at `at`. */
+static KH_HD kh_chain_run kh_chain_run_of(const kh_chain *p, uint32_t i, uint32_t own, int64_t at,
+					  uint32_t len, bool turned)
+{
+	const int64_t aside = p->v[i].aside - (int64_t)p->v[own].aside;
+	const kh_chain_run r = { turned ? at - aside : at + aside,
+				 turned ? len - p->v[i].to : p->v[i].from,
+				 turned ? len - p->v[i].from : p->v[i].to };
+
+	return r;
+}
+
+/* The same of HSP i itself, but for columns that are not in an HSP at `at`. */
+static KH_HD kh_chain_run kh_chain_common(const kh_chain *p, uint32_t i, const kh_hsp *hsp,
+					  int64_t at, uint32_t len, bool turned)
+{
+	kh_chain_run r = kh_chain_run_of(p, i, i, at, len, turned);
+
+	r.from = hsp->from > r.from ? hsp->from : r.from;
+	r.to = hsp->to < r.to ? hsp->to : r.to;
+	return r;
+}
+
+/* The HSP of the chain in which the best one of a place lies.  That may reach over a gap of the
+ * chain, and over the one that makes up for it; so of several that have some columns of it, it is
+ * the one with the most score at the place. */
+static KH_HD uint32_t kh_chain_own(const kh_chain *p, const kh_laid *l, const kh_place *here,
+				   bool turned)
+{
+	const int64_t at = kh_place_at(here);
+	const uint32_t middle = (here->hsp.from + here->hsp.to) / 2u;
+	uint32_t own = kh_chain_nearest(p, turned ? l->len - 1 - middle : middle);
+	int32_t most = INT32_MIN;
+	bool other = false;
+
+	KH_ROLLED
+	for (uint32_t i = 0; i < p->n && !other; i++) {
+		const kh_chain_run r = kh_chain_common(p, i, &here->hsp, at, l->len, turned);
+
+		other = r.from + KH_CHAIN_COMMON <= r.to && p->v[i].aside != p->v[own].aside;
+	}
+	KH_ROLLED
+	for (uint32_t i = 0; i < p->n && other; i++) {
+		const kh_chain_run r = kh_chain_common(p, i, &here->hsp, at, l->len, turned);
+
+		if (r.from + KH_CHAIN_COMMON > r.to)
+			continue;
+		const uint32_t same = kh_text_matches(l, at, r.from, r.to);
+		const int32_t score = 2 * (int32_t)same - (int32_t)(r.to - r.from);
+
+		own = score > most ? i : own;
+		most = score > most ? score : most;
+	}
+	return own;
+}
+
+/* The claim that a species has, by claim c, along the chain of the best one: the HSP in which its
+ * own best one lies is where that is by itself, and the others are as far aside of it as those of
+ * the chain are. */
 static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_segment *s, const kh_chain *p,
 				     const kh_claim *best, const kh_claim *c)
 {
 	const kh_place *here = &m->place[c->place[0]];
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
 	const kh_laid l = kh_place_laid(m, s, here);
-	const uint32_t middle = (here->hsp.from + here->hsp.to) / 2u;
-	const uint32_t near = kh_chain_nearest(p, turned ? l.len - 1 - middle : middle);
+	const uint32_t own = kh_chain_own(p, &l, here, turned);
 	kh_claim x = *c;
 
-	x.matches = 0;
+	x.matches = x.variable = 0;
 	for (uint32_t i = 0; i < p->n; i++) {
-		const kh_chain_hsp *y = &p->v[i];
-		const int64_t aside = y->aside - (int64_t)p->v[near].aside;
+		const kh_chain_run r =
+			kh_chain_run_of(p, i, own, kh_place_at(here), l.len, turned);
 
-		x.matches += turned ? kh_text_matches(&l, kh_place_at(here) - aside,
-						      l.len - y->to, l.len - y->from)
-				    : kh_text_matches(&l, kh_place_at(here) + aside, y->from,
-						      y->to);
+		x.matches += kh_text_matches(&l, r.at, r.from, r.to);
+		if (kh_match_wants_others(m->db))
+			x.variable += kh_text_alleles(&l, r.at, r.from, r.to);
 	}
 	x.columns = best->columns;
 	x.score = best->score - 2 * ((int32_t)best->matches - (int32_t)x.matches);
@@ -118,18 +179,24 @@ static inline bool kh_chain_is_own(const kh_matching *m, const kh_segment *s, co
 }
 #endif
 
-/* Raises claim i, which is not the best one, by that. */
+/* Raises claim i by that, unless it is the best one, and finds its variable columns. */
 static KH_HD void kh_chain_raise(kh_matching *m, const kh_segment *s, const kh_chain *p,
 				 const kh_claim *best, uint32_t i)
 {
+	kh_claim *c = &m->here.v[i];
+	const bool is_best = c->species_no == best->species_no;
+
+	if (is_best && !kh_match_wants_others(m->db))
+		return;
 #ifndef __CUDACC__
-	if (kh_chain_is_own(m, s, p, best, &m->here.v[i]))
+	if (!kh_match_wants_others(m->db) && kh_chain_is_own(m, s, p, best, c))
 		return;                 /* there it has the same score */
 #endif
-	const kh_claim x = kh_chain_claim(m, s, p, best, &m->here.v[i]);
+	const kh_claim x = kh_chain_claim(m, s, p, best, c);
 
-	if (kh_claim_better(&x, &m->here.v[i]))
-		m->here.v[i] = x;
+	if (!is_best && kh_claim_better(&x, c))
+		*c = x;
+	c->variable = x.variable;
 }
 
 #endif

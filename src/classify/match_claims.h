@@ -23,7 +23,7 @@ static KH_HD bool kh_places_beside(const kh_place *a, const kh_place *b)
 
 static KH_HD kh_claim kh_claim_none(uint32_t species_no)
 {
-	const kh_claim c = { species_no, 0, 0, 0, 0, { 0, 0 }, 0 };
+	const kh_claim c = { species_no, 0, 0, 0, 0, { 0, 0 }, 0, 0 };
 
 	return c;
 }
@@ -72,7 +72,7 @@ static KH_HD kh_claim kh_claim_of_one(const kh_match_db *db, const kh_place *pla
 {
 	const kh_place *p = &places[place];
 	kh_claim c = { kh_bins_species_no(&db->bins, p->target), (int32_t)p->fit.score,
-		       p->fit.matches, p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0 };
+		       p->fit.matches, p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0, 0 };
 
 	c.place[kh_place_mate(p)] = place;
 	return c;
@@ -88,7 +88,7 @@ static KH_HD kh_claim kh_claim_together(const kh_claim *a, const kh_claim *b, in
 	const kh_claim c = { a->species_no, a->score + b->score - less, a->matches + b->matches,
 			     a->columns + b->columns, a->mates | b->mates,
 			     { (a->mates & 1 ? a : b)->place[0], (b->mates & 2 ? b : a)->place[1] },
-			     a->hits + b->hits };
+			     a->hits + b->hits, a->variable + b->variable };
 
 	return c;
 }

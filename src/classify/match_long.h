@@ -61,13 +61,21 @@ static KH_HD void kh_part_see(const kh_match_db *db, kh_part_best *b, uint32_t s
 	}
 }
 
-/* What a part says for a species that is so many mismatches behind the best one there, in 1/5 nats;
- * 0 is what it says for one without a claim.  Some mismatches tell species apart; one that is far
- * behind mostly has a better place, which the part was not compared with.  (Rounded from a fit to
- * ONT reads of ties.py, of seeds 882001 to 886010, where the shares of species are known.) */
-static KH_HD int32_t kh_part_odds(uint32_t behind)
+/* What a part says for a species, in 1/5 nats, that is so many mismatches behind the best one there
+ * and has so many columns in which its strains differ; 0 is what it says for one without a claim.
+ * Two or three mismatches say most: one that is farther behind may have been compared over a gap in
+ * the wrong place.  Any mixture of the strains fits in variable columns, so to fit in many of them
+ * says less.  (Rounded from a fit to ONT reads of ties.py, of seeds 884101 to 884116, where the
+ * shares of species are known.)
+ * Example: a part without variable columns fits A best, B with a mismatch more, C with 12 more, and
+ * is not found in D: 6, -3, 0 and 0.  If 5 columns of A are variable, A has 6 - 3 = 3. */
+static KH_HD int32_t kh_part_odds(uint32_t behind, uint32_t variable)
 {
-	return behind == 0 ? 3 : behind <= 3 ? 1 - 3 * (int32_t)behind : -1;
+	const int32_t bits = variable > 0 ? 1 + (int32_t)kh_log2(variable) : 0;
+
+	if (behind > 3)
+		return behind <= 5 ? -7 : behind <= 9 ? -4 : 0;
+	return (behind == 0 ? 6 : behind == 1 ? -3 : -8) - bits;
 }
 
 /* --- sums -------------------------------------------------------------------------------- */
@@ -85,7 +93,7 @@ static KH_HD bool kh_sums_add(const kh_match_db *db, kh_sums *s, const kh_part_b
 		s->sum[i] = none;
 	s->claims.v[i] = kh_claim_together(&s->claims.v[i], x, 0);
 	s->sum[i].credit += x->score == b->score ? (uint32_t)x->score : 0;
-	s->sum[i].odds += kh_part_odds(kh_claim_behind(b->score, x->score));
+	s->sum[i].odds += kh_part_odds(kh_claim_behind(b->score, x->score), x->variable);
 	if (x->score > b->other && kh_species_genus(db, x->species_no) == b->genus)
 		s->sum[i].ahead += (uint32_t)(x->score - b->other);
 	*number = i;

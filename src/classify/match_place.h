@@ -12,10 +12,13 @@
 #include "kmer/fit.h"
 
 /* --- places ------------------------------------------------------------------------------- */
-/* How many places a mate may have, or a part. */
-static KH_HD uint32_t kh_places_most(const kh_segment *s)
+/* How many places a mate may have, or a part: as many as a read where it matters how far other
+ * species are behind, as a genus may have more than half of that at each place. */
+static KH_HD uint32_t kh_places_most(const kh_match_db *db, const kh_segment *s)
 {
-	return s->whole && s->mate[1].len == 0 ? KH_MATCH_PLACES : KH_MATCH_PLACES / 2;
+	const bool all = s->mate[1].len == 0 && (s->whole || kh_match_wants_others(db));
+
+	return all ? KH_MATCH_PLACES : KH_MATCH_PLACES / 2;
 }
 
 /* The mate of a place, and the place's target, to be compared. */
@@ -90,7 +93,7 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_segment *s, uint
 	kh_place p;
 	kh_laid l;
 
-	if (f->n_places == kh_places_most(s))
+	if (f->n_places == kh_places_most(m->db, s))
 		return;
 	p.number = kh_place_number(mate, strand, at);
 	p.target = kh_match_target(m->db, bin);
@@ -320,7 +323,7 @@ static KH_HD_CALLED void kh_region_compare(kh_matching *m, const kh_segment *s, 
 	kh_place_seeds first = { 0, 0, 0, 0 };  /* of the first place, on which nearly all lie */
 
 	if (kh_match_is_thin(m->db)) {
-		kh_thin_places(m, s, mate, r, kh_places_most(s));
+		kh_thin_places(m, s, mate, r, kh_places_most(m->db, s));
 		return;
 	}
 	r->loss = KH_REGION_DONE;
@@ -366,7 +369,7 @@ static KH_HD void kh_regions_compare_crowd(kh_matching *m, const kh_segment *s, 
 	}
 	kh_regions_weigh(m, mate);
 	kh_regions_by_weight(f, order);
-	for (uint32_t i = 0; i < f->n_regions && f->n_places < kh_places_most(s); i++)
+	for (uint32_t i = 0; i < f->n_regions && f->n_places < kh_places_most(m->db, s); i++)
 		if (kh_region_may(&f->region[order[i]], len, (int64_t)f->best - slack))
 			kh_region_compare(m, s, mate, &f->region[order[i]]);
 }
@@ -384,7 +387,7 @@ static KH_HD bool kh_regions_compare_from(kh_matching *m, const kh_segment *s, u
 #endif
 	for (uint32_t i = 0; i < f->n_regions; i++)
 		n += kh_region_may(&f->region[i], len, score);
-	if (n > kh_places_most(s) - f->n_places) {
+	if (n > kh_places_most(m->db, s) - f->n_places) {
 		kh_regions_compare_crowd(m, s, mate, slack);
 		return true;
 	}
@@ -423,7 +426,7 @@ static inline void kh_regions_compare_these(kh_matching *m, const kh_segment *s,
 	kh_found *f = &m->found[mate];
 
 	f->least = score < f->least ? score : f->least;
-	if (n > kh_places_most(s) - f->n_places) {
+	if (n > kh_places_most(m->db, s) - f->n_places) {
 		kh_regions_compare_crowd(m, s, mate, slack);
 		return;
 	}

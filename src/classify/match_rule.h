@@ -162,6 +162,8 @@ typedef struct kh_claim {
 	uint32_t mates;                 /* 1: the first has a part in it, 2: the second, 3: both */
 	uint32_t place[2];              /* of these mates: numbers of their places */
 	uint32_t hits;                  /* k-mers that the text has there, if they were counted */
+	uint32_t variable;              /* of a part: columns in which the species' strains differ,
+					 * if others matter (match_chain.h) */
 } kh_claim;
 
 /* Is a better than b: by score, then by matches, by fewer columns, by more mates? */

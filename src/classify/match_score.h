@@ -132,8 +132,7 @@ static KH_HD void kh_match_along(kh_matching *m, const kh_segment *s)
 	const kh_chain chain = kh_chain_of(&l, kh_place_at(at), &hsp, true);
 
 	for (uint32_t i = 0; i < m->here.n; i++)
-		if (m->here.v[i].species_no != b.species_no)
-			kh_chain_raise(m, s, &chain, &b, i);
+		kh_chain_raise(m, s, &chain, &b, i);
 }
 
 /* --- what is of interest ------------------------------------------------------------ */

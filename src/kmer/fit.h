@@ -133,6 +133,22 @@ static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t fro
 	return n;
 }
 
+/* In how many of the columns from .. to - 1 the text has an allele. */
+static KH_HD uint32_t kh_text_alleles(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+	const kh_text_columns c = kh_text_on_target(l, at, from, to);
+	uint32_t n = 0;
+
+	for (uint32_t i = c.from; KH_ALLELES && l->alleles && i < c.to; i += 32) {
+		const uint64_t x = kh_text_bases(l->alleles, (uint64_t)(at + (int64_t)i));
+		const uint32_t left = c.to - i;
+
+		n += kh_text_count((x | x >> 1) & KH_TEXT_LOW &
+				   kh_text_first(left < 32 ? left : 32));
+	}
+	return n;
+}
+
 /* Could an HSP of the columns from .. to - 1 have a score of KH_END_SCORE?  Nearly always none
  * has where a read does not belong, which is found by four columns at a time, as by
  * kh_text_halves.  Columns that are not there count as matches. */
