@@ -94,43 +94,43 @@ static KH_HD kh_chain_run kh_chain_run_of(const kh_chain *p, uint32_t i, uint32_
 	return r;
 }
 
-/* The same of HSP i itself, but for columns that are not in an HSP at `at`. */
-static KH_HD kh_chain_run kh_chain_common(const kh_chain *p, uint32_t i, const kh_hsp *hsp,
-					  int64_t at, uint32_t len, bool turned)
+/* Of an HSP of a place, the columns that HSP i of the chain has, too. */
+static KH_HD kh_text_columns kh_chain_common(const kh_chain *p, uint32_t i, kh_text_columns c)
 {
-	kh_chain_run r = kh_chain_run_of(p, i, i, at, len, turned);
-
-	r.from = hsp->from > r.from ? hsp->from : r.from;
-	r.to = hsp->to < r.to ? hsp->to : r.to;
-	return r;
+	c.from = p->v[i].from > c.from ? p->v[i].from : c.from;
+	c.to = p->v[i].to < c.to ? p->v[i].to : c.to;
+	return c;
 }
 
-/* The HSP of the chain in which the best one of a place lies.  That may reach over a gap of the
- * chain, and over the one that makes up for it; so of several that have some columns of it, it is
- * the one with the most score at the place. */
-static KH_HD uint32_t kh_chain_own(const kh_chain *p, const kh_laid *l, const kh_place *here,
-				   bool turned)
+/* The HSP of the chain in which the best one of a place lies, whose columns are `hsp` as the chain
+ * counts them.  That may reach over a gap of the chain, and over the one that makes up for it; so
+ * of several that have some of its columns, it is the one with the most score at the place. */
+static KH_HD uint32_t kh_chain_own(const kh_chain *p, const kh_laid *l, int64_t at, bool turned,
+				   kh_text_columns hsp)
 {
-	const int64_t at = kh_place_at(here);
-	const uint32_t middle = (here->hsp.from + here->hsp.to) / 2u;
-	uint32_t own = kh_chain_nearest(p, turned ? l->len - 1 - middle : middle);
+	uint32_t own = kh_chain_nearest(p, (hsp.from + hsp.to - (turned ? 1u : 0u)) / 2);
 	int32_t most = INT32_MIN;
 	bool other = false;
 
+	/* nearly always it has hardly a column beside that one */
+	if (hsp.from + KH_CHAIN_COMMON > p->v[own].from &&
+	    hsp.to < (uint32_t)p->v[own].to + KH_CHAIN_COMMON)
+		return own;
 	KH_ROLLED
 	for (uint32_t i = 0; i < p->n && !other; i++) {
-		const kh_chain_run r = kh_chain_common(p, i, &here->hsp, at, l->len, turned);
+		const kh_text_columns c = kh_chain_common(p, i, hsp);
 
-		other = r.from + KH_CHAIN_COMMON <= r.to && p->v[i].aside != p->v[own].aside;
+		other = c.from + KH_CHAIN_COMMON <= c.to && p->v[i].aside != p->v[own].aside;
 	}
 	KH_ROLLED
 	for (uint32_t i = 0; i < p->n && other; i++) {
-		const kh_chain_run r = kh_chain_common(p, i, &here->hsp, at, l->len, turned);
+		const kh_text_columns c = kh_chain_common(p, i, hsp);
 
-		if (r.from + KH_CHAIN_COMMON > r.to)
+		if (c.from + KH_CHAIN_COMMON > c.to)
 			continue;
-		const uint32_t same = kh_text_matches(l, at, r.from, r.to);
-		const int32_t score = 2 * (int32_t)same - (int32_t)(r.to - r.from);
+		const uint32_t same = kh_text_matches(l, at, turned ? l->len - c.to : c.from,
+						      turned ? l->len - c.from : c.to);
+		const int32_t score = 2 * (int32_t)same - (int32_t)(c.to - c.from);
 
 		own = score > most ? i : own;
 		most = score > most ? score : most;
@@ -147,7 +147,10 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_segment *s, 
 	const kh_place *here = &m->place[c->place[0]];
 	const bool turned = kh_place_strand(here) != kh_place_strand(&m->place[best->place[0]]);
 	const kh_laid l = kh_place_laid(m, s, here);
-	const uint32_t own = kh_chain_own(p, &l, here, turned);
+	const kh_text_columns hsp = { turned ? l.len - here->hsp.to : here->hsp.from,
+				      turned ? l.len - here->hsp.from : here->hsp.to };
+	const uint32_t own = kh_chain_own(p, &l, kh_place_at(here), turned, hsp);
+	const bool wants = kh_match_wants_others(m->db);
 	kh_claim x = *c;
 
 	x.matches = x.variable = 0;
@@ -156,8 +159,7 @@ static KH_HD kh_claim kh_chain_claim(const kh_matching *m, const kh_segment *s, 
 			kh_chain_run_of(p, i, own, kh_place_at(here), l.len, turned);
 
 		x.matches += kh_text_matches(&l, r.at, r.from, r.to);
-		if (kh_match_wants_others(m->db))
-			x.variable += kh_text_alleles(&l, r.at, r.from, r.to);
+		x.variable += wants ? kh_text_alleles(&l, r.at, r.from, r.to) : 0;
 	}
 	x.columns = best->columns;
 	x.score = best->score - 2 * ((int32_t)best->matches - (int32_t)x.matches);

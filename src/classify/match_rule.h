@@ -53,7 +53,7 @@ enum {
 	KH_MATCH_AHEAD = 4,             /* near: 3/4 of the best one's score, */
 	KH_MATCH_JOINED = 2,            /* or 1/2 of its credit */
 	KH_MATCH_KEPT_FEW = 4,          /* else others are compared with so many species, */
-	KH_MATCH_KEPT = 6,              /* or up to so many that have 3/5 of its credit */
+	KH_MATCH_KEPT = 5,              /* or up to so many that have 3/5 of its credit */
 
 	/* A mate without a place is sought beside its mate's place: */
 	KH_RESCUE_SCORE = 30,           /* if that has such a score, */
