@@ -215,6 +215,14 @@ rm -r out
 check "a sheet without controls has none" sh -c '"$1" classify -q --db db.khdb --samples plain --outdir out && test ! -e out/samples.blanks.tsv' - "$kmerhash"
 rm -r out
 printf 'sample\treads1\tType\tcontrol\ns1\ts1.fq\tstool\t\nb1\tb1.fq\tNegative\t\ns2\ts2.fq\tsample\tno\nb2\tb2.fq\tblank\t\ns3\ts3.fq\t\t\ns4\ts4.fq\tyes\t\n' >types
+# Host removal may leave nothing of a blank.
+: >empty.fq
+printf 'sample\treads1\tcontrol\ns1\ts1.fq\t\nb1\tempty.fq\tyes\nb2\tempty.fq\tyes\n' >nothing
+"$kmerhash" classify --db db.khdb --samples nothing --outdir none --sample-pass --profile profile.tsv 2>none.log
+check "controls without a read: a warning" grep -q "the controls have no reads" none.log
+check "and no verdict in the table" sh -c 'test "$(cut -f 10 none/samples.blanks.tsv | sort -u)" = "no blank
+verdict"'
+check "nor in the profile" sh -c '! grep -q "in the blank" none/s1.profile.tsv && grep -q "	no blank	" none/s1.profile.tsv'
 check "types of samples" classify --db db.khdb --samples types --outdir out
 check "say the same, and any other word nothing" python exact.py out/samples.blanks.tsv b1,b2 b1 b2 s1 s2 s3 s4
 sed 's/yes/perhaps/' sheet >bad

@@ -156,13 +156,17 @@ static int compare(kh_merge *m, const uint64_t *all, kh_err *err)
 	kh_merge_blank what = { .verdict = KH_MERGE_NO_BLANK };
 	uint64_t controls = 0;
 	size_t cap = 0;
+	bool any = false;
 	int rc = KH_OK;
 
-	for (size_t i = 0; i < m->n_samples; i++)
-		if (m->sample[i].control) {
-			controls += all[i];
-			what.verdict = KH_MERGE_NOT_IN_BLANK;
-		}
+	for (size_t i = 0; i < m->n_samples; i++) {
+		controls += m->sample[i].control ? all[i] : 0;
+		any |= m->sample[i].control;
+	}
+	if (controls > 0)
+		what.verdict = KH_MERGE_NOT_IN_BLANK;
+	else if (any)
+		kh_log(KH_WARN, "the controls have no reads, so nothing is compared with them");
 	for (uint32_t t = 0; t < m->n && !rc; t++) {
 		if (!is_species(m, t))
 			continue;

@@ -21,7 +21,7 @@
 #include "merge/table.h"
 
 enum kh_merge_blank_verdict {
-	KH_MERGE_NO_BLANK,              /* there is no control */
+	KH_MERGE_NO_BLANK,              /* there is no control, or none has a read */
 	KH_MERGE_NOT_IN_BLANK,          /* no control has it: not tested */
 	KH_MERGE_AS_IN_BLANK,
 	KH_MERGE_MORE_THAN_IN_BLANK
