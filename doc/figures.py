@@ -55,7 +55,7 @@ FOUND = [
     ("500 real nanopore reads, mock community", "labelled/zymo_ont"),
     ("20,000 simulated reads of 100 bases; 5 % of their bases differ from the reference", "simgen/5% 1x100"),
     ("20,000 such reads; 8 % of their bases differ", "simgen/8% 1x100"),
-    ("99,000 simulated pairs; the strain, species or genus of 15,174 is not in the database", "all communities"),
+    ("99,000 simulated pairs; the strain, species or genus of 15,174 of them is not in the database", "all communities"),
 ]
 PROGRAMS = [("Kraken 2", "accuracy", "k2"), ("Kraken 2, `--confidence 0.1`", "accuracy_confidence_0.1", "k2"),
             ("MetaCache 2.6.0", "accuracy_metacache", "k2"), ("kmerhash", "accuracy", "kh"), ("with `--sample-pass`", "accuracy_pass", "kh")]

@@ -12,7 +12,8 @@
  *	FETCHED    2^21           2^20: .69 (the same)
  *	FETCH_EACH 1              not varied
  *	UNITS      2              4: .94, .97 (report of .fq.gz)
- *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz)
+ *	ROOMS      2              1: .90 of eight samples at once, 1.01 of one (.fq.gz); 4: 1.00 of
+ *	                          both, also with batches of 128 MiB
  */
 #ifndef KH_CUDA_KERNELS_TUNING_H
 #define KH_CUDA_KERNELS_TUNING_H

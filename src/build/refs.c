@@ -94,7 +94,8 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 		return kh_fail(err, KH_EFORMAT,
 			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of "
 			       "the input): leave a copy out; if it is none, --set "
-			       "allow-duplicates takes both",
+			       "allow-duplicates takes both, as a row for each file in a table "
+			       "of --assemblies or --lineage does",
 			       path, len > 200 ? 200 : (int)len, id, i + 1);
 	r->n_again += !added;
 	r->last[number] = i;
