@@ -19,7 +19,9 @@ BEGIN, END = "<!-- made by tests/rooms.py: make rooms -->\n", "<!-- end -->\n"
 # (name, colour, steps); of a step, the file, what happens there, and the example
 WAYS = [
     ("a k-mer of a reference", "#d95f02", [
+        ("src/build/build.c", "calls the steps in order: `read_all`, then `make_database`", "one pass"),
         ("src/io/source_gz.c", "bytes are read and inflated", "a gzip file with NC_001416.1"),
+        ("src/seqio/feed_ahead.c", "of several small gzip files, each is inflated whole by one thread, before its turn", "all of it"),
         ("src/seqio/feed_read.c", "a worker takes the bytes of a block; `next` of feed.c calls this and the row behind", "one block"),
         ("src/seqio/feed_parse.c", "any worker parses a block of text, without those before it", "one block, with one record"),
         ("src/seqio/reader_pieces.c", "of FASTA, records are parsed in pieces: one may go on in the next block", "one piece, the whole record"),
@@ -41,6 +43,8 @@ WAYS = [
         ("src/io/commit.c", "the file gets its name, when all of it is on the disk", "200,712 bytes"),
     ]),
     ("a k-mer of a read", "#1f78b4", [
+        ("src/cmd/classify.c", "options; files are opened, then the database (`classify_all`)", "one sample"),
+        ("src/run/run.c", "a worker begins a sample or joins one (`run_worker`, `begin`), and works on it by `kh_flow_work`", "the only one"),
         ("src/io/source.c", "bytes are read", "a FASTA file with one record"),
         ("src/seqio/feed_read.c", "a worker takes the bytes of a block; `next` of feed.c calls this and the row behind", "one block"),
         ("src/seqio/feed_parse.c", "any worker parses a block of text, without those before it", "one block"),

@@ -207,7 +207,7 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 	return kh_k2_classify_job(l->host, t->job, t->call, t->runs, t->distinct, err);
 }
 
-static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s[2],
+static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_side s[2],
 			 kh_cuda_layout *lay, kh_err *err)
 {
 	const bool there = f->task->job->there;
@@ -231,7 +231,7 @@ bool kh_cuda_k2_takes_parsed(const kh_engine *e)
 int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
-	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
+	const kh_job_side s[2] = { kh_job_side_of(t->job, 0), kh_job_side_of(t->job, 1) };
 	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
 	kh_cuda_layout lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, false);
 	int rc;

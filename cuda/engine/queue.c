@@ -143,7 +143,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 /* --- submit ------------------------------------------------------------------------- */
 /* What a task needs of a flight's rooms.  Of features, the most that there may be: kernels set
  * places aside for these. */
-static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
+static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_side s[2])
 {
 	const kh_parsed_there *there = t->job->there;
 	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
@@ -247,7 +247,7 @@ static int launch_flight(kh_task_queue *l, struct kh_flight *f, const kh_cuda_la
 static int stage(kh_task_queue *l, struct kh_flight *f, struct need *need, bool *fits, kh_err *err)
 {
 	const kh_job *j = f->task->job;
-	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
+	const kh_job_side s[2] = { kh_job_side_of(j, 0), kh_job_side_of(j, 1) };
 	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
 	int rc;
 

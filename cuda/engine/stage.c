@@ -44,8 +44,8 @@ static void put_parts(char *to, kh_cuda_layout *l, const kh_job *j)
 	}
 }
 
-/* The records of a part, whose first word becomes number `at`; the length of the longest. */
-static uint64_t put_records(kh_gpu_record *to, const kh_job_part *s, size_t at)
+/* The records of a side, whose first word becomes number `at`; the length of the longest. */
+static uint64_t put_records(kh_gpu_record *to, const kh_job_side *s, size_t at)
 {
 	uint64_t longest = 0;
 
@@ -59,7 +59,7 @@ static uint64_t put_records(kh_gpu_record *to, const kh_job_part *s, size_t at)
 	return longest;
 }
 
-bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_part s[2])
+bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_side s[2])
 {
 	kh_gpu_record *rec = (kh_gpu_record *)(to + l->rec);
 	uint64_t longest[2] = { 0, 0 };

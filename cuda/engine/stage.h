@@ -21,9 +21,9 @@ typedef struct kh_cuda_layout {
 
 /* parts: with room for as many parts as so many words can have. */
 kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, bool parts);
-/* Fills in the input of j, whose parts s are (kh_job_part_of), and the numbers of l: `bytes` is
+/* Fills in the input of j, whose sides s are (kh_job_side_of), and the numbers of l: `bytes` is
  * then what has been used.  False: a record is too long for the kernels. */
-bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_part s[2]);
+bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_side s[2]);
 /* The order in which records are staged, or in which they were parsed. */
 kh_gpu_order kh_cuda_order_of(const kh_job *j);
 kh_gpu_order kh_cuda_order_of_parsed(const kh_parsed_there *t);

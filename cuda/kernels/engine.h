@@ -165,7 +165,9 @@ typedef struct kh_gpu_query {
 	kh_gpu_census census;
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
 	uint32_t *mark;                 /* n_words + 1: which k-mers are features */
-	uint32_t *again, *rest;         /* n each */
+	/* n each.  again: fragments to be compared by all seeds; then, in translate.cu, those
+	 * without a call.  rest: those that are left to warps */
+	uint32_t *again, *rest;
 	kh_gpu_fetch fetch;             /* of the launch */
 	kh_gpu_asked *asked;            /* 2 n: of each mate, if anything is fetched */
 	/* fragments of several parts, and these */

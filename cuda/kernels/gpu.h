@@ -3,8 +3,8 @@
  *
  * A device is a field of what uses it, never a global.  Buffers are made when first
  * needed, grow, and are used again; nothing is allocated in the steady state.  Host
- * buffers are pinned.  Every call to CUDA goes through kh_gpu_check, so that a
- * failure names the call and the device.
+ * buffers are pinned.  Every call whose failure can be reported goes through kh_gpu_check,
+ * so that it names the call and the device; what frees, closes or drops does not.
  */
 #ifndef KH_CUDA_GPU_H
 #define KH_CUDA_GPU_H

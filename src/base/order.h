@@ -17,6 +17,7 @@ typedef int kh_order_fn(void *arg, void *item, kh_err *err);
  * ticket >= next + window. */
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
+/* 0, or KH_ECANCEL, also if fn fails: its error is in the monitor then. */
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
 /* A thread that brings nothing may do all deliveries, so that those that bring items are not held
  * up by them.  Each of these calls kh_order_come when it begins and kh_order_leave when it ends;

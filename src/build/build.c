@@ -32,7 +32,7 @@ static void choose_sampling(struct build *b, uint64_t bases)
 				 : kh_default_share(bases, s);
 }
 
-/* What share of the features a dry run makes an index of: enough for the size of buckets and lists
+/* What share of the features a dry run makes an index of: enough for the size of lines and lists
  * to be that of all. */
 static uint64_t trial_share(const struct build *b)
 {
@@ -102,7 +102,7 @@ static int make_database(struct build *b, kh_err *err)
 	int rc;
 
 	kh_build_add_digests(b);
-	if ((rc = kh_build_same_sequences(b, err)) || (rc = kh_build_find_taxa(b, err)) ||
+	if ((rc = kh_build_same_sequences(b, err)) || (rc = kh_build_find_targets(b, err)) ||
 	    (rc = kh_build_text_sample(b, err)))
 		return rc;
 	return kh_build_write(b, err);

@@ -1,8 +1,8 @@
 /*
  * build.h - references in, a database out
  *
- *	blocks of sequence -> pieces of whole bins -> (key, bin) pairs -> 256 ranges,
- *	each sorted and encoded -> file
+ *	blocks of sequence -> pieces of whole bins -> text -> stretches that are kept ->
+ *	features, as (key, bin) pairs -> 256 ranges, each sorted and encoded -> file
  *
  * Sequences are numbered in input order, and get bins as if each were a target.  Taxa are
  * looked up when all ids are known, so references are read once and may come from a
@@ -11,7 +11,7 @@
  * behind each, so they begin with the bins 0, 8 and 13.  If the second sequence has no taxon, the
  * third one begins with bin 8.
  *
- * A block's share of a sequence is sampled in whole bins: what is left behind its last
+ * A block's share of a sequence is kept in whole bins: what is left behind its last
  * complete bin (fewer than stride + k bases) is carried to the next block, in the room
  * in front of its first piece.
  */

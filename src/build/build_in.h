@@ -143,8 +143,9 @@ uint64_t kh_build_estimate_file(const struct build *b);
 /* Fails if features that memory has no room for have none on disk. */
 int kh_build_plan_spill(const struct build *b, kh_err *err);
 
-/* The taxon of each sequence; those that have one become targets. */
-int kh_build_find_taxa(struct build *b, kh_err *err);
+/* The taxon of each sequence; those that have one become targets, and which text of these is kept
+ * is chosen. */
+int kh_build_find_targets(struct build *b, kh_err *err);
 
 /* --- a build that adds to a database; else nothing to do --- */
 /* Its sequences, as the first ones of an empty kh_refs. */

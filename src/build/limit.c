@@ -30,7 +30,7 @@ static uint64_t rest_of(const kh_limit_size *built)
 }
 
 /* The share whose database probably has the size of the limit, less a margin: the number of
- * features in a share varies by its square root, and buckets grow in steps. */
+ * features in a share varies by its square root, and lines are added in steps. */
 static uint64_t predict(const kh_limit *l, const kh_limit_size *built)
 {
 	typedef unsigned __int128 wide;

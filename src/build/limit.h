@@ -4,7 +4,7 @@
  * How many features are distinct, and what lists are left of them, is known only when an index
  * has been made.  So an index of a small share is made first.  A hash decides which features are
  * left out, so the size of this index tells what any share takes, up to chance and to the steps
- * in which buckets grow.  A database is kept if it fits and is nearly as large as it may be, or
+ * in which lines are added.  A database is kept if it fits and is nearly as large as it may be, or
  * has all features; else another share is tried.  Two builds are usual.
  *
  * Nothing but the sizes of what was built decides, so the share is the same for any number of

@@ -137,7 +137,7 @@ static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char
 	return r->number_later ? KH_OK : kh_refs_number(r, path, err);
 }
 
-/* Appends the next stretch of the open sequence: `len` bases from `at`.  Unless the
+/* Appends the next piece of the open sequence: `len` bases from `at`.  Unless the
  * sequence ends with them, whole bins only; the rest is carried. */
 static int extend(kh_refs *r, kh_block *b, uint64_t at, uint64_t len, bool last, kh_pieces *out,
 		  kh_err *err)

@@ -302,7 +302,7 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 	return rc ? rc : find_bins(b, err);
 }
 
-int kh_build_find_taxa(struct build *b, kh_err *err)
+int kh_build_find_targets(struct build *b, kh_err *err)
 {
 	double t = kh_seconds();
 	uint32_t *taxid = kh_array(b->refs.n, sizeof *taxid, err);

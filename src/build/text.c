@@ -24,7 +24,8 @@ struct text {
 	size_t n;                       /* chunks of all bins that have numbers */
 	chunk_pointer *chunk;
 	_Atomic(uint16_t *) *unknown;   /* where bases are not ACGTU: translated/make.h */
-	/* the array: so many words, a multiple of CHUNK; when all have been read, all words */
+	/* the array: `words` words of 32 bits, a multiple of CHUNK, in units of 64 bits as
+	 * kh_packed_bits reads them; when all have been read, all words */
 	uint64_t *all, words;
 };
 

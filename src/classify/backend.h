@@ -2,8 +2,9 @@
  * backend.h - the functions of a device that classifies: the CPU, or GPUs
  *
  * The CPU backend is the specification; every other one gives the same bytes. Each backend is one
- * table of functions, chosen once; what it opens is opaque.  The table has two parts: classifying
- * (here), and what is counted of a sample meanwhile (census.h).
+ * table of functions, chosen once; what it opens is opaque.  The table has three parts: classifying
+ * (here), what is counted of a sample meanwhile (census.h), and inflating and parsing files of
+ * reads (io/inflater.h).
  *
  * Example, a worker with tasks a, b, c and a depth of 2: submit a, submit b, collect a, submit c,
  * collect b, collect c.  A GPU does b while the worker makes lines of a.  The CPU has a depth of 1
@@ -107,7 +108,9 @@ struct kh_backend {
 			  kh_err *err);
 	void (*queue_close)(kh_task_queue *q);
 	/* submit takes a task and may return before it is done; collect gives tasks back in
-	 * the order of submit (NULL: none is left).  At most `depth` tasks may be under way. */
+	 * the order of submit (NULL: none is left).  At most `depth` tasks may be under way; one
+	 * whose submit fails is not.  collect sets *t also if that task failed: so it is given
+	 * back. */
 	unsigned depth;
 	int (*submit)(kh_task_queue *q, kh_task *t, kh_err *err);
 	int (*collect)(kh_task_queue *q, kh_task **t, kh_err *err);

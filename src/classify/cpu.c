@@ -121,7 +121,7 @@ static int do_task(kh_task_queue *q, kh_task *t, kh_err *err)
 				      .distinct = t->distinct,
 				      .answers = t->answers };
 
-	return t->known ? kh_match_open(q->matcher, t->job, t->known, &to, err)
+	return t->known ? kh_match_job_known(q->matcher, t->job, t->known, &to, err)
 			: kh_match_job(q->matcher, t->job, &to, err);
 }
 

@@ -8,14 +8,14 @@
 
 typedef struct kh_backend kh_backend;
 
-/* Where the index lies. */
+/* Where index and text lie. */
 enum kh_placement {
 	KH_PLACE_AUTO,          /* replicated if it fits; else sharded; else on the host, but for as
-				 * much as fits on each device, buckets before lists */
+				 * much as fits on each device, the index before the text */
 	KH_PLACE_REPLICATE,     /* all of it on each device */
 	KH_PLACE_HOST,          /* in the host's memory, read over the bus */
-	KH_PLACE_HOST_LISTS,    /* the buckets on each device, the lists in the host's memory */
-	KH_PLACE_SHARD          /* a run of ranges on each, read from the memory of its owner */
+	KH_PLACE_HOST_LISTS,    /* the index on each device, the text in the host's memory */
+	KH_PLACE_SHARD          /* a run of tiles on each, read from the memory of its owner */
 };
 
 /* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */

@@ -487,8 +487,8 @@ static int take_known(kh_matcher *m, const kh_call *call, size_t number, kh_err 
 	return end(m, number, err);
 }
 
-int kh_match_open(kh_matcher *m, const kh_job *job, const kh_answer *known,
-		  const kh_match_results *to, kh_err *err)
+int kh_match_job_known(kh_matcher *m, const kh_job *job, const kh_answer *known,
+		       const kh_match_results *to, kh_err *err)
 {
 	int rc = begin_job(m, job, to, err);
 

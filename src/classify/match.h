@@ -99,11 +99,12 @@ void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule);
 enum { KH_MATCH_GUESSES = 8192 };
 void kh_match_db_guess(kh_match_db *x, uint32_t guess[KH_MATCH_GUESSES], uint64_t n_bins);
 
-/* One worker's scratch. */
+/* One worker's scratch.  db and rule are borrowed, until kh_matcher_free. */
 typedef struct kh_matcher kh_matcher;
 
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
+/* The least scores of calls and candidates, by the bases of the database. */
 void kh_match_least_of(const kh_db_header *h, kh_least *least);
 /* From now on seeds find nothing in this species. */
 void kh_matcher_hide(kh_matcher *m, uint32_t species);
@@ -121,7 +122,7 @@ typedef struct kh_match_results {
 int kh_match_job(kh_matcher *m, const kh_job *job, const kh_match_results *to, kh_err *err);
 /* The same where the volumes of a collection have given their answers: a fragment that is not open
  * (KH_ANSWER_OPEN) is not compared, and has the call that is known. */
-int kh_match_open(kh_matcher *m, const kh_job *job, const kh_answer *known,
-		  const kh_match_results *to, kh_err *err);
+int kh_match_job_known(kh_matcher *m, const kh_job *job, const kh_answer *known,
+		       const kh_match_results *to, kh_err *err);
 
 #endif

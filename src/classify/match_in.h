@@ -1,5 +1,6 @@
 /*
- * match_in.h - which seeds of the segments that wait are looked up, and what they find: match.c
+ * match_in.h - what the C files of the comparison share; first, which seeds of the segments that
+ * wait are looked up, and what they find
  *
  * First those of a mate are looked up that do not overlap, or all of a part that is asked for all
  * at once (kh_match_asks_all), of all segments together: the early ones.  Then, for the segments

@@ -93,9 +93,9 @@ typedef struct kh_found {
 	uint32_t n_regions;
 	uint32_t unseen;                /* loss of a place that has none of the seeds */
 	uint32_t n_places;
-	uint32_t best;                  /* the greatest score of a place, */
-	uint32_t hsp;                   /* and of its best HSP, */
-	uint32_t hsp_species_row;       /* of a part: where that is, of equal ones the first */
+	uint32_t best;                  /* the greatest score of a place */
+	uint32_t hsp;                   /* the greatest score of an HSP, at whatever place */
+	uint32_t hsp_species_row;       /* the species of that HSP, of equal ones the first */
 	uint32_t crowd;                 /* 0, or, if regions are too many for all to be compared,
 					 * the greatest weight of them; but 1, while seeds are left
 					 * to look up */

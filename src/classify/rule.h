@@ -116,27 +116,27 @@ static KH_HD void kh_candidates_set_mates_fit(kh_candidates *c, uint32_t fit)
 	c->drop[KH_DROP_OF_MATES] = (uint8_t)fit;
 }
 
-/* Adds a species with h, or raises the h that it has: *n of them, ascending.  0: there are too
- * many. */
-static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n,
-				   uint32_t species, uint32_t most)
+/* Adds a species with the score `has`, or raises its score to that: *n of them, ascending by
+ * species.  0: there are too many. */
+static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t score[KH_CANDIDATES], int *n,
+				   uint32_t species, uint32_t has)
 {
 	int at = 0;
 
 	while (at < *n && out->species[at] < species)
 		at++;
 	if (at < *n && out->species[at] == species) {
-		h[at] = most > h[at] ? most : h[at];
+		score[at] = has > score[at] ? has : score[at];
 		return 1;
 	}
 	if (*n == KH_CANDIDATES)
 		return 0;
 	for (int i = (*n)++; i > at; i--) {
 		out->species[i] = out->species[i - 1];
-		h[i] = h[i - 1];
+		score[i] = score[i - 1];
 	}
 	out->species[at] = species;
-	h[at] = most;
+	score[at] = has;
 	return 1;
 }
 

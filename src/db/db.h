@@ -147,7 +147,7 @@ typedef struct kh_db {
 	 * of taxa, k and a checksum; what follows is not there */
 	kh_k2 *k2;
 	const kh_db_header *h;
-	const void *image;              /* buckets in units of 64 bytes, locations of 4 */
+	const void *image;              /* the index: lines of 64 bytes, words of lists of 4 */
 	kh_seed_index seeds;
 	kh_taxonomy *tax;
 	const kh_db_target *target;     /* h->n_targets */

@@ -14,13 +14,13 @@ struct kh_db_writer {
 	uint64_t *sums;
 	size_t n_sums, cap_sums;
 	uint64_t summed;                /* bytes that the checksums cover so far */
-	kh_queue *todo, *done;          /* stretches for the helper; NULL: there is none */
+	kh_queue *todo, *done;          /* bytes for the helper; NULL: there is none */
 	int current;                    /* section, or -1 */
 	kh_db_extent section[KH_SECTIONS_MAX];
 };
 
 /* Bytes to be added to the checksums. */
-struct stretch {
+struct bytes {
 	const void *p;
 	size_t n;
 };
@@ -53,7 +53,7 @@ static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 /* Adds bytes to the file and to the checksums, at the same time if there is a helper. */
 static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
 {
-	struct stretch s = { p, n };
+	struct bytes s = { p, n };
 	bool help = w->todo && n >= HELP_FROM;
 	int rc;
 
@@ -75,9 +75,9 @@ struct helped {
 
 static int helped_worker(void *arg, unsigned worker, kh_err *err)
 {
-	static struct stretch end;
+	static struct bytes end;
 	struct helped *h = arg;
-	struct stretch *s;
+	struct bytes *s;
 	int rc;
 
 	if (worker == 0) {

@@ -6,8 +6,8 @@
 #include "base/progress.h"
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, giving jobs to
- * the backend, waiting for their results, formatting, passing outputs to the outputs, and what it
- * does while it has no sample. */
+ * the backend, waiting for their results, formatting, handing outputs to the writers in order, and
+ * what it does while it has no sample. */
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
 
 /* Makes the flow_job idle again when its outputs are not used any more. */
@@ -69,8 +69,8 @@ static int finish(void *arg, kh_task *t, kh_err *err)
 	return rc;
 }
 
-/* Takes the next idle flow_job; if there is only one whose text waits to be compressed, does that
- * first. */
+/* Takes the next idle flow_job.  If none is idle, first compresses text that waits, and then waits
+ * for one. */
 static int take_idle(kh_flow *f, flow_job **w)
 {
 	int rc;

@@ -127,16 +127,17 @@ static inline uint64_t kh_job_bases(const kh_job *j)
 	return bases;
 }
 
-/* A job's part of one of its blocks: n records, and the words that they are packed in. */
-typedef struct kh_job_part {
+/* One side of a job, its part of one of its blocks: n records, and the words that they are packed
+ * in. */
+typedef struct kh_job_side {
 	const kh_block *block;          /* NULL: none */
 	const kh_record *rec;
 	size_t n;
 	uint64_t from, to;              /* 32-base words */
-} kh_job_part;
+} kh_job_side;
 
 /* `mate`: 0, or 1: the second mates of two files. */
-kh_job_part kh_job_part_of(const kh_job *j, int mate);
+kh_job_side kh_job_side_of(const kh_job *j, int mate);
 
 #define KH_BLOCK_SIZE ((size_t)1 << 20)
 /* Bytes of text that are inflated ahead of one small gzip file, at most (and up to 1 MiB more), for

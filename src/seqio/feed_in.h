@@ -241,7 +241,8 @@ void feed_unref(kh_feed *f, struct feed_block *b);
 /* Leaves its text buffer, still in the caches, to the block that is read next. */
 void feed_drop_text(kh_feed *f, struct feed_block *b);
 
-/* --- the parts, each calling only what is above it --- */
+/* --- the parts, each calling only what is above it; but feed_ahead.c opens files and counts bytes
+ * by feed_read.c --- */
 /* feed_slices.c: is this block to be read in slices? */
 bool feed_in_slices(kh_feed *f, const struct feed_block *b);
 /* Reads and parses it in slices. 1; 0: it is to be read and parsed as a whole; < 0. */

@@ -88,9 +88,9 @@ int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err)
 }
 
 /* --- jobs ------------------------------------------------------------------------ */
-kh_job_part kh_job_part_of(const kh_job *j, int mate)
+kh_job_side kh_job_side_of(const kh_job *j, int mate)
 {
-	kh_job_part s = { .block = j->block[mate] };
+	kh_job_side s = { .block = j->block[mate] };
 
 	if (!s.block)
 		return s;
