@@ -3,8 +3,9 @@
  *
  * A device is a field of what uses it, never a global.  Buffers are made when first
  * needed, grow, and are used again; nothing is allocated in the steady state.  Host
- * buffers are pinned.  Every call whose failure can be reported goes through kh_gpu_check,
- * so that it names the call and the device; what frees, closes or drops does not.
+ * buffers are pinned.  A call whose failure is an error goes through kh_gpu_check, so that
+ * it names the call and the device.  Where the status is an answer (is there a device, is a
+ * launch done), the caller looks at it; what frees, closes or drops is not checked.
  */
 #ifndef KH_CUDA_GPU_H
 #define KH_CUDA_GPU_H
