@@ -1,4 +1,4 @@
-/* pieces.c - the features of pieces, and the checksum of a part of a sequence */
+/* pieces.c - the features of pieces, and their checksums */
 #include <config.h>
 #include "build/pieces.h"
 
