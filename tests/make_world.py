@@ -11,7 +11,8 @@
                                                DIR/refs.fa), DIR/reads.fq of them
     make_world.py sisters DIR DATA             four close species of 140 kbp (DIR/taxonomy, DIR/refs.fa),
                                                DIR/reads.fq of one of them and of a fifth one,
-                                               and DIR/long.fq of 400 to 2500 bases
+                                               DIR/long.fq of 400 to 2500 bases, and
+                                               DIR/gaps.fq of 1300 with many gaps
     make_world.py elements DIR DATA            18 species of two strains, all with one element, and 14
                                                of them with another one (DIR/taxonomy, DIR/first.fa,
                                                DIR/second.fa, of each one strain), and DIR/reads.fq of
@@ -135,6 +136,12 @@ def sisters(folder, data, apart=0.008):
         at = RNG.randrange(len(seq) - length)
         return mutated(seq[at:at + length], RNG.choice((0, 0.01, 0.05)))
     put_reads(folder + "/long.fq", "l", map(long_read, range(700)))
+
+    def read_with_gaps(i):
+        seq = strains_of[i % 4 == 0]
+        at = RNG.randrange(len(seq) - 1300)
+        return with_gaps(mutated(seq[at:at + 1300], 0.01), 0.02)
+    put_reads(folder + "/gaps.fq", "g", map(read_with_gaps, range(150)))
 
 
 def elements(folder, data):

@@ -158,6 +158,8 @@ check "close species: build" "$kmerhash" build -q --db close.khdb --taxonomy clo
 head -n 800 close/long.fq >long.fq
 check "close species: long reads" calls close.khdb long.fq
 check "close species: the second-best taxon" second close.khdb long.fq
+check "close species: long reads with gaps, over which they lie in different ways" calls close.khdb close/gaps.fq
+check "close species: the second-best taxon of these" second close.khdb close/gaps.fq
 head -n 1200 close/reads.fq >short.fq
 check "close species: the second-best taxon of short reads" second close.khdb short.fq
 # A contig that is joined of two genomes: its call is of one of them, and the other is the second-best.

@@ -199,6 +199,11 @@ check "calls and profile, a close species that is absent" agrees sisters.khdb si
 check "its sister is" verdict 8000001 present
 head -n 1200 sisters/long.fq >long.fq
 check "calls and profile of long reads" agrees sisters.khdb long.fq
+head -n 320 sisters/gaps.fq >gaps.fq
+check "calls and profile of long reads with gaps" agrees sisters.khdb gaps.fq
+check "long reads of strains" "$PYTHON3" "$tests/make_world.py" below below "$data"
+check "their build" "$kmerhash" build -q --db below.khdb --taxonomy below/taxonomy below/refs.fa
+check "calls and profile of long reads where strains differ" agrees below.khdb below/long.fq
 check "long ones: its sister is" verdict 8000001 present
 awk 'NR % 4 == 2 { n = length($0) } NR % 8 == 4 { gsub("I", "IH"); $0 = substr($0, 1, n) } { print }' \
 	long.fq >told.fq
